@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The local gate: `npm run check`. Each step is a command that can be run alone. `--no-tests` skips the tests.
 import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
 
 const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> = [
   { name: "format and lint", command: "biome check --error-on-warnings ." },
@@ -10,6 +11,12 @@ const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> 
   { name: "generated code", command: "node tools/generate.ts --check" },
   { name: "tests", command: "node tools/run-tests.ts unit" },
 ];
+
+const unlinked = readdirSync("packages").filter((name) => !existsSync(`node_modules/@purlin/${name}/package.json`));
+if (unlinked.length > 0) {
+  console.error(`packages without a link in node_modules/@purlin: ${unlinked.join(", ")}. Run: npm install`);
+  process.exit(1);
+}
 
 const withTests = !process.argv.includes("--no-tests");
 for (const { name, command } of steps.filter((step) => withTests || step.name !== "tests")) {

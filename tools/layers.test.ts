@@ -7,6 +7,7 @@ import { test } from "node:test";
 const layers: readonly (readonly string[])[] = [
   ["cel", "certificates", "function-protocol", "kube-objects"],
   ["function-sdk", "kube-client", "kube-apiserver"],
+  ["kube-builtin"],
   ["function-runner", "kube-controller", "oci"],
   ["function-process"],
   ["composition", "package-manager", "console"],

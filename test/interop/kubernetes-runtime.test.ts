@@ -9,6 +9,7 @@ import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { openClusterPackages, startControlPlane } from "@purlin/control-plane";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import {
   accessFromKubeconfig,
   createDirectTransport,
@@ -109,7 +110,7 @@ interface Server {
 }
 
 async function embedded(): Promise<Server> {
-  const server = await startApiServer({ directory: join(directory, "api") });
+  const server = await startApiServer({ kinds: builtinKinds, directory: join(directory, "api") });
   const admin = { name: "admin", groups: [MASTERS_GROUP] };
   return {
     connect: async () => createDirectTransport(server.handle, admin, "crossplane"),

@@ -7,6 +7,7 @@ import type { Entry, Recording } from "./recording.ts";
 import { type Reply, type ServerClient, warningsOf } from "./server-client.ts";
 
 const server = "packages/kube-apiserver/src";
+const kinds = "packages/kube-builtin/src";
 const defaultAccount = "/api/v1/namespaces/default/serviceaccounts/default";
 
 /** An entry holds the spec of an object, or all of it but its name. */
@@ -38,7 +39,7 @@ const sortedProblems = (message: unknown): string[] =>
 const validation: Recording = {
   subject: "validation",
   comparable: (entry) => ({ ...entry, message: sortedProblems(entry["message"]) }),
-  file: `${server}/builtin/testdata/validation.jsonl`,
+  file: `${kinds}/testdata/validation.jsonl`,
   ...lines,
   answer: async (entries, peers) => {
     const client = await peers.server();
@@ -53,7 +54,7 @@ const validation: Recording = {
 
 const warnings: Recording = {
   subject: "warnings",
-  file: `${server}/builtin/testdata/warnings.jsonl`,
+  file: `${kinds}/testdata/warnings.jsonl`,
   ...lines,
   answer: async (entries, peers) => {
     const client = await peers.server();
@@ -134,7 +135,7 @@ function withoutAllocated(object: JsonObject): JsonObject {
 
 const defaults: Recording = {
   subject: "defaults",
-  file: `${server}/defaults/testdata/real-server.json`,
+  file: `${kinds}/defaults/testdata/real-server.json`,
   ...prettyList,
   answer: async (entries, peers) => {
     const client = await peers.server();

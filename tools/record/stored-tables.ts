@@ -74,7 +74,7 @@ async function tableOf(client: ServerClient, entry: Entry): Promise<Entry> {
 
 const storedTables: Recording = {
   subject: "tables",
-  file: "packages/kube-apiserver/src/table/testdata/real-server.json",
+  file: "packages/kube-builtin/src/columns/testdata/real-server.json",
   ...prettyList,
   // An Event of events.k8s.io is that of v1, which comes before it.
   isSequence: true,

@@ -50,7 +50,7 @@ async function rowOf(client: ServerClient, entry: Entry, index: number): Promise
 
 const podRows: Recording = {
   subject: "tables",
-  file: "packages/kube-apiserver/src/table/testdata/pod-rows.jsonl",
+  file: "packages/kube-builtin/src/pods/testdata/pod-rows.jsonl",
   ...lines,
   answer: async (entries, peers) => {
     const client = await peers.server();

@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type * as ApiServer from "@purlin/kube-apiserver";
+import type * as KubeBuiltin from "@purlin/kube-builtin";
 import type * as KubeClient from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { CreateJob, Outcome } from "./jobs.ts";
@@ -15,8 +16,9 @@ async function load<T>(name: string): Promise<T> {
 }
 
 const { MASTERS_GROUP, startApiServer } = await load<typeof ApiServer>("kube-apiserver");
+const { builtinKinds } = await load<typeof KubeBuiltin>("kube-builtin");
 const { createDirectTransport, createKubeClient } = await load<typeof KubeClient>("kube-client");
-const server = await startApiServer({ directory });
+const server = await startApiServer({ kinds: builtinKinds, directory });
 const user = { name: "bench", groups: [MASTERS_GROUP] };
 const client = createKubeClient(createDirectTransport(server.handle, user as ApiServer.User));
 const asObject = (object: object): KubeObject => object as KubeObject;

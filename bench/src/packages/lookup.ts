@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRevisionResolver, type FunctionReference, type FunctionResolver } from "@purlin/function-runner";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createInformerPool, createKubeClient } from "@purlin/kube-client";
 import { type ControllerClient, createControllerClient } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -89,7 +90,7 @@ async function resolverBeside(count: number): Promise<AsyncDisposable & { readon
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "bench-lookup-"));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const server = await startApiServer({ directory });
+  const server = await startApiServer({ kinds: builtinKinds, directory });
   starting.defer(() => server.close());
   const user = { name: "bench", groups: [MASTERS_GROUP] };
   const client = starting.adopt(createKubeClient(createDirectTransport(server.handle, user)), (one) => one.close());

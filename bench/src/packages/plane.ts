@@ -12,6 +12,7 @@ import {
 } from "@purlin/function-process";
 import { createDiallingRunner, type DiallingRunner } from "@purlin/function-runner";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { type ContentStore, createRegistryClient, openContentStore, type Registry, startRegistry } from "@purlin/oci";
 
@@ -41,7 +42,7 @@ export async function startPackagePlane(sandbox: SandboxSupport): Promise<Packag
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "bench-packages-"));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const server = await startApiServer({ directory: join(directory, "store") });
+  const server = await startApiServer({ kinds: builtinKinds, directory: join(directory, "store") });
   starting.defer(() => server.close());
   const connect = (agent: string): KubeClient =>
     starting.adopt(createKubeClient(createDirectTransport(server.handle, admin, agent)), (client) => client.close());

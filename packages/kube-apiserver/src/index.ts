@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 export type { Credentials, TokenAuthenticator } from "./auth/authenticate.ts";
 export { type AccessAttributes, type AccessDecision, type Authorizer, adminAuthorizer } from "./auth/authorizer.ts";
 export { staticTokens } from "./auth/static-tokens.ts";

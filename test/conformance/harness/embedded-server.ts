@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../tools/peers/kubernetes.ts";
 import { installed } from "../../../tools/peers/peer.ts";
@@ -13,6 +14,7 @@ import type { ServerUnderTest } from "./server-under-test.ts";
 export async function startEmbedded(): Promise<ServerUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), "conformance-embedded-"));
   const server = await startApiServer({
+    kinds: builtinKinds,
     directory,
     eventTtlSeconds: eventLifetimeSeconds,
     onUnexpected: (error, { method, path }) => console.error(`unforeseen: ${method} ${path}:`, error),

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import {
   accessFromKubeconfig,
   createDirectTransport,
@@ -32,7 +33,7 @@ export function startServer(): Promise<Server> {
 
 async function startEmbedded(): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), "e2e-"));
-  const server = await startApiServer({ directory });
+  const server = await startApiServer({ kinds: builtinKinds, directory });
   const admin = { name: "admin", groups: [MASTERS_GROUP] };
   return {
     name: "embedded",

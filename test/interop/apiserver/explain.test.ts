@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { compositionCrds } from "@purlin/composition";
 import { type ApiServer, MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { packageCrds } from "@purlin/package-manager";
@@ -23,7 +24,7 @@ let kubeconfig: string;
 
 before(async () => {
   directory = mkdtempSync(join(tmpdir(), "explain-"));
-  server = await startApiServer({ directory: join(directory, "data") });
+  server = await startApiServer({ kinds: builtinKinds, directory: join(directory, "data") });
   kubeconfig = join(directory, "kubeconfig");
   writeFileSync(kubeconfig, (await server.listen()).kubeconfig, { mode: 0o600 });
   const client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] }));

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type ApiServer, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../tools/peers/kubernetes.ts";
 import { installed } from "../../../tools/peers/peer.ts";
@@ -28,7 +29,7 @@ const service = {
 
 let server: ApiServer;
 before(async () => {
-  server = await startApiServer({ directory: join(directory, "data") });
+  server = await startApiServer({ kinds: builtinKinds, directory: join(directory, "data") });
   const { kubeconfig } = await server.listen();
   writeFileSync(join(directory, "kubeconfig"), kubeconfig, { mode: 0o600 });
   for (const object of [pod, service]) {

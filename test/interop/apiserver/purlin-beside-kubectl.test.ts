@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type ApiServer, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { load } from "js-yaml";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../tools/peers/kubernetes.ts";
@@ -93,7 +94,7 @@ const purlin = (args: readonly string[], input = ""): Promise<ProgramResult> =>
 
 before(async () => {
   directory = mkdtempSync(join(tmpdir(), "beside-kubectl-"));
-  server = await startApiServer({ directory: join(directory, "data") });
+  server = await startApiServer({ kinds: builtinKinds, directory: join(directory, "data") });
   kubeconfig = join(directory, "kubeconfig");
   writeFileSync(kubeconfig, (await server.listen()).kubeconfig, { mode: 0o600 });
   writeFileSync(join(directory, "manifest.yaml"), manifest);

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ApiServer, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import {
   accessFromKubeconfig,
   createHttpsTransport,
@@ -71,6 +72,7 @@ export async function startTwoServers(): Promise<TwoServers> {
 
 function startEmbedded(directory: string): Promise<ApiServer> {
   return startApiServer({
+    kinds: builtinKinds,
     directory: join(directory, "data"),
     onUnexpected: (error, { method, path }) => console.error(`unforeseen: ${method} ${path}:`, error),
     onControllerError: (error) => console.error("a controller failed:", error),

@@ -2,6 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
 import { replaceFile } from "../files/replace-file.ts";
 import type { Io } from "../io.ts";
@@ -97,6 +98,7 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
     await makeFolder(directory, 0o700);
     secureDataDir(directory);
     const server = await startApiServer({
+      kinds: builtinKinds,
       directory,
       servesReadOnly,
       acceptsLoss,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { leaderLeaseName } from "@purlin/control-plane";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import {
@@ -27,7 +28,7 @@ interface Cluster extends AsyncDisposable {
 
 async function startCluster(): Promise<Cluster> {
   const folder = tempFolder();
-  const server = await startApiServer({ directory: join(folder.path, "data") });
+  const server = await startApiServer({ kinds: builtinKinds, directory: join(folder.path, "data") });
   const { kubeconfig } = await server.listen();
   const file = join(folder.path, "kubeconfig");
   writeFileSync(file, kubeconfig);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { conversionMessage, wantsConversion } from "../builtin/not-called.ts";
+import { conversionMessage, wantsConversion } from "./conversion-rules.ts";
 
 /** A condition of a CRD, as far as the server sets it. */
 interface CrdCondition {

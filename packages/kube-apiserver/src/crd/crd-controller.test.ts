@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
@@ -45,7 +45,7 @@ function crd(plural: string, kind: string, change: JsonObject = {}): JsonObject 
 
 function setUp(t: TestContext, directory: string = tempDirectory()) {
   const store = openStore<JsonObject>({ directory, codec: objectCodec });
-  const registry = new Registry(BUILTIN_RESOURCES);
+  const registry = new Registry(testTypes);
   const ended: string[] = [];
   const deleted: string[] = [];
   const controller = new CrdController({
@@ -161,7 +161,7 @@ test("a changed definition ends the watches of its objects and changes how they 
   const decode = (): unknown =>
     controller
       .strategyOf(type)
-      .decode({ apiVersion: "example.org/v1", kind: "Widget", metadata: { name: "w" }, spec: {}, extra: 1 });
+      .decoder.decode({ apiVersion: "example.org/v1", kind: "Widget", metadata: { name: "w" }, spec: {}, extra: 1 });
   assert.deepEqual((decode() as { unknownFields: string[] }).unknownFields, ["extra"]);
   const current = store.get(`${prefix}widgets.example.org`)?.value as JsonObject;
   const spec = structuredClone(current["spec"]) as {
@@ -228,7 +228,7 @@ test("a definition whose status could not be written is looked at again", async 
   const failures: unknown[] = [];
   const controller = new CrdController({
     store: fullAtFirst(store, 3),
-    registry: new Registry(BUILTIN_RESOURCES),
+    registry: new Registry(testTypes),
     now: time,
     retryDelayMs: 1,
     onError: (error) => failures.push(error),

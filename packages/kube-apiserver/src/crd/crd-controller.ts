@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { type FieldManager, timestamp } from "@purlin/kube-objects/apply";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
-import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
+import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";
-import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
-import type { ObjectStrategy } from "../rest/object-strategy.ts";
 import type { Store, Watch } from "../store/store.ts";
+import type { ObjectStrategy } from "../strategy/object-strategy.ts";
+import { typedStrategy } from "../strategy/typed-strategy.ts";
 import {
   isConditionTrue,
   withAcceptedNames,
@@ -66,7 +65,7 @@ export class CrdController {
     this.#options = options;
     const type = options.registry.catalog.find("apiextensions.k8s.io", "v1", "customresourcedefinitions");
     if (type === undefined) throw new Error("definitions of custom resources are not among the built-in resources");
-    this.#owners = builtinStrategy(type, crdRules(options.now), options.now).fieldManager("status");
+    this.#owners = typedStrategy(type, crdRules(options.now), options.now).storage.fieldManager("status");
   }
 
   /** Publishes what was established before, at once, and follows changes. */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { checkRules, type Schema } from "@purlin/cel";
 import { timestamp } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { isCheckedFormat } from "@purlin/kube-objects/schema";
-import type { KindRules } from "../builtin/kind-rules.ts";
-import { conversionWarnings } from "../builtin/not-called.ts";
-import { isDeleting, metaOf, withMeta } from "../rest/object-meta.ts";
+import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import type { KindRules } from "../strategy/kind-rules.ts";
+import { conversionWarnings } from "./conversion-rules.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
 import { named, type SchemaProps, schemaProps } from "./schema-props.ts";

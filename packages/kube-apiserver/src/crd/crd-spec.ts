@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { type JsonObject, type JsonValue, jsonEqual, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt } from "@purlin/kube-objects/object";
 

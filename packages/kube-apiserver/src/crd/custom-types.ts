@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -7,9 +6,9 @@ import { subdomainName } from "@purlin/kube-objects/metadata";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
+import { scaleFields } from "../custom/scale-problems.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
 import { compareVersions } from "../registry/version-order.ts";
-import { scaleFields } from "../scale/scale-paths.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -55,6 +54,7 @@ export function customTypes(crd: JsonObject): ResourceType[] {
       verbs: isLeaving ? leavingVerbs : allVerbs,
       subresources: subresourcesOf(version),
       custom: true,
+      groupPriority: 1000,
       storage: { group, resource, version: stringAt(storage ?? {}, ["name"]) },
       rules: writeRules,
     }));

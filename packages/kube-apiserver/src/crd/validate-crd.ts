@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { CheckOptions } from "@purlin/cel";
 import {
   childPath,

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { FieldPathProblem, type FoundField, resolveFieldPath, type Schema } from "@purlin/cel";
 import {
   childPath,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { customKind } from "../crd/custom-types.ts";
-import type { ObjectStrategy } from "../rest/object-strategy.ts";
+import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { customStrategy } from "./custom-strategy.ts";
 
 const text = (more: JsonObject = {}): JsonObject => ({ type: "string", ...more });
@@ -89,14 +89,18 @@ const cases: Record<string, ShownCase> = {
 for (const [name, { reason, shown, stored: object, want }] of Object.entries(cases)) {
   test(`shown: ${name}: ${reason}`, () => {
     const strategy = strategyOf(shown, v1, v2);
-    assert.deepEqual(strategy.toServed(object), want);
-    assert.equal(strategy.toServed(object), strategy.toServed(object), "the work is done once for each stored object");
+    assert.deepEqual(strategy.storage.toServed(object), want);
+    assert.equal(
+      strategy.storage.toServed(object),
+      strategy.storage.toServed(object),
+      "the work is done once for each stored object",
+    );
   });
 }
 
 test("what is shown as it is stored is not copied", () => {
   const object = stored({ colour: "red" });
-  assert.equal(strategyOf("v1", v1, v2).toServed(object), object);
+  assert.equal(strategyOf("v1", v1, v2).storage.toServed(object), object);
 });
 
 const withWarning = { deprecated: true, deprecationWarning: "gates of old are going" };
@@ -134,6 +138,6 @@ const deprecations: Record<string, { reason: string; shown: string; versions: Js
 
 for (const [name, { reason, shown, versions, want }] of Object.entries(deprecations)) {
   test(`deprecated: ${name}: ${reason}`, () => {
-    assert.deepEqual(strategyOf(shown, ...versions).requestWarnings?.(), want);
+    assert.deepEqual(strategyOf(shown, ...versions).validator.requestWarnings?.(), want);
   });
 }

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { createFieldManager, customResourceType, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { applyDefaults, coerceEmbedded, dropForbiddenNulls, prune } from "@purlin/kube-objects/structural";
 import { finish, type Work } from "@purlin/kube-objects/turns";
 import { toTypedMetadata } from "@purlin/kube-objects/typed";
-import type { DecodedObject, Endpoint, ObjectStrategy } from "../rest/object-strategy.ts";
+import type {
+  DecodedObject,
+  Endpoint,
+  ObjectChange,
+  ObjectDecoder,
+  ObjectStorage,
+  ObjectStrategy,
+  ObjectValidator,
+} from "../strategy/object-strategy.ts";
 import { customPrinter } from "../table/custom-columns.ts";
 import { jsonPath } from "../table/json-path.ts";
-import { type Change, type CustomFindings, type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
+import { type CustomFindings, type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 
 /** One version of a custom kind, as its strategy needs it. */
 export interface CustomVersion extends CustomRules {
@@ -29,47 +36,64 @@ export interface CustomKind {
   readonly versions: ReadonlyMap<string, CustomVersion>;
 }
 
-/** What is particular about the objects of a custom kind in one version. */
+/** The strategy of a custom kind in one version. */
 export function customStrategy(kind: CustomKind, versionName: string, now: () => Date): ObjectStrategy {
   const version = kind.versions.get(versionName);
   if (version === undefined) throw new Error(`${kind.kind} has no version ${versionName}`);
-  const { schema, hasStatus } = version;
-  const served = new WeakMap<JsonObject, JsonObject>();
-  const managers = new Map<Endpoint, FieldManager>();
-  // Warnings and errors are asked for one after the other, and validation is what costs.
+  return {
+    decoder: customDecoder(version),
+    validator: customValidator(version),
+    storage: customStorage(kind, version, now),
+    view: {
+      printer: customPrinter(version.columns),
+      fieldValue: (object, field) => selectableValue(object, field, version.selectableFields),
+      hasOwnFields: true,
+    },
+  };
+}
+
+function customDecoder({ schema }: CustomVersion): ObjectDecoder {
+  return {
+    decode: (value) => finish(decodeCustom(value, schema)),
+    decoding: (value) => decodeCustom(value, schema),
+    // The merge has checked its fields; null members stay, as in the reference.
+    decodeApplied: (object) => applyDefaults(withTypedMetadata(object), schema),
+  };
+}
+
+function customValidator(version: CustomVersion): ObjectValidator {
+  // Warnings and errors of one object are read one after the other, and validation is expensive.
   const validated = new WeakMap<JsonObject, CustomFindings>();
-  const validating = function* (change: Change): Work<CustomFindings> {
+  const validating = function* (change: ObjectChange): Work<CustomFindings> {
     const findings = validated.get(change.object) ?? (yield* validateCustom(change, version));
     validated.set(change.object, findings);
     return findings;
   };
-  const validate = (change: Change): CustomFindings => finish(validating(change));
+  return {
+    validating,
+    validate: (change, known) => errorsOf(finish(validating(change)), known),
+    warnings: (change) => (change.old === undefined ? [] : ruleWarnings(finish(validating(change)))),
+    requestWarnings: () => (version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
+  };
+}
+
+function customStorage(kind: CustomKind, version: CustomVersion, now: () => Date): ObjectStorage {
+  const { hasStatus } = version;
+  const served = new WeakMap<JsonObject, JsonObject>();
+  const managers = new Map<Endpoint, FieldManager>();
   const serving = function* (stored: JsonObject): Work<JsonObject> {
     const shown = served.get(stored) ?? (yield* shownAs(stored, kind, version));
     served.set(stored, shown);
     return shown;
   };
-
   return {
-    decode: (value) => finish(decodeCustom(value, schema)),
-    decoding: (value) => decodeCustom(value, schema),
-    validating,
-    serving,
-    // Its fields were checked when it was merged; what was null in it stays so, as in the reference.
-    decodeApplied: (object) => applyDefaults(withTypedMetadata(object), schema),
     prepareCreate: (object) => (hasStatus ? without(object, "status") : object),
     prepareUpdate: (object, old, endpoint) => prepareUpdate(object, old, { endpoint, hasStatus }),
-    validateCreate: (object, known) => errorsOf(validate({ object, old: undefined, endpoint: "" }), known),
-    validateUpdate: (object, old, endpoint, known) => errorsOf(validate({ object, old, endpoint }), known),
-    warnings: (object, old, endpoint) => (old === undefined ? [] : ruleWarnings(validate({ object, old, endpoint }))),
-    fieldValue: (object, field) => selectableValue(object, field, version.selectableFields),
-    requestWarnings: () => (version.deprecationWarning === undefined ? [] : [version.deprecationWarning]),
-    hasOwnFields: true,
     toServed: (stored) => served.get(stored) ?? finish(serving(stored)),
+    serving,
     toStored: (object) => withApiVersion(object, `${kind.group}/${kind.storageVersion}`),
     // Defaults and versions may have changed since an object was stored.
     servesStoredBytes: false,
-    printer: customPrinter(version.columns),
     fieldManager(endpoint) {
       const known = managers.get(endpoint) ?? createManager(kind, version, { endpoint, now });
       managers.set(endpoint, known);

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { fieldErrorText, requiredValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { finish } from "@purlin/kube-objects/turns";
-import type { Endpoint } from "../rest/object-strategy.ts";
+import type { Endpoint } from "../strategy/object-strategy.ts";
 import { type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 
 const text = { type: "string" };

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { checkingValue, checkListTypes, type SchemaFinding } from "@purlin/kube-objects/schema";
 import { checkEmbeddedResources } from "@purlin/kube-objects/structural";
 import type { Work } from "@purlin/kube-objects/turns";
-import type { Endpoint } from "../rest/object-strategy.ts";
+import type { ObjectChange } from "../strategy/object-strategy.ts";
 import { isUnchangedAt } from "./correlate.ts";
 import { type ScaleFields, scaleSpecProblems, scaleStatusProblems } from "./scale-problems.ts";
 
@@ -33,14 +32,6 @@ export interface CustomFindings {
   readonly rules: RuleFindings | "not run" | undefined;
 }
 
-/** An object that is to be validated, and how it came. */
-export interface Change {
-  readonly object: JsonObject;
-  /** The object it is to replace. */
-  readonly old: JsonObject | undefined;
-  readonly endpoint: Endpoint;
-}
-
 /** Findings that say the object is not of the schema's shape: rules written for that shape cannot be run. */
 const stopsRules: ReadonlySet<string> = new Set([
   "FieldValueRequired",
@@ -53,7 +44,7 @@ const stopsRules: ReadonlySet<string> = new Set([
 const stops = ({ type }: FieldError): boolean => stopsRules.has(type);
 
 /** Validates a custom object against its schema and rules. */
-export function* validateCustom(change: Change, rules: CustomRules): Work<CustomFindings> {
+export function* validateCustom(change: ObjectChange, rules: CustomRules): Work<CustomFindings> {
   const problems = yield* shapeProblems(change, rules);
   yield;
   const shape = [...problems, ...listProblems(change, rules)];
@@ -71,7 +62,7 @@ export function errorsOf({ shape, rules }: CustomFindings, metadata: readonly Fi
   return [...shape, invalidValue(undefined, null, notChecked)];
 }
 
-function* shapeProblems(change: Change, rules: CustomRules): Work<FieldError[]> {
+function* shapeProblems(change: ObjectChange, rules: CustomRules): Work<FieldError[]> {
   if (change.endpoint === "status") return yield* statusProblems(change, rules);
   const { object, old } = change;
   const { schema, scale } = rules;
@@ -87,7 +78,7 @@ function* shapeProblems(change: Change, rules: CustomRules): Work<FieldError[]> 
 }
 
 /** Whoever writes the status answers for nothing else, and its findings are told as those of a whole object. */
-function* statusProblems({ object, old = {} }: Change, { schema, scale }: CustomRules): Work<FieldError[]> {
+function* statusProblems({ object, old = {} }: ObjectChange, { schema, scale }: CustomRules): Work<FieldError[]> {
   const status = ownValue(object, "status");
   const properties = ownValue(schema, "properties");
   const own = isJsonObject(properties) ? ownValue(properties, "status") : undefined;
@@ -107,7 +98,7 @@ function inStatus(finding: SchemaFinding): SchemaFinding {
 }
 
 /** An update is not blamed for lists that had items twice before. */
-function listProblems({ object, old }: Change, { schema }: CustomRules): FieldError[] {
+function listProblems({ object, old }: ObjectChange, { schema }: CustomRules): FieldError[] {
   const found = checkListTypes(object, schema);
   if (found.length === 0 || (old !== undefined && checkListTypes(old, schema).length > 0)) return [];
   return found.flatMap(toFieldErrors);

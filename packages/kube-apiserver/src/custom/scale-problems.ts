@@ -8,12 +8,26 @@ import {
   type JsonValue,
   ownValue,
 } from "@purlin/kube-objects/json";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 
 /** Where objects of a version keep what their Scale shows, as its definition writes it: `.spec.replicas`. */
 export interface ScaleFields {
   readonly specReplicas: string;
   readonly statusReplicas: string;
   readonly selector: string | undefined;
+}
+
+/** What a version of a definition says about its Scale; undefined: it has none. */
+export function scaleFields(version: JsonObject): ScaleFields | undefined {
+  const scale = memberAt(version, ["subresources", "scale"]);
+  if (!isJsonObject(scale)) {
+    return undefined;
+  }
+  return {
+    specReplicas: stringAt(scale, ["specReplicasPath"]),
+    statusReplicas: stringAt(scale, ["statusReplicasPath"]),
+    selector: stringAt(scale, ["labelSelectorPath"]) || undefined,
+  };
 }
 
 /** The largest count a Scale can show. */

@@ -2,15 +2,15 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { answerValue, testRequest, textOf } from "../testing/test-request.ts";
 import { createDiscovery } from "./discovery.ts";
 
-const registry = new Registry(BUILTIN_RESOURCES);
-const [configMap] = BUILTIN_RESOURCES as readonly [ResourceType];
+const registry = new Registry(testTypes);
+const [configMap] = testTypes as readonly [ResourceType];
 const nop: ResourceType = {
   ...configMap,
   group: "nop.crossplane.io",
@@ -200,7 +200,7 @@ test("the aggregated form of the core group has no name, of a custom one everyth
 });
 
 test("a change of what is served changes the tag", () => {
-  const own = new Registry(BUILTIN_RESOURCES);
+  const own = new Registry(testTypes);
   const ask = createDiscovery(
     () => own.catalog,
     () => "",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import { Registry } from "../registry/registry.ts";
 import { documentEndpoint, rootPaths } from "../server/path-endpoints.ts";
 import { answerValue, testRequest, textOf } from "../testing/test-request.ts";
@@ -27,7 +27,7 @@ test("a document is at its path, with or without a slash behind it, and nowhere 
 });
 
 test("what / lists is sorted, once each, and says where every version is", () => {
-  const { catalog } = new Registry(BUILTIN_RESOURCES);
+  const { catalog } = new Registry(testTypes);
   const { paths } = rootPaths(catalog, ["/readyz", "/livez"]) as { readonly paths: readonly string[] };
   assert.deepEqual(paths, [...new Set(paths)].sort());
   for (const path of ["/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/livez", "/readyz", "/version"]) {

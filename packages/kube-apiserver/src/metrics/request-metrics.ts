@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse, CompleteResponse, StreamResponse } from "../request/api-response.ts";
 import type { RequestTarget } from "../request/request-target.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
@@ -10,7 +10,7 @@ import { testRequest, textOf } from "../testing/test-request.ts";
 import { metricsEndpoint } from "./server-metrics.ts";
 
 test("objects, the process, the build and health are told; other paths are not", async () => {
-  const { catalog } = new Registry(BUILTIN_RESOURCES);
+  const { catalog } = new Registry(testTypes);
   await using store = openStore({ directory: tempDirectory(), codec: objectCodec });
   await store.write("//configmaps/a/b", () => ({ action: "put", value: { kind: "ConfigMap" } }));
   const well = { name: "ping", check: () => undefined };

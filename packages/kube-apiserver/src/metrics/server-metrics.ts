@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { readdirSync } from "node:fs";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { HealthChecks } from "../endpoints/health.ts";

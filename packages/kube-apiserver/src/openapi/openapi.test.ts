@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { findSchema, inlineReferences, type OpenAPIDocument } from "@purlin/kube-objects/openapi";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
@@ -41,7 +41,7 @@ function widgetType(template: ResourceType): ResourceType {
 }
 
 function setUp() {
-  const registry = new Registry(BUILTIN_RESOURCES);
+  const registry = new Registry(testTypes);
   let crds: readonly JsonObject[] = [];
   const documents = new PublishedDocuments(() => ({ catalog: registry.catalog, crds }));
   const endpoint = createOpenApiEndpoint(documents, () => 0);

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Content, Operation } from "./operation.ts";
@@ -40,7 +40,7 @@ const scale = {
 };
 
 function widgetType(): ResourceType {
-  const [template] = BUILTIN_RESOURCES.filter(({ resource }) => resource === "configmaps");
+  const [template] = testTypes.filter(({ resource }) => resource === "configmaps");
   assert.ok(template);
   const subresources = [{ name: "status", verbs: ["get", "patch", "update"] }, scale];
   return { ...template, ...names, custom: true, subresources };
@@ -48,7 +48,7 @@ function widgetType(): ResourceType {
 
 /** What the server would describe, in the form of what was recorded. */
 function described(): Map<string, Recorded> {
-  const registry = new Registry(BUILTIN_RESOURCES);
+  const registry = new Registry(testTypes);
   const documents = new PublishedDocuments(() => ({ catalog: registry.catalog, crds: [] }));
   const builtin = documents.keys().flatMap((key) => documents.document(key)?.paths ?? []);
   const component = ({ kind }: { readonly kind: string }): string =>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import { Registry } from "../registry/registry.ts";
 import { testRequest } from "../testing/test-request.ts";
 import { createOpenApiEndpoint } from "./endpoint.ts";
@@ -10,7 +10,7 @@ import { PublishedDocuments } from "./published-documents.ts";
 import { PublishedV2Document } from "./v2-document.ts";
 
 function setUp() {
-  const registry = new Registry(BUILTIN_RESOURCES);
+  const registry = new Registry(testTypes);
   return new PublishedDocuments(() => ({ catalog: registry.catalog, crds: [] }));
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import fc from "fast-check";
-import { BUILTIN_RESOURCES } from "./builtin-resources.ts";
 import { Registry } from "./registry.ts";
 import type { ResourceType } from "./resource-type.ts";
 import { compareVersions } from "./version-order.ts";
@@ -42,25 +42,25 @@ test("the order of versions is an order", () => {
 });
 
 test("built-in types are complete and each has a path of its own", () => {
-  const paths = BUILTIN_RESOURCES.map(({ group, version, resource }) => `${group}/${version}/${resource}`);
+  const paths = testTypes.map(({ group, version, resource }) => `${group}/${version}/${resource}`);
   assert.equal(new Set(paths).size, paths.length);
-  for (const type of BUILTIN_RESOURCES) {
+  for (const type of testTypes) {
     assert.equal(type.listKind, `${type.kind}List`);
     assert.deepEqual([...type.verbs], [...type.verbs].sort(), `verbs of ${type.resource}`);
   }
   const [core, named] = ["", "events.k8s.io"].map((group) =>
-    BUILTIN_RESOURCES.find((t) => t.group === group && t.resource === "events"),
+    testTypes.find((t) => t.group === group && t.resource === "events"),
   );
   assert.deepEqual(core?.storage, named?.storage, "both events are the same objects");
 });
 
 function custom(group: string, version: string, resource: string): ResourceType {
-  const [configMap] = BUILTIN_RESOURCES;
+  const [configMap] = testTypes;
   return { ...(configMap as ResourceType), group, version, resource, custom: true };
 }
 
 test("custom types join and leave, groups and versions in their order", () => {
-  const registry = new Registry(BUILTIN_RESOURCES);
+  const registry = new Registry(testTypes);
   const before = registry.catalog;
   assert.equal(before.groups[0]?.name, "");
   registry.setCustom([

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { ResourceType } from "./resource-type.ts";
 import { compareVersions } from "./version-order.ts";
 
@@ -7,7 +6,7 @@ import { compareVersions } from "./version-order.ts";
 export interface Catalog {
   /** Grows with every change. */
   readonly generation: number;
-  /** Built-in groups in their fixed order, then the others by name. */
+  /** The core group, the other built-in groups by priority, then custom groups by name. */
   readonly groups: readonly ApiGroup[];
   find(group: string, version: string, resource: string): ResourceType | undefined;
   group(name: string): ApiGroup | undefined;
@@ -58,16 +57,16 @@ function createCatalog(types: readonly ResourceType[], generation: number): Cata
 }
 
 function orderGroups(types: readonly ResourceType[]): string[] {
-  const builtin = new Set(types.filter((type) => !type.custom).map((type) => type.group));
+  const builtin = new Map(types.filter((type) => !type.custom).map((type) => [type.group, type.groupPriority]));
   const custom = new Set(types.map((type) => type.group).filter((group) => !builtin.has(group)));
-  return [...builtin, ...[...custom].sort()];
+  const ordered = [...builtin].sort(([a, first], [b, second]) => second - first || (a < b ? -1 : 1));
+  // The core group has paths of its own, which come first.
+  return [...new Set([...(builtin.has("") ? [""] : []), ...ordered.map(([name]) => name), ...[...custom].sort()])];
 }
 
 function toGroup(name: string, types: readonly ResourceType[]): ApiGroup {
-  const byVersion = Map.groupBy(
-    types.filter((type) => type.group === name),
-    (type) => type.version,
-  );
+  const own = types.filter((type) => type.group === name);
+  const byVersion = Map.groupBy(own, (type) => type.version);
   const versions = [...byVersion].map(([version, resources]) => ({
     version,
     resources: resources.toSorted((a, b) => (a.resource < b.resource ? -1 : 1)),

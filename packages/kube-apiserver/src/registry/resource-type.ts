@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { ResourceName } from "@purlin/kube-objects/errors";
 import type { NameRule } from "@purlin/kube-objects/metadata";
 import { formatApiVersion, type GroupVersionKind } from "@purlin/kube-objects/object";
@@ -43,8 +42,12 @@ export interface ResourceType {
   readonly namespaced: boolean;
   readonly verbs: readonly string[];
   readonly subresources: readonly Subresource[];
+  /** Subresources that clusters have and this server does not: what they do, for the answer to a request for one. */
+  readonly unserved?: Readonly<Record<string, string>>;
   /** Defined by a CustomResourceDefinition. */
   readonly custom: boolean;
+  /** Discovery lists groups of a higher priority first. */
+  readonly groupPriority: number;
   /** Whose objects these are: another group of the same objects shares it. */
   readonly storage: ResourceName & { readonly version: string };
   readonly rules: WriteRules;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { finish, type Work } from "@purlin/kube-objects/turns";
 import type { Payload } from "./api-response.ts";

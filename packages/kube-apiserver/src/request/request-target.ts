@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { isStatusError } from "@purlin/kube-objects/errors";
 import { exactFieldValue, parseFieldSelector } from "@purlin/kube-objects/selector";
 import type { AccessAttributes } from "../auth/authorizer.ts";

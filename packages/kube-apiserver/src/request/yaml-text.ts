@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON values as YAML, laid out as the reference lays them out: keys in natural order, lists as far left as they may be, long texts
 // broken at spaces.
-
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { finish, type Work } from "@purlin/kube-objects/turns";
 import { escapedCharacter, scalarStyle, yamlNumber } from "./yaml-scalar.ts";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { unlessOnlyTimesChanged } from "@purlin/kube-objects/apply";
 import {
   conflict,
@@ -13,16 +12,16 @@ import {
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
 import { finish, inTurns, type Work } from "@purlin/kube-objects/turns";
+import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Decision, Entry } from "../store/store.ts";
+import type { Endpoint } from "../strategy/object-strategy.ts";
 import { storedForm } from "./create.ts";
 import { noteFindings } from "./decode-object.ts";
 import { nextGeneration } from "./generation.ts";
 import { isLargeEntry, isLargeRequest, prepareStoredForm, prepareToServe } from "./large-objects.ts";
-import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
-import type { Endpoint } from "./object-strategy.ts";
 import { parseResourceVersion, unparsedText } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
@@ -126,10 +125,10 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   if (current === undefined) {
     throw notFound(type, target.name);
   }
-  if (strategy.serving !== undefined) {
-    yield* strategy.serving(current.value);
+  if (strategy.storage.serving !== undefined) {
+    yield* strategy.storage.serving(current.value);
   }
-  const old = strategy.toServed(current.value);
+  const old = strategy.storage.toServed(current.value);
   yield;
   const edited = yield* plan.edit(old);
   yield;
@@ -139,22 +138,22 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   requireVersion(rest, plan, edited, current);
   const tracked = plan.tracked
     ? edited
-    : (yield* strategy.fieldManager(plan.endpoint).updating(old, edited, plan.options.manager)).object;
+    : (yield* strategy.storage.fieldManager(plan.endpoint).updating(old, edited, plan.options.manager)).object;
   yield;
-  const prepared = strategy.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
+  const prepared = strategy.storage.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
   yield;
-  if (strategy.validating !== undefined) {
-    yield* strategy.validating({ object: next, old, endpoint: plan.endpoint });
+  if (strategy.validator.validating !== undefined) {
+    yield* strategy.validator.validating({ object: next, old, endpoint: plan.endpoint });
   }
   noteFindings(rest, validationWarnings(rest, { object: next, old, endpoint: plan.endpoint }));
   yield;
-  requireValid(rest, plan, next, old);
+  requireValid(rest, plan, { next, old });
   yield;
   noteFindings(rest, writeWarnings(rest, next, old));
   if (
     isDeleting(old) &&
-    !strategy.blocksDeletion?.(next) &&
+    !strategy.storage.blocksDeletion?.(next) &&
     (metaOf(next).finalizers ?? []).length === 0 &&
     isOutOfGrace(old)
   ) {
@@ -164,7 +163,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   const settled = unlessOnlyTimesChanged(next, old);
   yield;
   const isSame = settled === old || jsonEqual(settled, old);
-  const isStoredSo = strategy.servesStoredBytes || jsonEqual(strategy.toStored(old), current.value);
+  const isStoredSo = strategy.storage.servesStoredBytes || jsonEqual(strategy.storage.toStored(old), current.value);
   return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled };
 }
 
@@ -233,16 +232,20 @@ function withSystemFields(object: JsonObject, old: JsonObject, type: ResourceTyp
 function requireValid(
   { type, strategy, target }: RestRequest,
   { endpoint }: UpdatePlan,
-  next: JsonObject,
-  old: JsonObject,
+  { next, old }: { readonly next: JsonObject; readonly old: JsonObject },
 ): void {
   const rules = { namespaced: type.namespaced, name: pathSegmentName };
   const whole = validateObjectMeta(metaOf(next), rules);
   const change = validateObjectMetaUpdate(metaOf(next), metaOf(old));
   // The reference checks metadata for all kinds, and then for the kind: it says so often what is wrong with it.
-  const { ofChange, ofWhole } = strategy.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false };
+  const { ofChange, ofWhole } = strategy.validator.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false };
   const again = [...(ofChange ? change : []), ...(ofWhole ? whole : [])];
-  const errors = [...whole, ...change, ...again, ...strategy.validateUpdate(next, old, endpoint, change)];
+  const errors = [
+    ...whole,
+    ...change,
+    ...again,
+    ...strategy.validator.validate({ object: next, old, endpoint }, change),
+  ];
   if (errors.length > 0) {
     throw invalid({ group: type.storage.group, kind: type.kind }, target.name, errors);
   }

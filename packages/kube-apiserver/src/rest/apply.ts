@@ -10,13 +10,13 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import { requireConvertible, TypedFormError } from "@purlin/kube-objects/typed";
+import { metaOf } from "../objects/object-meta.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
+import type { Endpoint } from "../strategy/object-strategy.ts";
 import { applyUpdate } from "./apply-update.ts";
 import { createApplied } from "./create.ts";
-import { metaOf } from "./object-meta.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
-import type { Endpoint } from "./object-strategy.ts";
 import type { ApplyPatch } from "./patch-request.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
@@ -81,7 +81,7 @@ async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise
 /** The configuration merged into what is there. Only then does it matter that keys come twice in it, as in the reference. */
 function* merge(rest: RestRequest, { endpoint, patch }: ApplyRequest, live: JsonObject | undefined): Work<JsonObject> {
   const { options, config, duplicates } = patch;
-  const manager = rest.strategy.fieldManager(endpoint);
+  const manager = rest.strategy.storage.fieldManager(endpoint);
   const merged = yield* manager.applying(live, config, { manager: options.manager, force: options.force });
   if (duplicates !== undefined && options.fieldValidation === "Strict") {
     throw badRequest(`error strict decoding YAML: ${duplicates}`);
@@ -98,7 +98,7 @@ function decoded({ strategy, type }: RestRequest, object: JsonObject, config: Js
     if (!type.custom) {
       requireConvertible(object);
     }
-    return strategy.decodeApplied?.(object) ?? strategy.decode(object).object;
+    return strategy.decoder.decodeApplied?.(object) ?? strategy.decoder.decode(object).object;
   } catch (error) {
     if (!(error instanceof TypedFormError)) {
       throw error;

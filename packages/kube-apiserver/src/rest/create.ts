@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   alreadyExists,
@@ -17,12 +16,13 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { generateName, validateObjectMeta } from "@purlin/kube-objects/metadata";
 import type { ObjectMeta } from "@purlin/kube-objects/object";
 import { inTurns, type Work } from "@purlin/kube-objects/turns";
+import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry, Transaction } from "../store/store.ts";
+import type { ObjectChange } from "../strategy/object-strategy.ts";
 import { noteFindings, readBody, readObject } from "./decode-object.ts";
 import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { inStoredOrder } from "./object-codec.ts";
-import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
 import { entryResponse, negotiateForm, objectResponse } from "./object-response.ts";
 import { dedupedOwners } from "./owner-references.ts";
 import { parseResourceVersion } from "./resource-version.ts";
@@ -53,7 +53,7 @@ type Created = { readonly entry: Entry<JsonObject> } | { readonly object: JsonOb
 /** Creates the object a client has sent, after everything the server has to say about it. */
 export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
   const track = function* (object: JsonObject): Work<JsonObject> {
-    return (yield* rest.strategy.fieldManager("").updating(undefined, object, options.manager)).object;
+    return (yield* rest.strategy.storage.fieldManager("").updating(undefined, object, options.manager)).object;
   };
   return createTracked(rest, sent, options, track);
 }
@@ -120,14 +120,15 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   };
   const { generation } = type.rules;
   const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
-  const cleared = strategy.prepareCreate(named);
+  const cleared = strategy.storage.prepareCreate(named);
   yield;
   const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
   yield;
-  if (strategy.validating !== undefined) {
-    yield* strategy.validating({ object: cleared, old: undefined, endpoint: "" });
+  const creation: ObjectChange = { object: cleared, old: undefined, endpoint: "" };
+  if (strategy.validator.validating !== undefined) {
+    yield* strategy.validator.validating(creation);
   }
-  const errors = [...known, ...strategy.validateCreate(cleared, known)];
+  const errors = [...known, ...strategy.validator.validate(creation, known)];
   if (errors.length > 0) {
     throw invalid({ group: type.storage.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
   }
@@ -199,7 +200,9 @@ function requireFree({ type }: RestRequest, name: string, existing: Entry<JsonOb
 /** An object of this version as it is written to the store. */
 export function storedForm({ strategy, type }: RestRequest, object: JsonObject, revision: number): JsonObject {
   const prepared = preparedStoredForm(object, revision);
-  return prepared ?? inStoredOrder(withMeta(strategy.toStored(object), { resourceVersion: String(revision) }), type);
+  return (
+    prepared ?? inStoredOrder(withMeta(strategy.storage.toStored(object), { resourceVersion: String(revision) }), type)
+  );
 }
 
 /** The key of a namespace. */

@@ -13,9 +13,9 @@ import { parseApiVersion } from "@purlin/kube-objects/object";
 import type { FieldValidation } from "@purlin/kube-objects/patch";
 import type { Work } from "@purlin/kube-objects/turns";
 import { TypedFormError } from "@purlin/kube-objects/typed";
+import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
-import { metaOf, withMeta } from "./object-meta.ts";
-import type { DecodedObject, ObjectStrategy } from "./object-strategy.ts";
+import type { DecodedObject, ObjectStrategy } from "../strategy/object-strategy.ts";
 import { type DecodedBody, readRequestBody, summaryOf, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
 
@@ -85,10 +85,10 @@ export function* decodedObject(
   value: JsonObject,
   fractions?: Fractions,
 ): Work<DecodedObject> {
-  if (strategy.decoding !== undefined) {
-    return yield* strategy.decoding(value, fractions);
+  if (strategy.decoder.decoding !== undefined) {
+    return yield* strategy.decoder.decoding(value, fractions);
   }
-  return strategy.decode(value, fractions);
+  return strategy.decoder.decode(value, fractions);
 }
 
 function* decode({ strategy, type }: RestRequest, value: JsonObject, fractions?: Fractions): Work<DecodedObject> {
@@ -135,7 +135,7 @@ function requireType(rest: RestRequest, body: DecodedBody, validation: FieldVali
     throw unrecognized(rest, `unexpected GroupVersion string: ${String(apiVersion)}`, body.raw);
   }
   requireKind(rest, String(kind), body);
-  strategy.requireKind?.(String(kind), String(apiVersion), value);
+  strategy.decoder.requireKind?.({ kind: String(kind), apiVersion: String(apiVersion), value });
   if (apiVersion !== "" && apiVersion !== expected) {
     noteUnread(rest, body, validation);
     throw badRequest(

@@ -2,6 +2,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { metaOf } from "../objects/object-meta.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import type { Entry } from "../store/store.ts";
 import { deleteOne } from "./delete.ts";
@@ -9,7 +10,6 @@ import { readDeleteOptions } from "./delete-options.ts";
 import { selectNewest } from "./list.ts";
 import { readInteger, readSelection } from "./list-options.ts";
 import { listPayload } from "./list-payload.ts";
-import { metaOf } from "./object-meta.ts";
 import { negotiateForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 
@@ -20,7 +20,7 @@ const partBytes = 512 * 1024;
 export async function deleteCollection(rest: RestRequest): Promise<CompleteResponse> {
   const { request, strategy } = rest;
   const form = negotiateForm(request);
-  const selection = readSelection(request.query, strategy);
+  const selection = readSelection(request.query, strategy.view);
   const options = await readDeleteOptions(rest);
   const limit = readInteger(request.query, "limit") || 0;
   const { entries, metadata } = await selectNewest(rest, selection, limit);

@@ -2,10 +2,10 @@
 // Deleting end to end: options from bodies and queries, what stays for a finalizer, and refusals.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { answerValue, type TestRequest } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
 const JOBS = "/apis/batch/v1/namespaces/default/jobs";

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { timestamp } from "@purlin/kube-objects/apply";
 import { conflict, notFound } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { documentPayload } from "../request/payload.ts";
 import type { Decision, Entry } from "../store/store.ts";
 import { storedForm } from "./create.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
-import { isDeleting, metaOf, withMeta } from "./object-meta.ts";
 import { negotiateForm, type ObjectForm, objectPayload, objectResponse } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
@@ -46,7 +45,7 @@ export async function deleteOne(
     return decision(rest, outcome, current, revision);
   });
   const { removed, object } = outcome as unknown as DeleteOutcome;
-  return { removed, object: entry === undefined ? object : rest.strategy.toServed(entry.value) };
+  return { removed, object: entry === undefined ? object : rest.strategy.storage.toServed(entry.value) };
 }
 
 function decision(
@@ -58,7 +57,7 @@ function decision(
   if (removed) {
     return { action: "delete" };
   }
-  if (current !== undefined && jsonEqual(rest.strategy.toServed(current.value), object)) {
+  if (current !== undefined && jsonEqual(rest.strategy.storage.toServed(current.value), object)) {
     return { action: "keep" };
   }
   return { action: "put", value: storedForm(rest, object, revision), expiresAt: current?.expiresAt, frees: true };
@@ -74,11 +73,11 @@ function judge(
   if (current === undefined) {
     throw notFound(type, name);
   }
-  const object = strategy.toServed(current.value);
+  const object = strategy.storage.toServed(current.value);
   requirePreconditions(rest, name, options, object);
-  strategy.requireDeletable?.(object);
+  strategy.validator.requireDeletable?.(object);
   const finalizers = finalizersFor(rest, options, object);
-  if (finalizers.length === 0 && !strategy.blocksDeletion?.(object)) {
+  if (finalizers.length === 0 && !strategy.storage.blocksDeletion?.(object)) {
     return { removed: true, object };
   }
   return { removed: false, object: marked(rest, object, finalizers) };
@@ -129,10 +128,10 @@ function marked({ strategy, now }: RestRequest, object: JsonObject, finalizers: 
   }
   const mark = withMeta(withFinalizers, {
     deletionTimestamp: deletionTimestamp ?? timestamp(now()),
-    ...(strategy.blocksDeletion?.(object) === true ? {} : { deletionGracePeriodSeconds: 0 }),
+    ...(strategy.storage.blocksDeletion?.(object) === true ? {} : { deletionGracePeriodSeconds: 0 }),
     generation: generation > 0 ? generation + 1 : undefined,
   });
-  return strategy.markDeleted?.(mark) ?? mark;
+  return strategy.storage.markDeleted?.(mark) ?? mark;
 }
 
 function respond(

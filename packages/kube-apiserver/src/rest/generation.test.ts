@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import type { ResourceType, WriteRules } from "../registry/resource-type.ts";
 import { nextGeneration } from "./generation.ts";
 
-const [template] = BUILTIN_RESOURCES as readonly [ResourceType];
+const [template] = testTypes as readonly [ResourceType];
 const typeOf = (generation: WriteRules["generation"], hasStatus: boolean): ResourceType => ({
   ...template,
   subresources: hasStatus ? [{ name: "status", verbs: [] }] : [],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { metaOf } from "../objects/object-meta.ts";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
-import { metaOf } from "./object-meta.ts";
 
 /**
  * The generation of an object that replaces `old`: one more when what is wanted of it has changed. Types without a generation keep what

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes of large objects: what takes long about them is done in parts before the store decides, so that the decision is short.
-
 import {
   isJsonObject,
   type JsonObject,
@@ -10,10 +9,10 @@ import {
   sortedKeys,
 } from "@purlin/kube-objects/json";
 import { inTurns, type Work } from "@purlin/kube-objects/turns";
+import { inNameOrder } from "../objects/member-order.ts";
+import { withMeta } from "../objects/object-meta.ts";
 import type { Entry } from "../store/store.ts";
-import { inNameOrder } from "./member-order.ts";
 import { freeze, inStoredOrder } from "./object-codec.ts";
-import { withMeta } from "./object-meta.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** From this size on others get their turn while an object is worked on. */
@@ -56,7 +55,7 @@ const storedForms = new WeakMap<JsonObject, JsonObject>();
 /** Makes the stored form of a large object in parts, so that {@link preparedStoredForm} has it. */
 export function* prepareStoredForm({ strategy, type }: RestRequest, object: JsonObject): Work<void> {
   yield;
-  const stored = withMeta(strategy.toStored(object), { resourceVersion: "0" });
+  const stored = withMeta(strategy.storage.toStored(object), { resourceVersion: "0" });
   const form = type.custom ? yield* orderedInParts(stored) : inStoredOrder(stored, type);
   yield;
   for (const name of Object.keys(form)) {
@@ -99,7 +98,7 @@ export function preparedStoredForm(object: JsonObject, revision: number): JsonOb
 
 /** Makes what a response with a large object shows, in turns. */
 export async function prepareToServe({ strategy }: RestRequest, entry: Entry<JsonObject>): Promise<void> {
-  if (strategy.serving !== undefined && isLargeEntry(entry)) {
-    await inTurns(strategy.serving(entry.value));
+  if (strategy.storage.serving !== undefined && isLargeEntry(entry)) {
+    await inTurns(strategy.storage.serving(entry.value));
   }
 }

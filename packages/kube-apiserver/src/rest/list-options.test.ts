@@ -2,8 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import type { ObjectView } from "../strategy/object-strategy.ts";
+import { plainPrinter } from "../table/cell-values.ts";
 import { isSelected, readBoolean, readInteger, readSelection, readVersionOptions } from "./list-options.ts";
-import type { ObjectStrategy } from "./object-strategy.ts";
 
 const query = (text: string): URLSearchParams => new URLSearchParams(text);
 
@@ -124,11 +125,12 @@ test("what is not said has its default", () => {
   });
 });
 
-const strategy = {
+const view: ObjectView = {
+  printer: plainPrinter,
   hasOwnFields: true,
   fieldValue: (object: JsonObject, field: string): string | undefined =>
     field === "type" ? String(object["type"] ?? "") : undefined,
-} as unknown as ObjectStrategy;
+};
 
 const object: JsonObject = { type: "Opaque", metadata: { name: "a", namespace: "n", labels: { app: "web" } } };
 const selections: Record<string, boolean> = {
@@ -144,16 +146,16 @@ const selections: Record<string, boolean> = {
 };
 for (const [text, want] of Object.entries(selections)) {
   test(`selected: "${text}"`, () => {
-    const selection = readSelection(query(text), strategy);
+    const selection = readSelection(query(text), view);
     assert.equal(selection.isEverything, text === "");
-    assert.equal(isSelected(object, selection, strategy), want);
+    assert.equal(isSelected(object, selection, view), want);
   });
 }
 
 test("a kind with its own words for fields is asked first, also about those that every other kind has", () => {
   const fieldProblem = (field: string): string | undefined =>
     field === "metadata.namespace" ? `no ${field} here` : undefined;
-  const own = { ...strategy, fieldProblem } as unknown as ObjectStrategy;
+  const own: ObjectView = { ...view, fieldProblem };
   assert.throws(
     () => readSelection(query("fieldSelector=metadata.namespace%3Dn"), own),
     /^StatusError.*no metadata.namespace here/,
@@ -162,8 +164,8 @@ test("a kind with its own words for fields is asked first, also about those that
 });
 
 test("fields nobody can select by, and selectors nobody can read, are refused", () => {
-  assert.throws(() => readSelection(query("fieldSelector=nope%3D1"), strategy), /field label not supported: nope/);
-  const plain = { ...strategy, hasOwnFields: false, fieldValue: () => undefined } as unknown as ObjectStrategy;
+  assert.throws(() => readSelection(query("fieldSelector=nope%3D1"), view), /field label not supported: nope/);
+  const plain: ObjectView = { ...view, hasOwnFields: false, fieldValue: () => undefined };
   assert.throws(() => readSelection(query("fieldSelector=nope%3D1"), plain), /"nope" is not a known field selector/);
-  assert.throws(() => readSelection(query("labelSelector=a%20in"), strategy), /unable to parse requirement/);
+  assert.throws(() => readSelection(query("labelSelector=a%20in"), view), /unable to parse requirement/);
 });

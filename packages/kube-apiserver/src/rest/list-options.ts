@@ -11,8 +11,8 @@ import {
   parseLabelSelector,
   unknownFieldSelector,
 } from "@purlin/kube-objects/selector";
-import { metaOf } from "./object-meta.ts";
-import type { ObjectStrategy } from "./object-strategy.ts";
+import { metaOf } from "../objects/object-meta.ts";
+import type { ObjectView } from "../strategy/object-strategy.ts";
 
 /** Which objects are wanted. */
 export interface Selection {
@@ -23,16 +23,16 @@ export interface Selection {
 }
 
 /** Reads both selectors. Throws 400 for one that cannot be understood, or for a field that cannot be selected by. */
-export function readSelection(query: URLSearchParams, strategy: ObjectStrategy): Selection {
+export function readSelection(query: URLSearchParams, view: ObjectView): Selection {
   const labels = parseLabels(query.get("labelSelector") ?? "");
   const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
   for (const { field } of fields) {
-    const problem = strategy.fieldProblem?.(field);
+    const problem = view.fieldProblem?.(field);
     if (problem !== undefined) {
       throw badRequest(problem);
     }
-    if (fieldValue({}, field, strategy) === undefined) {
-      throw strategy.hasOwnFields ? fieldLabelNotSupported(field) : unknownFieldSelector(field);
+    if (fieldValue({}, field, view) === undefined) {
+      throw view.hasOwnFields ? fieldLabelNotSupported(field) : unknownFieldSelector(field);
     }
   }
   return { labels, fields, isEverything: labels.length === 0 && fields.length === 0 };
@@ -43,20 +43,20 @@ function parseLabels(text: string): LabelSelector {
 }
 
 /** Whether an object is wanted. */
-export function isSelected(object: JsonObject, selection: Selection, strategy: ObjectStrategy): boolean {
+export function isSelected(object: JsonObject, selection: Selection, view: ObjectView): boolean {
   return (
     matchesLabels(selection.labels, metaOf(object).labels) &&
-    matchesFields(selection.fields, (field) => fieldValue(object, field, strategy) ?? "")
+    matchesFields(selection.fields, (field) => fieldValue(object, field, view) ?? "")
   );
 }
 
 /** Every object can be selected by its name and namespace. */
-function fieldValue(object: JsonObject, field: string, strategy: ObjectStrategy): string | undefined {
+function fieldValue(object: JsonObject, field: string, view: ObjectView): string | undefined {
   const { name = "", namespace = "" } = metaOf(object);
   if (field === "metadata.name") {
     return name;
   }
-  return field === "metadata.namespace" ? namespace : strategy.fieldValue(object, field);
+  return field === "metadata.namespace" ? namespace : view.fieldValue(object, field);
 }
 
 /** How a list or a watch asks for a state. */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import type { Work } from "@purlin/kube-objects/turns";
+import { inNameOrder } from "../objects/member-order.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { Payload } from "../request/api-response.ts";
 import { joinedPayload, madePayload } from "../request/payload.ts";
 import type { Entry } from "../store/store.ts";
 import { toPartialMetadata, toRow, toTable } from "../table/table.ts";
 import { isLargeEntry } from "./large-objects.ts";
-import { inNameOrder } from "./member-order.ts";
 import { typeHead } from "./object-codec.ts";
 import { inShapeVersion, isPlain, type ObjectForm, type Shape } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
@@ -34,7 +34,7 @@ export function listPayload(
       () =>
         listValue(
           rest,
-          entries.map((entry) => rest.strategy.toServed(entry.value)),
+          entries.map((entry) => rest.strategy.storage.toServed(entry.value)),
           metadata,
         ),
     );
@@ -59,13 +59,13 @@ function* shapedList(
   form: ObjectForm,
 ): Work<JsonObject> {
   const listMeta = metadataValue(rest, metadata, form.shape);
-  const { printer } = rest.strategy;
+  const { printer } = rest.strategy.view;
   const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };
   const table = form.shape === "table" ? toTable(printer, [], options) : {};
   const rows: JsonObject[] = [];
   const objects: JsonObject[] = [];
   for (const [index, entry] of entries.entries()) {
-    const object = rest.strategy.toServed(entry.value);
+    const object = rest.strategy.storage.toServed(entry.value);
     if (form.shape === "table") {
       rows.push(toRow(printer, object, options));
     } else {

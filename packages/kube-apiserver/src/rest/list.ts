@@ -18,7 +18,7 @@ export async function listObjects(rest: RestRequest): Promise<CompleteResponse> 
   const form = negotiateForm(rest.request, rest.type);
   const { query } = rest.request;
   const options = readVersionOptions(query, false);
-  const selection = readSelection(query, rest.strategy);
+  const selection = readSelection(query, rest.strategy.view);
   const plan = await planList(rest, options);
   const found = await collect(rest, plan, selection);
   return { kind: "complete", code: 200, payload: listPayload(rest, found.entries, found.metadata, form) };
@@ -96,7 +96,8 @@ async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Pr
   const revision = plan.revision ?? store.revision;
   const filter = selection.isEverything
     ? undefined
-    : (entry: Entry<JsonObject>): boolean => isSelected(strategy.toServed(entry.value), selection, strategy);
+    : (entry: Entry<JsonObject>): boolean =>
+        isSelected(strategy.storage.toServed(entry.value), selection, strategy.view);
   const key = oneKey(type, target);
   if (key !== undefined && plan.revision === undefined) {
     const entry = store.get(key);

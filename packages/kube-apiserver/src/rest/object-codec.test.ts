@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startTestServer } from "../testing/test-server.ts";
+import { startTestServer } from "@purlin/kube-builtin/testing";
 import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
 
 const WIDGETS = "/apis/example.org/v1/namespaces/default/widgets";

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { requestEntityTooLarge } from "@purlin/kube-objects/errors";
 import { type JsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
 import { inTypedOrder } from "@purlin/kube-objects/typed";
+import { inNameOrder } from "../objects/member-order.ts";
 import type { Codec } from "../store/store.ts";
-import { inNameOrder } from "./member-order.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

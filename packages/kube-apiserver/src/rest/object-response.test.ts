@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { testRequest } from "../testing/test-request.ts";
 import { isPlain, negotiateForm } from "./object-response.ts";
 
 const typeOf = (resource: string, group = ""): ResourceType => {
-  const type = BUILTIN_RESOURCES.find((one) => one.resource === resource && one.group === group);
+  const type = testTypes.find((one) => one.resource === resource && one.group === group);
   assert.ok(type);
   return type;
 };

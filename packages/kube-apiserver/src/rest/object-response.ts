@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, notAcceptable, StatusError, unclassifiedError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { metaOf } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse, Payload } from "../request/api-response.ts";
@@ -10,7 +11,6 @@ import { wantsPretty } from "../request/pretty.ts";
 import type { Entry } from "../store/store.ts";
 import { type IncludeObject, toPartialMetadata, toTable } from "../table/table.ts";
 import { inStoredOrder } from "./object-codec.ts";
-import { metaOf } from "./object-meta.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { servedBytes } from "./served-bytes.ts";
 
@@ -103,11 +103,11 @@ export function entryResponse(
   if (isPlain(form)) {
     const payload = encodedPayload(
       () => [servedBytes(entry, rest.strategy), LINE_BREAK],
-      () => rest.strategy.toServed(entry.value),
+      () => rest.strategy.storage.toServed(entry.value),
     );
     return { kind: "complete", code, payload };
   }
-  return objectResponse(rest, rest.strategy.toServed(entry.value), form, code);
+  return objectResponse(rest, rest.strategy.storage.toServed(entry.value), form, code);
 }
 
 /** An answer with one object as this version shows it. */
@@ -140,7 +140,7 @@ function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonOb
     now: rest.now().getTime(),
     withColumns: true,
   };
-  return inShapeVersion(toTable(rest.strategy.printer, [object], options), form);
+  return inShapeVersion(toTable(rest.strategy.view.printer, [object], options), form);
 }
 
 /** Tables and partial metadata look the same in both of their versions, and so do the rows of a table. */

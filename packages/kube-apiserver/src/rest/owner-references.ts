@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { OwnerReference } from "@purlin/kube-objects/object";
-import { metaOf, withMeta } from "./object-meta.ts";
+import { metaOf, withMeta } from "../objects/object-meta.ts";
 
 /** The object with every owner once, and a warning about those that came twice. */
 export function dedupedOwners(object: JsonObject): {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { badRequest, isStatusError, unsupportedMediaType } from "@purlin/kube-objects/errors";
 import {
   goJson,

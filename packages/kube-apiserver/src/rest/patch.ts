@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { invalid, invalidValue, isStatusError, patchNotApplicable } from "@purlin/kube-objects/errors";
 import {
   compareUtf8,
@@ -13,14 +12,14 @@ import { parseApiVersion } from "@purlin/kube-objects/object";
 import { patchResultInvalid, strictDecodingText } from "@purlin/kube-objects/patch";
 import type { Work } from "@purlin/kube-objects/turns";
 import { requireConvertible } from "@purlin/kube-objects/typed";
+import { metaOf } from "../objects/object-meta.ts";
 import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
+import type { DecodedObject, Endpoint } from "../strategy/object-strategy.ts";
 import { applyObject } from "./apply.ts";
 import { applyUpdate } from "./apply-update.ts";
 import { decodedObject, MOST_FINDINGS, noteFindings, shownFindings, withResetMark, withType } from "./decode-object.ts";
-import { metaOf } from "./object-meta.ts";
 import { negotiateForm } from "./object-response.ts";
-import type { DecodedObject, Endpoint } from "./object-strategy.ts";
 import { dedupedOwners } from "./owner-references.ts";
 import { type ChangePatch, readPatchRequest } from "./patch-request.ts";
 import type { RestRequest } from "./rest-context.ts";
@@ -30,7 +29,7 @@ import { atTarget } from "./update.ts";
 export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promise<CompleteResponse> {
   const { request, strategy, type } = rest;
   const form = negotiateForm(request);
-  const patch = await readPatchRequest(request, strategy.strategicMerge?.bind(strategy));
+  const patch = await readPatchRequest(request, strategy.decoder.strategicMerge?.bind(strategy.decoder));
   if (patch.isApply) {
     return applyObject(rest, { endpoint, patch, form });
   }
@@ -103,7 +102,7 @@ function requireSameType({ strategy, type }: RestRequest, result: JsonObject, sh
     requireCustomType(type, result, shown);
     return;
   }
-  const problem = kind === "" ? undefined : strategy.kindProblem?.(kind, apiVersion, result);
+  const problem = kind === "" ? undefined : strategy.decoder.kindProblem?.({ kind, apiVersion, value: result });
   if (problem !== undefined) {
     throw new Error(problem);
   }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { isBadRequest, unsupportedMediaType } from "@purlin/kube-objects/errors";
 import {
   type Fractions,

@@ -14,12 +14,12 @@ import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
 import { LIST_TYPES, requireProducible } from "../request/producible.ts";
 import { watchedName } from "../request/request-target.ts";
+import type { Endpoint } from "../strategy/object-strategy.ts";
 import { createObject } from "./create.ts";
 import { deleteObject } from "./delete.ts";
 import { deleteCollection } from "./delete-collection.ts";
 import { listObjects } from "./list.ts";
 import { entryResponse, negotiateForm } from "./object-response.ts";
-import type { Endpoint } from "./object-strategy.ts";
 import { patchObject } from "./patch.ts";
 import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest, RestServices } from "./rest-context.ts";
@@ -60,7 +60,7 @@ export function createResources(
       target,
       type,
       strategy,
-      notes: [...(strategy.requestWarnings?.() ?? [])],
+      notes: [...(strategy.validator.requestWarnings?.() ?? [])],
     };
     return withNotes(rest, () => specialAnswer(special, rest) ?? dispatch(rest, options.watches));
   };

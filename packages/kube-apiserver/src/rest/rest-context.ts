@@ -5,7 +5,7 @@ import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Store } from "../store/store.ts";
-import type { ObjectStrategy } from "./object-strategy.ts";
+import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 
 /** What all requests for resources share. */
 export interface RestServices {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectsAt } from "@purlin/kube-objects/object";
 import type { ApiResponse, CompleteResponse } from "../request/api-response.ts";
@@ -11,7 +11,7 @@ import { answerValue, type TestRequest, testRequest, textOf } from "../testing/t
 
 let server: ApiServer;
 before(async () => {
-  server = await startApiServer({ directory: tempDirectory() });
+  server = await startApiServer({ kinds: builtinKinds, directory: tempDirectory() });
 });
 after(() => server.close());
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import type { Entry } from "../store/store.ts";
+import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { inStoredOrder } from "./object-codec.ts";
-import type { ObjectStrategy } from "./object-strategy.ts";
 
 const encoder = new TextEncoder();
 /** Entries that were found to be shown as they are stored, and by which strategy. */
@@ -10,10 +10,10 @@ const shownAsStored = new WeakMap<Entry<JsonObject>, ObjectStrategy>();
 
 /** The bytes of an object as a version shows it: those that are stored, wherever that is how it is shown. */
 export function servedBytes(entry: Entry<JsonObject>, strategy: ObjectStrategy): Uint8Array {
-  if (strategy.servesStoredBytes || shownAsStored.get(entry) === strategy) {
+  if (strategy.storage.servesStoredBytes || shownAsStored.get(entry) === strategy) {
     return entry.bytes;
   }
-  const served = strategy.toServed(entry.value);
+  const served = strategy.storage.toServed(entry.value);
   if (served === entry.value) {
     shownAsStored.set(entry, strategy);
     return entry.bytes;

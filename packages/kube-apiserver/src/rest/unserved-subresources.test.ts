@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { builtinKinds } from "@purlin/kube-builtin";
 import type { Status } from "@purlin/kube-objects/errors";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
@@ -10,7 +11,7 @@ const root = "/api/v1/namespaces/default";
 
 let server: ApiServer;
 before(async () => {
-  server = await startApiServer({ directory: tempDirectory() });
+  server = await startApiServer({ kinds: builtinKinds, directory: tempDirectory() });
   const spec = { containers: [{ name: "main", image: "example.org/web:1" }] };
   await ask("/pods", { method: "POST", body: { metadata: { name: "web" }, spec } });
 });

@@ -7,22 +7,6 @@ import { objectKey } from "./storage-key.ts";
 
 const NO_CONTAINERS = "this API server runs no containers";
 
-/** Subresources that clients ask every cluster for and this server does not have: what they would do, by resource. */
-const UNSERVED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  pods: {
-    log: "get the logs of",
-    exec: "execute a command in",
-    attach: "attach to",
-    portforward: "forward ports to",
-    proxy: "proxy requests to",
-    ephemeralcontainers: "add a container to",
-    resize: "resize",
-    binding: "assign a node to",
-    eviction: "evict",
-  },
-  services: { proxy: "proxy requests to" },
-};
-
 /** 501 for a subresource that other clusters serve; 404 for one of an object that does not exist; else undefined. */
 export function unservedSubresource(
   type: ResourceType,
@@ -30,7 +14,7 @@ export function unservedSubresource(
   { store }: Pick<RestServices, "store">,
 ): StatusError | undefined {
   const [first = ""] = subresource.split("/");
-  const action = type.group === "" ? UNSERVED[type.resource]?.[first] : undefined;
+  const action = type.unserved && Object.hasOwn(type.unserved, first) ? type.unserved[first] : undefined;
   if (action === undefined) {
     return undefined;
   }

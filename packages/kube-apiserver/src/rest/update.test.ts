@@ -2,10 +2,10 @@
 // Replacing objects end to end: what has to agree with the path and with what is there, and what a PUT may make.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { answerValue } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
 
 const WIDGETS = "/apis/example.org/v1/namespaces/default/widgets";

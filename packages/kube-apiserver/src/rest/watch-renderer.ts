@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { TEMPLATE_GENERATION } from "../builtin/daemon-set-rules.ts";
+import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { StreamEvent } from "../request/api-response.ts";
 import type { Change, Entry } from "../store/store.ts";
 import { toPartialMetadata, toTable } from "../table/table.ts";
 import { isSelected, type Selection } from "./list-options.ts";
 import { inStoredOrder } from "./object-codec.ts";
-import { metaOf, withMeta } from "./object-meta.ts";
 import { inShapeVersion, type ObjectForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { servedBytes } from "./served-bytes.ts";
@@ -15,15 +14,6 @@ import { type EventType, encodedEvent, objectEvent } from "./watch-event.ts";
 
 /** The annotation of the bookmark that ends the events about what was there when a watch began. */
 const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
-
-/** What the reference's own types say even when nothing is said, in a spec and in annotations. */
-const SPECS: Readonly<Record<string, JsonObject>> = {
-  "apps/v1/Deployment": { replicas: 0 },
-  "apps/v1/ReplicaSet": { replicas: 0 },
-  "apps/v1/StatefulSet": { replicas: 0 },
-};
-
-const ANNOTATIONS: Readonly<Record<string, JsonObject>> = { "apps/v1/DaemonSet": { [TEMPLATE_GENERATION]: "0" } };
 
 /** Turns changes into the events one watcher is to see. */
 export class WatchRenderer {
@@ -67,11 +57,11 @@ export class WatchRenderer {
   }
 
   #served(entry: Entry<JsonObject>): JsonObject {
-    return this.#rest.strategy.toServed(entry.value);
+    return this.#rest.strategy.storage.toServed(entry.value);
   }
 
   #matches(object: JsonObject): boolean {
-    return isSelected(object, this.#selection, this.#rest.strategy);
+    return isSelected(object, this.#selection, this.#rest.strategy.view);
   }
 
   #entryEvent(type: EventType, entry: Entry<JsonObject>): StreamEvent {
@@ -107,25 +97,21 @@ export class WatchRenderer {
       withColumns: this.#withColumns,
     };
     this.#withColumns = false;
-    return toTable(strategy.printer, [object], options);
+    return toTable(strategy.view.printer, [object], options);
   }
 }
 
-/** The object of a bookmark: of the type that is watched, empty but for the version. */
+/** The object of a bookmark: an empty object of the watched type with the resource version. */
 function bookmarkObject(rest: RestRequest, revision: number, endsInitialEvents: boolean): JsonObject {
   const { type, strategy } = rest;
-  const apiVersion = apiVersionOf(type);
-  const key = `${apiVersion}/${type.kind}`;
-  const { spec, ...empty } = strategy.emptyObject?.() ?? { apiVersion, kind: type.kind };
-  const annotations = { ...ANNOTATIONS[key], ...(endsInitialEvents && { [INITIAL_EVENTS_END]: "true" }) };
+  const empty = strategy.decoder.emptyObject?.() ?? { apiVersion: apiVersionOf(type), kind: type.kind };
+  const annotations = {
+    ...metaOf(empty).annotations,
+    ...(endsInitialEvents && { [INITIAL_EVENTS_END]: "true" }),
+  };
   const metadata = {
     resourceVersion: String(revision),
     ...(Object.keys(annotations).length > 0 && { annotations }),
   };
-  const { status, ...members } = empty as { readonly status?: JsonObject } & JsonObject;
-  const parts = {
-    ...(spec !== undefined && { spec: { ...SPECS[key], ...(spec as JsonObject) } }),
-    ...(status !== undefined && { status }),
-  };
-  return inStoredOrder({ ...members, ...parts, metadata }, type);
+  return inStoredOrder({ ...empty, metadata }, type);
 }

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { StreamResponse } from "../request/api-response.ts";
 import { textOf } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
 
 interface Recorded {

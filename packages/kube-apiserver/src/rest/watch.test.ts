@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 const path = "/api/v1/namespaces/default/configmaps";
 const configMap = (name: string, more: JsonObject = {}): JsonObject => ({ metadata: { name, ...more } });

@@ -64,7 +64,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
     throw notAcceptable(["application/json;stream=watch"]);
   }
   const options = readVersionOptions(request.query, true);
-  const selection = ofName(watchedName(request.path) ?? "", readSelection(request.query, strategy));
+  const selection = ofName(watchedName(request.path) ?? "", readSelection(request.query, strategy.view));
   const after = requireVersion(options.resourceVersion);
   const timeoutSeconds = readInteger(request.query, "timeoutSeconds") ?? 0;
   const bookmarks = readBoolean(request.query, "allowWatchBookmarks") ?? false;

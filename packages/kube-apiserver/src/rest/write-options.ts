@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { managerName } from "@purlin/kube-objects/apply";
 import { invalid } from "@purlin/kube-objects/errors";
 import { type FieldValidation, validatePatchOptions, validateWriteOptions } from "@purlin/kube-objects/patch";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compareUtf8, goQuote, type JsonObject } from "@purlin/kube-objects/json";
-import { metaOf } from "./object-meta.ts";
-import type { Endpoint } from "./object-strategy.ts";
+import { metaOf } from "../objects/object-meta.ts";
+import type { ObjectChange } from "../strategy/object-strategy.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** What whoever writes an object that is valid is to be told. */
@@ -10,15 +10,12 @@ export function writeWarnings(
   object: JsonObject,
   old: JsonObject | undefined,
 ): readonly string[] {
-  return type.custom ? finalizerWarnings(object, old) : strategy.warnings(object, old, "");
+  return type.custom ? finalizerWarnings(object, old) : strategy.validator.warnings({ object, old, endpoint: "" });
 }
 
 /** What validation itself has to say, whether or not the object is valid: what an update of a custom object left wrong. */
-export function validationWarnings(
-  { strategy, type }: RestRequest,
-  { object, old, endpoint }: { readonly object: JsonObject; readonly old: JsonObject; readonly endpoint: Endpoint },
-): readonly string[] {
-  return type.custom ? strategy.warnings(object, old, endpoint) : [];
+export function validationWarnings({ strategy, type }: RestRequest, change: ObjectChange): readonly string[] {
+  return type.custom ? strategy.validator.warnings(change) : [];
 }
 
 const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { badRequest, type FieldError, invalid, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
 import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";

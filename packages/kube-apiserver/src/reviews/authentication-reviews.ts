@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { timestamp } from "@purlin/kube-objects/apply";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";

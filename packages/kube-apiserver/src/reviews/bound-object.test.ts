@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answerValue } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 const IN = "/api/v1/namespaces/default";
 let server: TestServer;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { inTurns } from "@purlin/kube-objects/turns";
 import type { User } from "../auth/user.ts";
@@ -42,7 +41,7 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const body = await readBody(rest);
   const options = writeOptions(request, "CreateOptions");
   const object = await inTurns(readObject(rest, body, options.fieldValidation));
-  const { object: managed } = rest.strategy.fieldManager("").update(undefined, object, options.manager);
+  const { object: managed } = rest.strategy.storage.fieldManager("").update(undefined, object, options.manager);
   const question = { review: managed, user: request.user, namespace: target.namespace, now: rest.now() };
   return objectResponse(rest, review(question), form, 201);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { User } from "../auth/user.ts";
 import { answerValue } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 let server: TestServer;
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { timestamp } from "@purlin/kube-objects/apply";
 import { badRequest, conflict, invalid, invalidValue, notFound } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
 import { API_AUDIENCE, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
+import { metaOf } from "../objects/object-meta.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { documentPayload } from "../request/payload.ts";
-import { metaOf } from "../rest/object-meta.ts";
 import { negotiateForm } from "../rest/object-response.ts";
 import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";

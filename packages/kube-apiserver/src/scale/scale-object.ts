@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { managersOfParent, managersOfScale } from "@purlin/kube-objects/apply";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type ManagedFieldsEntry, numberAt } from "@purlin/kube-objects/object";
-import { metaOf, withMeta } from "../rest/object-meta.ts";
-import type { ScalePaths } from "./scale-paths.ts";
+import { metaOf, withMeta } from "../objects/object-meta.ts";
+import type { ScalePaths } from "../strategy/kind-rules.ts";
 
 export const SCALE_VERSION = "autoscaling/v1";
 

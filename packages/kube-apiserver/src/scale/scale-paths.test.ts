@@ -2,37 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
-import { builtinScalePaths, customScalePaths, hasScale, type ScaleState } from "./scale-paths.ts";
-
-const typeOf = (resource: string) => {
-  const found = BUILTIN_RESOURCES.find((one) => one.resource === resource);
-  if (found === undefined) throw new Error(`${resource} are not served`);
-  return found;
-};
-
-test("workloads have a Scale, other kinds have none", () => {
-  const scaled = ["deployments", "statefulsets", "replicasets"];
-  assert.deepEqual(
-    scaled.map((name) => hasScale(typeOf(name))),
-    [true, true, true],
-  );
-  assert.equal(hasScale(typeOf("configmaps")), false);
-});
-
-test("a Deployment shows what it wants, has and selects", () => {
-  const paths = builtinScalePaths(typeOf("deployments"));
-  const selector = {
-    matchLabels: { app: "a" },
-    matchExpressions: [{ key: "tier", operator: "In", values: ["x", "y"] }],
-  };
-  assert.deepEqual(paths.read({ spec: { replicas: 3, selector }, status: { replicas: 2 } }), {
-    wanted: 3,
-    current: 2,
-    selector: "app=a,tier in (x,y)",
-  });
-  assert.deepEqual([...paths.byVersion], [["apps/v1", ["spec", "replicas"]]]);
-});
+import type { ScaleState } from "../strategy/kind-rules.ts";
+import { customScalePaths } from "./scale-paths.ts";
 
 const scale = {
   specReplicasPath: ".spec.size",

@@ -1,43 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { unclassifiedError } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { memberAt, numberAt, objectAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { formatLabelSelector, type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
-import { namesOf, readAt, type ScaleFields } from "../custom/scale-problems.ts";
-import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
-
-/** What the Scale of an object shows. */
-export interface ScaleState {
-  /** How many there should be; undefined where the object does not say. */
-  readonly wanted: number | undefined;
-  readonly current: number;
-  /** The selector of what is scaled, as text; empty: none. */
-  readonly selector: string;
-}
-
-/** Where objects of a type keep what their Scale shows. */
-export interface ScalePaths {
-  readonly replicas: readonly string[];
-  readonly read: (object: JsonObject) => ScaleState;
-  /** Where each version of the kind keeps its replicas; null for a version without a Scale. */
-  readonly byVersion: ReadonlyMap<string, readonly string[] | null>;
-}
-
-const REPLICAS = ["spec", "replicas"];
-
-/** The paths of built-in workloads. */
-export function builtinScalePaths(type: ResourceType): ScalePaths {
-  return {
-    replicas: REPLICAS,
-    read: (object) => ({
-      wanted: numberAt(object, REPLICAS),
-      current: numberAt(object, ["status", "replicas"]),
-      selector: formatLabelSelector(labelSelectorOf(objectAt(object, ["spec", "selector"]) as LabelSelectorObject)),
-    }),
-    byVersion: new Map([[apiVersionOf(type), REPLICAS]]),
-  };
-}
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { namesOf, readAt, scaleFields } from "../custom/scale-problems.ts";
+import type { ScalePaths } from "../strategy/kind-rules.ts";
 
 /** The paths a CustomResourceDefinition declares for one of its versions. */
 export function customScalePaths(crd: JsonObject, version: string): ScalePaths | undefined {
@@ -64,19 +30,6 @@ export function customScalePaths(crd: JsonObject, version: string): ScalePaths |
   };
 }
 
-/** What a version of a definition says about its Scale; undefined: it has none. */
-export function scaleFields(version: JsonObject): ScaleFields | undefined {
-  const scale = memberAt(version, ["subresources", "scale"]);
-  if (!isJsonObject(scale)) {
-    return undefined;
-  }
-  return {
-    specReplicas: stringAt(scale, ["specReplicasPath"]),
-    statusReplicas: stringAt(scale, ["statusReplicasPath"]),
-    selector: stringAt(scale, ["labelSelectorPath"]) || undefined,
-  };
-}
-
 function countAt(object: JsonObject, path: string): number | undefined {
   const value = foundAt(object, path, "int64");
   return value === undefined ? undefined : Number(value);
@@ -88,9 +41,4 @@ function foundAt(object: JsonObject, path: string, type: "int64" | "string"): un
     throw unclassifiedError(problem);
   }
   return value;
-}
-
-/** Whether objects of a type have a Scale. */
-export function hasScale(type: ResourceType): boolean {
-  return hasSubresource(type, "scale");
 }

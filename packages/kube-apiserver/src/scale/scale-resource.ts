@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { createFieldManager, type FieldManager } from "@purlin/kube-objects/apply";
 import {
   badRequest,
@@ -12,14 +11,13 @@ import {
   unclassifiedError,
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { numberAt } from "@purlin/kube-objects/object";
 import { finish, inTurns } from "@purlin/kube-objects/turns";
-import { scaleApplyType, scaleSchema } from "../builtin/apply-versions.ts";
-import { builtinStrategy } from "../builtin/builtin-strategy.ts";
+import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { applyUpdate, type UpdatePlan } from "../rest/apply-update.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
-import { metaOf, withMeta } from "../rest/object-meta.ts";
 import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
 import { patched } from "../rest/patch.ts";
 import { type ApplyPatch, readPatchRequest } from "../rest/patch-request.ts";
@@ -28,10 +26,22 @@ import type { RestRequest } from "../rest/rest-context.ts";
 import { objectKey } from "../rest/storage-key.ts";
 import { atTarget } from "../rest/update.ts";
 import { writeOptions } from "../rest/write-options.ts";
-import { builtinPrinter } from "../table/builtin-columns.ts";
+import { scaleApplyType, scaleSchema } from "../strategy/apply-versions.ts";
+import type { ScalePaths } from "../strategy/kind-rules.ts";
+import { typedStrategy } from "../strategy/typed-strategy.ts";
+import { ageColumn, ageOfObject, integerColumn, nameOfObject } from "../table/cell-values.ts";
 import { column, type TablePrinter } from "../table/table.ts";
 import { NO_REPLICAS, replicasOf, SCALE_VERSION, toManagedScale, toScale, withScale } from "./scale-object.ts";
-import type { ScalePaths } from "./scale-paths.ts";
+
+const scalePrinter: TablePrinter = {
+  columns: [column("Name"), integerColumn("Desired"), integerColumn("Available"), ageColumn],
+  cells: (scale, now) => [
+    nameOfObject(scale),
+    numberAt(scale, ["spec", "replicas"]),
+    numberAt(scale, ["status", "replicas"]),
+    ageOfObject(scale, now),
+  ],
+};
 
 /** Scales of custom objects are shown as those of built-in ones, under columns that are described as those of custom kinds. */
 const customScalePrinter: TablePrinter = {
@@ -41,7 +51,7 @@ const customScalePrinter: TablePrinter = {
     column("Available", { type: "integer", description: "Number of actual replicas" }),
     column("Age", { type: "date" }),
   ],
-  cells: (scale, now) => builtinPrinter("Scale").cells(scale, now),
+  cells: scalePrinter.cells,
 };
 
 /** The scale subresource of every type that has one. */
@@ -69,7 +79,7 @@ function currentObject({ store, strategy, target, type }: RestRequest, paths: Sc
   if (entry === undefined) {
     throw notFound(type, target.name);
   }
-  const object = strategy.toServed(entry.value);
+  const object = strategy.storage.toServed(entry.value);
   if (paths.read(object).wanted === undefined) {
     throw internalError(`the spec replicas field ${shown(paths)} does not exist`);
   }
@@ -88,7 +98,8 @@ function respond(rest: RestRequest, object: JsonObject, { paths, form }: Shown):
 
 /** The Scale of a custom object has other columns, and is of the version's own type to the reference. */
 function asCustomScale(shown: RestRequest): RestRequest {
-  const strategy = { ...shown.strategy, printer: customScalePrinter };
+  const view = { ...shown.strategy.view, printer: customScalePrinter };
+  const strategy = { ...shown.strategy, view };
   return { ...shown, strategy, type: { ...shown.type, group: "v1" } };
 }
 
@@ -197,7 +208,7 @@ function applyScale(rest: RestRequest, scale: JsonObject, { config, options }: A
     throw notConvertible("failed to convert new object", config);
   }
   const scaleRest = asScaleRequest(rest);
-  return next === scale ? scale : atTarget(scaleRest, scaleRest.strategy.decode(next).object);
+  return next === scale ? scale : atTarget(scaleRest, scaleRest.strategy.decoder.decode(next).object);
 }
 
 /** The reference tries to convert the Scale of a custom object as if it were the object: applying to it cannot change it. */
@@ -210,7 +221,7 @@ function notConvertible(what: string, config: JsonObject): Error {
 /** A request for the Scale of an object, seen as a request for a Scale: a built-in kind, whatever it is the Scale of. */
 function asScaleRequest(rest: RestRequest): RestRequest {
   const type: ResourceType = { ...rest.type, group: "autoscaling", version: "v1", kind: "Scale", custom: false };
-  return { ...rest, type, strategy: builtinStrategy(type, {}, rest.now) };
+  return { ...rest, type, strategy: typedStrategy(type, { printer: scalePrinter }, rest.now) };
 }
 
 /** A patched Scale with the uid it has. Of built-in kinds another one is a conflict, of custom ones it is nothing. */

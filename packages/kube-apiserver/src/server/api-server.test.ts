@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ApiResponse } from "../request/api-response.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
@@ -14,7 +15,7 @@ test("a server starts with what every cluster has, and keeps everything across r
   const directory = tempDirectory();
   const path = "/api/v1/namespaces/default/configmaps";
   {
-    await using server = await startApiServer({ directory });
+    await using server = await startApiServer({ kinds: builtinKinds, directory });
     const { items } = body(await server.handle(testRequest("/api/v1/namespaces"))) as unknown as {
       items: { metadata: { name: string } }[];
     };
@@ -27,13 +28,13 @@ test("a server starts with what every cluster has, and keeps everything across r
     );
     assert.equal(created.code, 201);
   }
-  await using server = await startApiServer({ directory });
+  await using server = await startApiServer({ kinds: builtinKinds, directory });
   assert.deepEqual(body(await server.handle(testRequest(`${path}/a`)))["data"], { x: "1" });
 });
 
 for (const protocol of ["h2", "http/1.1"] as const) {
   test(`clients reach it over ${protocol} with the certificates it made`, async () => {
-    await using server = await startApiServer({ directory: tempDirectory() });
+    await using server = await startApiServer({ kinds: builtinKinds, directory: tempDirectory() });
     const { port } = await server.listen({ host: "localhost" });
     const { authority, admin } = server.certificates;
     await using client = await connectClient({ protocol, port, authorityPem: authority.certPem, pair: admin });
@@ -56,6 +57,6 @@ for (const protocol of ["h2", "http/1.1"] as const) {
 
 test("a second server on the same directory is refused", async () => {
   const directory = tempDirectory();
-  await using _server = await startApiServer({ directory });
-  await assert.rejects(startApiServer({ directory }), { code: "locked" });
+  await using _server = await startApiServer({ kinds: builtinKinds, directory });
+  await assert.rejects(startApiServer({ kinds: builtinKinds, directory }), { code: "locked" });
 });

@@ -12,6 +12,7 @@ import { objectCodec } from "../rest/object-codec.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
+import type { KindSource } from "../strategy/kind-rules.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { type RenewalClock, renewInTime, systemClock } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
@@ -23,6 +24,8 @@ import { loadCertificates, type ServingCertificates } from "./serving-certificat
 export interface ApiServerOptions {
   /** Everything it keeps is in here; one server at a time. */
   readonly directory: string;
+  /** Kinds to serve beside those that the server itself needs, such as `builtinKinds` of `@purlin/kube-builtin`. Default: none. */
+  readonly kinds?: KindSource;
   /** Shown behind the Kubernetes release in `/version`. Default "purlin". */
   readonly build?: string;
   /** Bearers of tokens. */

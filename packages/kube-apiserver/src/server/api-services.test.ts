@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answerValue } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
 
 const PATH = "/apis/apiregistration.k8s.io/v1/apiservices";

@@ -1,33 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { timestamp } from "@purlin/kube-objects/apply";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { inMetaOrder } from "../objects/member-order.ts";
+import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { ApiGroup, Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
-import { inMetaOrder } from "../rest/member-order.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";
-import { metaOf, withMeta } from "../rest/object-meta.ts";
 import type { RestServices } from "../rest/rest-context.ts";
 import { keyPrefix, objectKey } from "../rest/storage-key.ts";
 
 const GROUP = "apiregistration.k8s.io";
 const MANAGED = "kube-aggregator.kubernetes.io/automanaged";
-
-/** Which of the built-in groups comes first where it matters. Others follow, those of custom kinds last. */
-const PRIORITIES: Readonly<Record<string, number>> = {
-  "": 18_000,
-  apps: 17_800,
-  "events.k8s.io": 17_750,
-  "authentication.k8s.io": 17_700,
-  "authorization.k8s.io": 17_600,
-  autoscaling: 17_500,
-  batch: 17_400,
-  "rbac.authorization.k8s.io": 17_000,
-  "admissionregistration.k8s.io": 16_700,
-  "apiextensions.k8s.io": 16_700,
-  "coordination.k8s.io": 16_500,
-  "discovery.k8s.io": 16_200,
-};
 
 /**
  * Keeps one APIService for each version that is served, as the reference does. They only tell what is there: nobody can add one,
@@ -82,7 +65,9 @@ export class ApiServices {
         { ...object, status: { conditions: [available(at)] } },
         { uid: before?.uid ?? newUid(), creationTimestamp: before?.creationTimestamp ?? at },
       );
-      const { object: managed } = strategyOf(type).fieldManager("").update(current?.value, told, "kube-apiserver");
+      const { object: managed } = strategyOf(type)
+        .storage.fieldManager("")
+        .update(current?.value, told, "kube-apiserver");
       const versioned = withMeta(managed, { resourceVersion: String(revision) });
       // The order of members is known of kinds with a table of fields; of the others that of metadata is.
       const metadata = inMetaOrder(versioned["metadata"] as JsonObject);
@@ -115,7 +100,7 @@ function ofGroup({ name, versions }: ApiGroup): JsonObject[] {
       spec: {
         ...(name === "" ? {} : { group: name }),
         version,
-        groupPriorityMinimum: isCustom ? 1000 : (PRIORITIES[name] ?? 16_000),
+        groupPriorityMinimum: Math.max(...resources.map((one) => one.groupPriority)),
         versionPriority: isCustom ? 100 : name === "" ? 1 : index === 0 && versions.length > 1 ? 30 : 15,
       },
     };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { metaOf } from "../rest/object-meta.ts";
+import { metaOf } from "../objects/object-meta.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 const ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";

@@ -1,53 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { Catalog } from "../registry/registry.ts";
+import { metaOf } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
-import { metaOf } from "../rest/object-meta.ts";
 import { objectKey } from "../rest/storage-key.ts";
 import type { Store } from "../store/store.ts";
-import { bootstrapBindings, bootstrapRoles } from "./bootstrap-roles.ts";
+import type { KindDefinition } from "../strategy/kind-rules.ts";
 import { type InternalClient, resourcePath } from "./internal-client.ts";
-
-const NAMESPACES = ["default", "kube-system", "kube-public", "kube-node-lease"];
-const RBAC = "rbac.authorization.k8s.io";
-
-/** The Service the API server is known by inside a cluster. Nothing routes to it here. */
-const SERVICE: JsonObject = {
-  apiVersion: "v1",
-  kind: "Service",
-  metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
-  spec: {
-    clusterIP: "10.0.0.1",
-    ipFamilyPolicy: "SingleStack",
-    ports: [{ name: "https", port: 443, targetPort: 6443 }],
-  },
-};
 
 interface BootstrapOptions {
   readonly client: InternalClient;
-  readonly catalog: () => Catalog;
+  readonly kinds: readonly KindDefinition[];
   readonly store: Store<JsonObject>;
 }
 
-/** Makes what is missing of what every cluster has. Once it is there, a start costs a look at each and no write. */
+/** Creates missing objects that every cluster has. When all exist, a start reads each of them and writes nothing. */
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
-  const typeOf = (group: string, resource: string): ResourceType => {
-    const type = options.catalog().find(group, "v1", resource);
-    if (type === undefined) {
-      throw new Error(`${resource} are not served`);
-    }
-    return type;
-  };
-  const namespaces = NAMESPACES.map(
-    (name): JsonObject => ({ apiVersion: "v1", kind: "Namespace", metadata: { name } }),
-  );
-  await createAll(options, typeOf("", "namespaces"), namespaces);
-  await Promise.all([
-    createAll(options, typeOf("", "services"), [SERVICE]),
-    createAll(options, typeOf(RBAC, "clusterroles"), bootstrapRoles()),
-    createAll(options, typeOf(RBAC, "clusterrolebindings"), bootstrapBindings()),
-  ]);
+  const isNamespace = ({ type }: KindDefinition): boolean => type.resource === "namespaces" && type.group === "";
+  // Namespaces first: other objects are created in them.
+  for (const kinds of [options.kinds.filter(isNamespace), options.kinds.filter((kind) => !isNamespace(kind))]) {
+    await Promise.all(kinds.map(({ type, initialObjects = [] }) => createAll(options, type, initialObjects)));
+  }
 }
 
 async function createAll(

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { memberAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
-import { metaOf } from "../rest/object-meta.ts";
+import { metaOf } from "../objects/object-meta.ts";
 
 /** A ClusterRole that is made of others, and the rules it should have. */
 export interface CollectedRules {

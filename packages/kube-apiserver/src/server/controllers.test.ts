@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectsAt } from "@purlin/kube-objects/object";
 import { answerValue } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
 
 const meta = (object: JsonObject): Record<string, never> => object["metadata"] as unknown as Record<string, never>;

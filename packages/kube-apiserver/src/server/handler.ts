@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
-import { impersonated } from "../auth/impersonation.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
+import { impersonated } from "../request/impersonation.ts";
 import { textPayload } from "../request/payload.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
 import { requireProducible } from "../request/producible.ts";

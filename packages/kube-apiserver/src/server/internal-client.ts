@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { MASTERS_GROUP, type User } from "../auth/user.ts";

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import { blockedConditions, type Remaining } from "./namespace-conditions.ts";
 
 const [early, late] = ["2026-11-15T12:00:00Z", "2026-11-15T13:00:00Z"];
 
 function left(resource: string, finalizers: readonly string[], count: number = finalizers.length): Remaining {
-  const type = BUILTIN_RESOURCES.find((one) => one.resource === resource) as ResourceType;
+  const type = testTypes.find((one) => one.resource === resource) as ResourceType;
   return { type, count, finalizers };
 }
 

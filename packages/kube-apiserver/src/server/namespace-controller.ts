@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { timestamp } from "@purlin/kube-objects/apply";
 import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
+import { isDeleting, metaOf } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
-import { isDeleting, metaOf } from "../rest/object-meta.ts";
 import { keyPrefix } from "../rest/storage-key.ts";
 import type { Store, Watch } from "../store/store.ts";
 import { createMissing } from "./bootstrap.ts";

@@ -6,6 +6,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect } from "node:tls";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { connectClient } from "../testing/test-client.ts";
 import { createTestClock } from "../testing/test-clock.ts";
@@ -29,7 +30,7 @@ test("a running server renews its certificates, and old connections and old kube
   const onRenewed = (): void => {
     renewals += 1;
   };
-  await using server = await startApiServer({ directory: tempDirectory(), clock, onRenewed });
+  await using server = await startApiServer({ kinds: builtinKinds, directory: tempDirectory(), clock, onRenewed });
   const listener = await server.listen({ host: "localhost" });
   const { authority, admin } = server.certificates;
   const before = { served: await servedCertificate(listener.port), config: listener.kubeconfig };
@@ -53,7 +54,12 @@ test("what cannot be renewed is told, and the server goes on with what it has", 
   const clock = start();
   const directory = tempDirectory();
   const errors: unknown[] = [];
-  await using server = await startApiServer({ directory, clock, onControllerError: (error) => errors.push(error) });
+  await using server = await startApiServer({
+    kinds: builtinKinds,
+    directory,
+    clock,
+    onControllerError: (error) => errors.push(error),
+  });
   const { port } = await server.listen({ host: "localhost" });
   const before = await servedCertificate(port);
   rmSync(join(directory, "pki"), { recursive: true });

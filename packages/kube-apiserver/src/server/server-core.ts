@@ -1,22 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
-import { builtinRules } from "../builtin/builtin-rules.ts";
-import { builtinStrategy } from "../builtin/builtin-strategy.ts";
 import { CrdController } from "../crd/crd-controller.ts";
+import { serverKinds } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
-import { BUILTIN_RESOURCES } from "../registry/builtin-resources.ts";
+import { metaOf } from "../objects/object-meta.ts";
 import { type Catalog, Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
-import { metaOf } from "../rest/object-meta.ts";
-import type { ObjectStrategy } from "../rest/object-strategy.ts";
 import { createResources } from "../rest/resources.ts";
 import type { RestServices } from "../rest/rest-context.ts";
 import { OpenWatches } from "../rest/watch.ts";
@@ -24,16 +20,19 @@ import { accessReviews } from "../reviews/access-reviews.ts";
 import { authenticationReviews } from "../reviews/authentication-reviews.ts";
 import { reviewResource } from "../reviews/review-resource.ts";
 import { tokenResource } from "../reviews/token-resource.ts";
-import { builtinScalePaths, customScalePaths, type ScalePaths } from "../scale/scale-paths.ts";
+import { customScalePaths } from "../scale/scale-paths.ts";
 import { scaleResource } from "../scale/scale-resource.ts";
 import type { Store } from "../store/store.ts";
+import type { KindDefinition, KindRules, KindSource, ScalePaths } from "../strategy/kind-rules.ts";
+import type { ObjectStrategy } from "../strategy/object-strategy.ts";
+import { typedStrategy } from "../strategy/typed-strategy.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
 import { pathEndpoints } from "./path-endpoints.ts";
-import { ServicePlaces } from "./service-places.ts";
 
 interface ServerCoreOptions {
   readonly store: Store<JsonObject>;
+  readonly kinds?: KindSource;
   readonly build?: string;
   readonly tokens?: readonly TokenAuthenticator[];
   /** Signs the tokens of ServiceAccounts. */
@@ -50,6 +49,8 @@ interface ServerCoreOptions {
 export interface ServerCore {
   readonly handle: Handler;
   readonly client: InternalClient;
+  /** The kinds that are served without a definition. */
+  readonly kinds: readonly KindDefinition[];
   readonly catalog: () => Catalog;
   readonly watches: OpenWatches;
   readonly crds: CrdController;
@@ -72,10 +73,12 @@ interface Lifecycle {
 /** Puts together what answers requests. */
 export function createServerCore(options: ServerCoreOptions): ServerCore {
   const { store } = options;
-  const registry = new Registry(withEventTtl(BUILTIN_RESOURCES, options.eventTtlSeconds));
+  const now = (): Date => new Date();
+  const kinds = [...serverKinds({ store, now }), ...(options.kinds?.({ store, now }) ?? [])];
+  const types = kinds.map(({ type }) => type);
+  const registry = new Registry(withEventTtl(types, options.eventTtlSeconds));
   const catalog = (): Catalog => registry.catalog;
   const watches = new OpenWatches();
-  const now = (): Date => new Date();
   const handle: Handler = (request) => answer(request);
   const client = new InternalClient(handle);
   const lifecycle: Lifecycle = { areKindsServed: false, isBootstrapped: false, isStopping: false };
@@ -93,7 +96,14 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     onError: options.onControllerError ?? (() => {}),
     onPublished: () => core.onPublished(),
   });
-  const services: RestServices = { store, catalog, now, newUid: randomUUID, strategyOf: strategies(store, crds, now) };
+  const rulesOf = rulesFinder(kinds);
+  const services: RestServices = {
+    store,
+    catalog,
+    now,
+    newUid: randomUUID,
+    strategyOf: strategies(rulesOf, crds, now),
+  };
   const authorizer = options.authorizer ?? adminAuthorizer;
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
   const tokens = [...(options.tokens ?? []), accounts.authenticate];
@@ -125,13 +135,13 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
           authenticationReviews(() => tokens),
         ),
         tokenResource(accounts),
-        scaleResource((type) => scalePathsOf(type, crds)),
+        scaleResource((type) => (type.custom ? customScale(type, crds) : rulesOf(type).scale)),
       ],
     }),
     isBuiltinPath: (path) => isBuiltinPath(catalog(), path),
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
-  return Object.assign(core, { crds, services, tokens });
+  return Object.assign(core, { kinds, crds, services, tokens });
 }
 
 /** Paths are few, but resources are whatever somebody asks for. */
@@ -151,31 +161,28 @@ function isBuiltinPath(catalog: Catalog, path: string): boolean {
   return group?.versions.some(({ resources }) => resources.some((type) => !type.custom)) ?? false;
 }
 
-function strategies(
-  store: Store<JsonObject>,
-  crds: CrdController,
-  now: () => Date,
-): (type: ResourceType) => ObjectStrategy {
-  const rulesOf = builtinRules({
-    now,
-    taken: new ServicePlaces(store),
-    findAccount: (namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value,
-  });
+type RulesOf = (type: ResourceType) => KindRules;
+
+const noRules: KindRules = {};
+
+function rulesFinder(kinds: readonly KindDefinition[]): RulesOf {
+  const rules = new Map(kinds.map((kind) => [`${kind.type.group}/${kind.type.kind}`, kind.rules ?? noRules]));
+  return ({ group, kind }) => rules.get(`${group}/${kind}`) ?? noRules;
+}
+
+function strategies(rulesOf: RulesOf, crds: CrdController, now: () => Date): (type: ResourceType) => ObjectStrategy {
   const known = new WeakMap<ResourceType, ObjectStrategy>();
   return (type) => {
     if (type.custom) {
       return crds.strategyOf(type);
     }
-    const strategy = known.get(type) ?? builtinStrategy(type, rulesOf(type), now);
+    const strategy = known.get(type) ?? typedStrategy(type, rulesOf(type), now);
     known.set(type, strategy);
     return strategy;
   };
 }
 
-function scalePathsOf(type: ResourceType, crds: CrdController): ScalePaths | undefined {
-  if (!type.custom) {
-    return builtinScalePaths(type);
-  }
+function customScale(type: ResourceType, crds: CrdController): ScalePaths | undefined {
   const crd = crds.crds.find((one) => metaOf(one).name === `${type.resource}.${type.group}`);
   return crd && customScalePaths(crd, type.version);
 }

@@ -7,6 +7,30 @@ import {
   ownValue,
   sortedKeys,
 } from "@purlin/kube-objects/json";
+import { ageOf } from "@purlin/kube-objects/object";
+import { column, type TableColumn, type TablePrinter } from "./table.ts";
+
+export const nameColumn: TableColumn = column("Name", { format: "name" });
+export const ageColumn: TableColumn = column("Age");
+
+/** A column that `kubectl get -o wide` shows. */
+export function wideColumn(title: string): TableColumn {
+  return column(title, { priority: 1 });
+}
+
+export function integerColumn(title: string): TableColumn {
+  return column(title, { type: "integer" });
+}
+
+/** The cell of {@link nameColumn}. */
+export function nameOfObject(object: JsonObject): string {
+  return text(object, "metadata", "name");
+}
+
+/** The cell of {@link ageColumn}. */
+export function ageOfObject(object: JsonObject, now: number): string {
+  return ageOf(at(object, "metadata", "creationTimestamp"), now);
+}
 
 /** A member somewhere inside an object, or undefined. */
 export function at(object: JsonValue | undefined, ...names: readonly string[]): JsonValue | undefined {
@@ -72,3 +96,9 @@ function expressionText(expression: JsonObject): string {
       return `!${key}`;
   }
 }
+
+/** Prints a kind without columns of its own: the name and the creation time. */
+export const plainPrinter: TablePrinter = {
+  columns: [nameColumn, column("Created At", { type: "date" })],
+  cells: (object) => [nameOfObject(object), text(object, "metadata", "creationTimestamp")],
+};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { inMetaOrder } from "../rest/member-order.ts";
-import { metaOf, withMeta } from "../rest/object-meta.ts";
+import { inMetaOrder } from "../objects/member-order.ts";
+import { metaOf, withMeta } from "../objects/object-meta.ts";
 
 /** A column of a Table. */
 export interface TableColumn {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -18,7 +19,7 @@ let stop: () => Promise<void>;
 
 before(async () => {
   const directory = mkdtempSync(join(tmpdir(), "install-crds-"));
-  const server = await startApiServer({ directory });
+  const server = await startApiServer({ kinds: builtinKinds, directory });
   const transport = createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] });
   client = createKubeClient({
     ...transport,

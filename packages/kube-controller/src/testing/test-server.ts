@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, type KubeTransport } from "@purlin/kube-client";
 
 /** An API server that a test has to itself. */
@@ -26,7 +27,7 @@ export function startTestServer(): Promise<TestServer> {
 
 async function startEmbedded(): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "purlin-test-"));
-  const server = await startApiServer({ directory });
+  const server = await startApiServer({ kinds: builtinKinds, directory });
   const admin = { name: "admin", groups: [MASTERS_GROUP] };
   return {
     connect: (userAgent) => createDirectTransport(server.handle, admin, userAgent),

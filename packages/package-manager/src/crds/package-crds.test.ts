@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { undescribedFields } from "@purlin/kube-controller/testing";
@@ -18,7 +19,7 @@ suite("the CRDs of packages", () => {
   let stop: () => Promise<void>;
   before(async () => {
     const directory = mkdtempSync(join(tmpdir(), "package-crds-"));
-    const server = await startApiServer({ directory });
+    const server = await startApiServer({ kinds: builtinKinds, directory });
     client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] }));
     stop = async () => {
       await client.close();

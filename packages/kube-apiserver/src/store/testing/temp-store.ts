@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The entry for packages of kinds: the types of their rules, and helpers to read, validate and print objects.
+
+export { webhookTargetErrors } from "./crd/webhook-target.ts";
+export {
+  all,
+  type Check,
+  eachItem,
+  inRange,
+  isPort,
+  listAt,
+  maybeNamed,
+  named,
+  needed,
+  notNegative,
+  oneOf,
+  PORT_RANGE,
+  portNameProblems,
+  portProblems,
+  within,
+} from "./objects/checks.ts";
+export { metaOf, withMeta } from "./objects/object-meta.ts";
+export { textFields } from "./objects/read-field.ts";
+export { selectorErrors, selectorProblems } from "./objects/selector-checks.ts";
+export type { ResourceType } from "./registry/resource-type.ts";
+export type { Entry, Store, Watch } from "./store/store.ts";
+export {
+  defineKinds,
+  type KindRow,
+  scaleSubresource,
+  statusSubresource,
+} from "./strategy/define-kinds.ts";
+export {
+  type KindDefinition,
+  type KindRules,
+  type KindSource,
+  type ScalePaths,
+  wholeMetaChecks,
+  withEmptyLists,
+} from "./strategy/kind-rules.ts";
+export type { Endpoint } from "./strategy/object-strategy.ts";
+export {
+  ageColumn,
+  ageOfObject,
+  at,
+  count,
+  integerColumn,
+  items,
+  labelText,
+  nameColumn,
+  nameOfObject,
+  number,
+  selectorText,
+  text,
+  wideColumn,
+} from "./table/cell-values.ts";
+export { column, type TableColumn, type TablePrinter } from "./table/table.ts";

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonArray, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
+import { crdRules } from "../crd/crd-rules.ts";
+import { isDeleting } from "../objects/object-meta.ts";
+import type { WriteRules } from "../registry/resource-type.ts";
+import { allVerbs, defineKinds, statusSubresource } from "../strategy/define-kinds.ts";
+import { type KindSource, wholeMetaChecks, withEmptyLists } from "../strategy/kind-rules.ts";
+import { bootstrapBindings, bootstrapRoles } from "./bootstrap-roles.ts";
+import { namespaceRules } from "./namespace-rules.ts";
+import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./rbac-rules.ts";
+import { apiServicePrinter, bindingPrinter, namespacePrinter, serviceAccountPrinter } from "./server-columns.ts";
+
+const rbacGroup = "rbac.authorization.k8s.io";
+const rbacWrites: Partial<WriteRules> = { name: pathSegmentName, createOnUpdate: true };
+const rbacChecks = { metaChecks: wholeMetaChecks };
+
+/** The kinds that the server itself works with. Every server serves them. */
+export const serverKinds: KindSource = ({ now }) => [
+  ...defineKinds({ group: "", version: "v1", priority: 18_000 }, [
+    {
+      resource: "namespaces",
+      kind: "Namespace",
+      short: ["ns"],
+      cluster: true,
+      verbs: allVerbs.filter((verb) => verb !== "deletecollection"),
+      subresources: [{ name: "finalize", verbs: ["update"] }, statusSubresource],
+      write: { name: labelName, returnsDeleted: true },
+      rules: { ...namespaceRules, printer: namespacePrinter },
+      initialObjects: ["default", "kube-system", "kube-public", "kube-node-lease"].map(namespaceNamed),
+    },
+    {
+      resource: "serviceaccounts",
+      kind: "ServiceAccount",
+      short: ["sa"],
+      subresources: [
+        {
+          name: "token",
+          verbs: ["create"],
+          kind: { group: "authentication.k8s.io", version: "v1", kind: "TokenRequest" },
+        },
+      ],
+      write: { returnsDeleted: true },
+      rules: { metaChecks: wholeMetaChecks, printer: serviceAccountPrinter },
+    },
+  ]),
+  ...defineKinds({ group: "apiregistration.k8s.io", version: "v1", priority: 20_000 }, [
+    {
+      resource: "apiservices",
+      kind: "APIService",
+      cluster: true,
+      categories: ["api-extensions"],
+      verbs: ["get", "list", "watch"],
+      subresources: [{ name: "status", verbs: ["get"] }],
+      rules: { printer: apiServicePrinter },
+    },
+  ]),
+  ...defineKinds({ group: "authentication.k8s.io", version: "v1", priority: 17_700 }, [
+    { resource: "selfsubjectreviews", kind: "SelfSubjectReview", cluster: true, verbs: ["create"] },
+    { resource: "tokenreviews", kind: "TokenReview", cluster: true, verbs: ["create"] },
+  ]),
+  ...defineKinds({ group: "authorization.k8s.io", version: "v1", priority: 17_600 }, [
+    { resource: "localsubjectaccessreviews", kind: "LocalSubjectAccessReview", verbs: ["create"] },
+    { resource: "selfsubjectaccessreviews", kind: "SelfSubjectAccessReview", cluster: true, verbs: ["create"] },
+    { resource: "selfsubjectrulesreviews", kind: "SelfSubjectRulesReview", cluster: true, verbs: ["create"] },
+    { resource: "subjectaccessreviews", kind: "SubjectAccessReview", cluster: true, verbs: ["create"] },
+  ]),
+  ...defineKinds({ group: rbacGroup, version: "v1", priority: 17_000 }, [
+    {
+      resource: "clusterrolebindings",
+      kind: "ClusterRoleBinding",
+      cluster: true,
+      write: rbacWrites,
+      rules: { ...clusterRoleBindingRules, ...rbacChecks, defaults: bindingDefaults, printer: bindingPrinter },
+      initialObjects: bootstrapBindings(),
+    },
+    {
+      resource: "clusterroles",
+      kind: "ClusterRole",
+      cluster: true,
+      write: rbacWrites,
+      rules: withEmptyLists(["rules"], { ...clusterRoleRules, ...rbacChecks }),
+      initialObjects: bootstrapRoles(),
+    },
+    {
+      resource: "rolebindings",
+      kind: "RoleBinding",
+      write: rbacWrites,
+      rules: { ...roleBindingRules, ...rbacChecks, defaults: bindingDefaults, printer: bindingPrinter },
+    },
+    {
+      resource: "roles",
+      kind: "Role",
+      write: rbacWrites,
+      rules: withEmptyLists(["rules"], { ...roleRules, ...rbacChecks }),
+    },
+  ]),
+  ...defineKinds({ group: "apiextensions.k8s.io", version: "v1", priority: 16_700 }, [
+    {
+      resource: "customresourcedefinitions",
+      kind: "CustomResourceDefinition",
+      short: ["crd", "crds"],
+      storageVersion: "v1beta1",
+      cluster: true,
+      categories: ["api-extensions"],
+      subresources: [statusSubresource],
+      write: { unconditionalUpdate: false, generation: "spec" },
+      // The objects of a definition are deleted first: a delete request only marks the definition.
+      rules: { ...crdRules(now), acceptsAnyFinalizer: true, blocksDeletion: (crd) => !isDeleting(crd) },
+    },
+  ]),
+];
+
+function namespaceNamed(name: string): JsonObject {
+  return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
+}
+
+/** References to roles, and to users and groups, are to the RBAC group. */
+function bindingDefaults(binding: JsonObject): JsonObject {
+  const { roleRef, subjects } = binding;
+  return {
+    ...binding,
+    ...(isJsonObject(roleRef) && !roleRef["apiGroup"] && { roleRef: { ...roleRef, apiGroup: rbacGroup } }),
+    ...(isJsonArray(subjects) && { subjects: subjects.map((one) => (isJsonObject(one) ? subjectDefaults(one) : one)) }),
+  };
+}
+
+function subjectDefaults(subject: JsonObject): JsonObject {
+  const { kind, apiGroup } = subject;
+  const isInGroup = kind === "User" || kind === "Group";
+  return isInGroup && (apiGroup === undefined || apiGroup === null) ? { ...subject, apiGroup: rbacGroup } : subject;
+}

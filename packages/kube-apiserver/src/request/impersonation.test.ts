@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { isForbidden } from "@purlin/kube-objects/errors";
+import { adminAuthorizer } from "../auth/authorizer.ts";
+import type { User } from "../auth/user.ts";
+import { admin, testRequest } from "../testing/test-request.ts";
+import { impersonated } from "./impersonation.ts";
+
+const jane: User = { name: "jane", groups: ["system:authenticated"] };
+
+const cases: Record<string, { reason: string; headers: Record<string, string>; want: User }> = {
+  None: { reason: "nobody is named", headers: {}, want: admin },
+  User: {
+    reason: "whoever is authenticated is in this group",
+    headers: { "impersonate-user": "bob" },
+    want: { name: "bob", groups: ["system:authenticated"] },
+  },
+  Groups: {
+    reason: "headers sent twice are joined",
+    headers: { "impersonate-user": "bob", "impersonate-group": "devs, ops" },
+    want: { name: "bob", groups: ["devs", "ops", "system:authenticated"] },
+  },
+  Anonymous: {
+    reason: "nobody is not authenticated",
+    headers: { "impersonate-user": "system:anonymous" },
+    want: { name: "system:anonymous", groups: ["system:unauthenticated"] },
+  },
+  Everything: {
+    reason: "uid and extra, whose key is escaped",
+    headers: { "impersonate-user": "bob", "impersonate-uid": "7", "impersonate-extra-acme.com%2fteam": "a, b,c" },
+    want: { name: "bob", uid: "7", groups: ["system:authenticated"], extra: { "acme.com/team": ["a", "b,c"] } },
+  },
+  Account: {
+    reason: "a ServiceAccount is in the groups of its own",
+    headers: { "impersonate-user": "system:serviceaccount:ns:robot" },
+    want: {
+      name: "system:serviceaccount:ns:robot",
+      groups: ["system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"],
+    },
+  },
+  AccountGroups: {
+    reason: "unless others are named",
+    headers: { "impersonate-user": "system:serviceaccount:ns:robot", "impersonate-group": "devs" },
+    want: { name: "system:serviceaccount:ns:robot", groups: ["devs", "system:authenticated"] },
+  },
+};
+
+for (const [name, { reason, headers, want }] of Object.entries(cases)) {
+  test(`impersonate: ${name}`, () => {
+    assert.deepEqual(impersonated(testRequest("/api", { headers }), adminAuthorizer).user, want, reason);
+  });
+}
+
+test("only who may act for a user can, and is told what is missing", () => {
+  const headers = { "impersonate-user": "system:serviceaccount:ns:robot" };
+  assert.throws(
+    () => impersonated(testRequest("/api", { headers, user: jane }), adminAuthorizer),
+    (error) =>
+      isForbidden(error) &&
+      /User "jane" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ns"/.test(
+        String(error),
+      ),
+  );
+});
+
+test("groups without a user are refused", () => {
+  const headers = { "impersonate-group": "system:masters" };
+  assert.throws(() => impersonated(testRequest("/api", { headers }), adminAuthorizer), /without impersonating a user/);
+});
+
+test("the signal of the request stays lazy", () => {
+  let made = 0;
+  const request = Object.defineProperty(
+    { ...testRequest("/api", { headers: { "impersonate-user": "bob" } }) },
+    "signal",
+    {
+      get: () => {
+        made += 1;
+        return AbortSignal.abort();
+      },
+    },
+  );
+  const result = impersonated(request, adminAuthorizer);
+  assert.equal(made, 0);
+  assert.equal(result.signal.aborted, true);
+});

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { FieldError } from "@purlin/kube-objects/errors";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { withMember } from "../objects/object-meta.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { Store } from "../store/store.ts";
+import type { TablePrinter } from "../table/table.ts";
+import type { Endpoint, MetaChecks } from "./object-strategy.ts";
+
+/** The rules of one kind with a typed form, beyond what its type says. Every rule is optional and pure. */
+export interface KindRules {
+  /** Changes a body right after it was decoded: fields that stand for others. `sent` is the body as received. */
+  readonly decode?: (object: JsonObject, sent: JsonObject) => JsonObject;
+  /** Fills in defaults. Returns the same object when there is nothing to fill in. */
+  readonly defaults?: (object: JsonObject) => JsonObject;
+  readonly prepareCreate?: (object: JsonObject) => JsonObject;
+  readonly prepareUpdate?: (object: JsonObject, old: JsonObject, endpoint: Endpoint) => JsonObject;
+  /** Validates an object, new or changed. */
+  readonly validate?: (object: JsonObject) => readonly FieldError[];
+  /** Validates what applies only to a new object. */
+  readonly validateNew?: (object: JsonObject) => readonly FieldError[];
+  /** Validates a change, beyond the object itself. */
+  readonly validateChange?: (object: JsonObject, old: JsonObject, endpoint: Endpoint) => readonly FieldError[];
+  /** Which checks of metadata the kind repeats for a change. Default: those of the change, not those of the whole. */
+  readonly metaChecks?: (endpoint: Endpoint) => MetaChecks;
+  /** Accepts finalizers without a domain. Default: only the standard ones. */
+  readonly acceptsAnyFinalizer?: boolean;
+  /** Warnings for the client that writes the object. */
+  readonly warnings?: (object: JsonObject, old: JsonObject | undefined) => readonly string[];
+  /** Warnings for every request for the kind. */
+  readonly requestWarnings?: readonly string[];
+  readonly requireDeletable?: (object: JsonObject) => void;
+  readonly markDeleted?: (object: JsonObject) => JsonObject;
+  readonly blocksDeletion?: (object: JsonObject) => boolean;
+  /** Selectable fields beyond name and namespace. */
+  readonly fields?: Readonly<Record<string, (object: JsonObject) => string>>;
+  /** Why a field is not selectable, where the kind has its own text for it. */
+  readonly fieldProblem?: (field: string) => string | undefined;
+  /** The kind as another group shows it. */
+  readonly toServed?: (stored: JsonObject) => JsonObject;
+  readonly toStored?: (served: JsonObject) => JsonObject;
+  /** Members that a write to the status cannot own. Default: the spec. */
+  readonly statusResets?: readonly string[][];
+  /** Members that the kind writes even in an empty object. */
+  readonly emptyMembers?: { readonly spec?: JsonObject; readonly annotations?: JsonObject };
+  /** Default: the name and the creation time. */
+  readonly printer?: TablePrinter;
+  /** Where objects keep the members that their Scale shows. Required for a kind with a scale subresource. */
+  readonly scale?: ScalePaths;
+}
+
+/** The values that the Scale of an object shows. */
+export interface ScaleState {
+  /** The desired replicas; undefined when the object does not set them. */
+  readonly wanted: number | undefined;
+  readonly current: number;
+  /** The selector of the scaled objects as text; empty when there is none. */
+  readonly selector: string;
+}
+
+/** Where objects of a type keep the members that their Scale shows. */
+export interface ScalePaths {
+  readonly replicas: readonly string[];
+  readonly read: (object: JsonObject) => ScaleState;
+  /** The path of the replicas in each version of the kind; null for a version without a Scale. */
+  readonly byVersion: ReadonlyMap<string, readonly string[] | null>;
+}
+
+/** A kind to serve. */
+export interface KindDefinition {
+  readonly type: ResourceType;
+  readonly rules?: KindRules;
+  /** Objects of the kind that every cluster has. The server creates those that are missing when it starts. */
+  readonly initialObjects?: readonly JsonObject[];
+}
+
+/** What the rules of kinds may depend on. */
+interface KindDeps {
+  readonly store: Store<JsonObject>;
+  readonly now: () => Date;
+}
+
+/** Makes the kinds that one server serves; called once per server. */
+export type KindSource = (deps: KindDeps) => readonly KindDefinition[];
+
+/** Metadata checks of kinds whose rules for a change include all rules for new objects. */
+export function wholeMetaChecks(endpoint: Endpoint): MetaChecks {
+  return { ofChange: true, ofWhole: endpoint === "" };
+}
+
+/**
+ * Adds to the rules of a kind that some of its lists are always written. The reference's storage does not distinguish an empty list from
+ * a missing one, so an empty list is read back as null; the client that sent it still owns it.
+ */
+export function withEmptyLists(members: readonly string[], rules: KindRules = {}): KindRules {
+  const asNull = (object: JsonObject): JsonObject =>
+    members.reduce((made, member) => (isEmpty(made[member]) ? withMember(made, member, null) : made), object);
+  return {
+    ...rules,
+    decode: (object, sent) =>
+      members.reduce((made, member) => (isEmpty(sent[member]) ? withMember(made, member, []) : made), object),
+    prepareCreate: asNull,
+    prepareUpdate: asNull,
+  };
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length === 0;
+}

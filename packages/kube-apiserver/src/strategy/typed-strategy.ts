@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createFieldManager, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
+import { badRequest, type FieldError, firstErrors, invalidValue } from "@purlin/kube-objects/errors";
+import { type Fractions, goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { parseApiVersion } from "@purlin/kube-objects/object";
+import { finish, type Work } from "@purlin/kube-objects/turns";
+import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
+import { metaOf, withMember, withMeta } from "../objects/object-meta.ts";
+import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
+import { plainPrinter } from "../table/cell-values.ts";
+import { builtinApplyVersions, builtinSchema } from "./apply-versions.ts";
+import type { KindRules } from "./kind-rules.ts";
+import type {
+  DecodedObject,
+  Endpoint,
+  ObjectDecoder,
+  ObjectStorage,
+  ObjectStrategy,
+  ObjectValidator,
+  ObjectView,
+  TypedBody,
+} from "./object-strategy.ts";
+
+/** The strategy of a kind with a typed form: one that Kubernetes defines in Go. */
+export function typedStrategy(type: ResourceType, rules: KindRules, now: () => Date): ObjectStrategy {
+  return {
+    decoder: typedDecoder(type, rules),
+    validator: typedValidator(rules),
+    storage: typedStorage(type, rules, now),
+    view: typedView(rules),
+  };
+}
+
+function typedDecoder(type: ResourceType, rules: KindRules): ObjectDecoder {
+  return {
+    requireKind: (body) => requireKind(type, body),
+    kindProblem: (body) => kindProblem(type, body),
+    decode: (value, fractions) => finish(decoding(rules, value, fractions)),
+    decoding: (value, fractions) => decoding(rules, value, fractions),
+    emptyObject: () => withMembers(emptyObject(type), rules),
+    strategicMerge: () => builtinSchema(type),
+  };
+}
+
+function typedValidator(rules: KindRules): ObjectValidator {
+  return {
+    validate: ({ object, old, endpoint }) => [
+      ...(rules.acceptsAnyFinalizer ? [] : finalizerErrors(object)),
+      ...(rules.validate?.(object) ?? []),
+      ...((old === undefined ? rules.validateNew?.(object) : rules.validateChange?.(object, old, endpoint)) ?? []),
+    ],
+    metaChecks: (endpoint) => rules.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false },
+    warnings: ({ object, old }) => rules.warnings?.(object, old) ?? [],
+    requestWarnings: () => rules.requestWarnings ?? [],
+    requireDeletable: (object) => rules.requireDeletable?.(object),
+  };
+}
+
+function typedStorage(type: ResourceType, rules: KindRules, now: () => Date): ObjectStorage {
+  const managers = new Map<Endpoint, FieldManager>();
+  const hasStatus = hasSubresource(type, "status");
+  return {
+    prepareCreate: (object) => {
+      const cleared = hasStatus ? withMember(object, "status", emptyObject(type)["status"]) : object;
+      return rules.prepareCreate?.(cleared) ?? cleared;
+    },
+    prepareUpdate: (object, old, endpoint) => {
+      const own = hasStatus ? onlyPart(object, old, endpoint) : object;
+      return rules.prepareUpdate?.(own, old, endpoint) ?? own;
+    },
+    markDeleted: (object) => rules.markDeleted?.(object) ?? object,
+    blocksDeletion: (object) => rules.blocksDeletion?.(object) ?? false,
+    toServed: (stored) => rules.toServed?.(stored) ?? stored,
+    toStored: (served) => rules.toStored?.(served) ?? served,
+    servesStoredBytes: rules.toServed === undefined,
+    fieldManager: (endpoint) => {
+      const known = managers.get(endpoint) ?? createManager({ type, rules, now }, endpoint);
+      managers.set(endpoint, known);
+      return known;
+    },
+  };
+}
+
+function typedView({ fields, fieldProblem, printer = plainPrinter }: KindRules): ObjectView {
+  return {
+    printer,
+    fieldValue: (object, field) => (fields && Object.hasOwn(fields, field) ? fields[field]?.(object) : undefined),
+    hasOwnFields: fields !== undefined,
+    fieldProblem: (field) => fieldProblem?.(field),
+  };
+}
+
+function* decoding(rules: KindRules, value: JsonObject, fractions?: Fractions): Work<DecodedObject> {
+  const { object, unknown } = yield* typing(value, fractions);
+  yield;
+  const decoded = rules.decode?.(object, value) ?? object;
+  const filled = rules.defaults?.(decoded) ?? decoded;
+  yield;
+  // Defaults come last, and belong where their type has them.
+  return { object: filled === decoded ? filled : (yield* typing(filled)).object, unknownFields: unknown };
+}
+
+/** A body that says to be of another kind is refused; one that leaves it out is taken for what it should be. */
+function requireKind(type: ResourceType, { kind, apiVersion, value }: TypedBody): void {
+  const version = apiVersion === "" ? apiVersionOf(type) : apiVersion;
+  const shown = kind === "" ? type.kind : kind;
+  const problem = problemOf(() => kindProblem(type, { kind: shown, apiVersion: version, value }));
+  if (problem !== undefined) {
+    const short = version.split("/").at(-1) ?? "";
+    throw badRequest(`${shown} in version ${JSON.stringify(short)} cannot be handled as a ${type.kind}: ${problem}`);
+  }
+}
+
+function problemOf(check: () => string | undefined): string | undefined {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof TypedFormError) {
+      return error.message;
+    }
+    throw error;
+  }
+}
+
+const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+
+/** Finalizers of most built-in kinds name whose they are. */
+function finalizerErrors(object: JsonObject): FieldError[] {
+  return firstErrors(metaOf(object).finalizers ?? [], (finalizer, index) =>
+    finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
+      ? []
+      : [
+          invalidValue(
+            `metadata.finalizers[${index}]`,
+            finalizer,
+            "name is neither a standard finalizer name nor is it fully qualified",
+          ),
+        ],
+  );
+}
+
+const emptyObjects = new Map<string, JsonObject>();
+
+/** An object that says nothing, as its type writes it. */
+function emptyObject(type: ResourceType): JsonObject {
+  const apiVersion = apiVersionOf(type);
+  const key = `${apiVersion}/${type.kind}`;
+  const known = emptyObjects.get(key) ?? newEmptyObject(apiVersion, type.kind);
+  emptyObjects.set(key, known);
+  return known;
+}
+
+/** The empty object with the members that the kind always writes. */
+function withMembers(empty: JsonObject, { emptyMembers = {} }: KindRules): JsonObject {
+  const { spec, annotations } = emptyMembers;
+  const ownSpec = empty["spec"];
+  const filled = spec && isJsonObject(ownSpec) ? { ...empty, spec: { ...spec, ...ownSpec } } : empty;
+  return annotations ? withMeta(filled, { annotations: annotations as Record<string, string> }) : filled;
+}
+
+/** Of a kind without a typed form only the server itself makes objects; they have the parts that most have. */
+function newEmptyObject(apiVersion: string, kind: string): JsonObject {
+  return hasTypedForm(apiVersion, kind)
+    ? toTypedForm({ apiVersion, kind }).object
+    : { apiVersion, kind, metadata: {}, spec: {}, status: {} };
+}
+
+/** Each way to an object changes only its part: the status, or everything else. */
+function onlyPart(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject {
+  if (endpoint === "") {
+    return withMember(object, "status", old["status"]);
+  }
+  if (endpoint !== "status") {
+    return object;
+  }
+  return withMember({ ...old, metadata: object["metadata"] ?? {} }, "status", object["status"]);
+}
+
+const specReset: readonly string[][] = [["spec"]];
+
+interface ManagerOptions {
+  readonly type: ResourceType;
+  readonly rules: KindRules;
+  readonly now: () => Date;
+}
+
+function createManager({ type, rules, now }: ManagerOptions, endpoint: Endpoint): FieldManager {
+  const { statusResets = specReset } = rules;
+  const hasOwnStatus = endpoint === "" && hasSubresource(type, "status");
+  const reset = endpoint === "status" ? statusResets : hasOwnStatus ? [["status"]] : [];
+  const apiVersion = apiVersionOf(type);
+  return createFieldManager({
+    apiVersion,
+    kind: type.kind,
+    versions: builtinApplyVersions(type),
+    emptyObject: emptyObject(type),
+    ...(endpoint === "" ? {} : { subresource: endpoint }),
+    ...(reset.length === 0 ? {} : { resetFields: new Map([[apiVersion, fieldSetOfPaths(reset)]]) }),
+    now,
+  });
+}
+
+/**
+ * Why an object that says to be of another kind cannot be one of a built-in type: nobody knows that kind, or those that exist do
+ * not become this one. Throws a TypedFormError where it is not even one of the kind it says.
+ */
+function kindProblem(type: ResourceType, { kind, apiVersion, value }: TypedBody): string | undefined {
+  const expected = apiVersionOf(type);
+  if (!hasTypedForm(apiVersion, kind)) {
+    const registered = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`;
+    return `${registered} in scheme "pkg/runtime/scheme.go:111"`;
+  }
+  if (kind === type.kind) {
+    return undefined;
+  }
+  toTypedForm({ ...value, apiVersion, kind });
+  const [from, to] = [apiVersion.split("/").at(-1), goPackage(expected)];
+  return `converting (${from}.${kind}) to (${to}.${type.kind}): unknown conversion`;
+}
+
+/** The package of the internal types of a group. */
+function goPackage(apiVersion: string): string {
+  const { group } = parseApiVersion(apiVersion);
+  return group === "" ? "core" : (group.split(".", 1)[0] ?? "");
+}

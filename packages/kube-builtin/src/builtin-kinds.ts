@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  defineKinds,
+  type KindDefinition,
+  type KindRow,
+  type KindRules,
+  type KindSource,
+  notNegative,
+  scaleSubresource,
+  statusSubresource,
+  wholeMetaChecks,
+  withEmptyLists,
+} from "@purlin/kube-apiserver/kinds";
+import { invalidValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
+import { formatApiVersion, memberAt, objectAt } from "@purlin/kube-objects/object";
+import { builtinPrinter } from "./columns/builtin-columns.ts";
+import { configMapRules, secretRules } from "./config/config-data.ts";
+import { builtinDefaults } from "./defaults/builtin-defaults.ts";
+import { coreEventRules, namedEventRules } from "./events/event-rules.ts";
+import { podRules } from "./pods/pod-rules.ts";
+import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts";
+import { ServicePlaces } from "./services/service-places.ts";
+import { serviceRules } from "./services/service-rules.ts";
+import { webhookRules } from "./webhooks/webhook-rules.ts";
+import { daemonSetRules } from "./workloads/daemon-set-rules.ts";
+import { cronJobRules, jobRules } from "./workloads/job-rules.ts";
+import { deploymentRules, replicaSetRules, statefulSetRules } from "./workloads/workload-rules.ts";
+import { workloadScale } from "./workloads/workload-scale.ts";
+
+/** The kinds of Kubernetes that an API server does not need itself: Pods, workloads, Services, ConfigMaps, Secrets, Events and others. */
+export const builtinKinds: KindSource = (deps) =>
+  [
+    ...coreKinds(deps),
+    ...appsKinds,
+    ...defineKinds({ group: "events.k8s.io", version: "v1", priority: 17_750 }, [
+      { ...event, storedIn: "", rules: namedEventRules },
+    ]),
+    ...batchKinds,
+    ...webhookKinds,
+    ...defineKinds({ group: "coordination.k8s.io", version: "v1", priority: 16_500 }, [lease]),
+    ...defineKinds({ group: "discovery.k8s.io", version: "v1", priority: 16_200 }, [endpointSlice]),
+  ].map(withDefaultsAndColumns);
+
+const hourSeconds = 3600;
+const workload: Pick<KindRow, "categories"> = { categories: ["all"] };
+
+const event: KindRow = {
+  resource: "events",
+  kind: "Event",
+  short: ["ev"],
+  write: { createOnUpdate: true, ttlSeconds: hourSeconds },
+};
+
+const lease: KindRow = {
+  resource: "leases",
+  kind: "Lease",
+  write: { createOnUpdate: true, unconditionalUpdate: false },
+  rules: {
+    acceptsAnyFinalizer: true,
+    validate: (object) => {
+      const spec = objectAt(object, ["spec"]);
+      const seconds = memberAt(spec, ["leaseDurationSeconds"]);
+      const isOver = typeof seconds === "number" && seconds <= 0;
+      return [
+        ...(isOver ? [invalidValue("spec.leaseDurationSeconds", seconds, "must be greater than 0")] : []),
+        ...notNegative("leaseTransitions")(spec, "spec"),
+      ];
+    },
+  },
+};
+
+const endpointSlice: KindRow = {
+  resource: "endpointslices",
+  kind: "EndpointSlice",
+  write: { generation: "spec" },
+  rules: withEmptyLists(["endpoints", "ports"], endpointSliceRules),
+};
+
+/** The Service by which Pods of a cluster reach the API server. Nothing routes to it here. */
+const kubernetesService: JsonObject = {
+  apiVersion: "v1",
+  kind: "Service",
+  metadata: { name: "kubernetes", namespace: "default", labels: { component: "apiserver", provider: "kubernetes" } },
+  spec: {
+    clusterIP: "10.0.0.1",
+    ipFamilyPolicy: "SingleStack",
+    ports: [{ name: "https", port: 443, targetPort: 6443 }],
+  },
+};
+
+function coreKinds({ store }: Parameters<KindSource>[0]): KindDefinition[] {
+  return defineKinds({ group: "", version: "v1", priority: 18_000 }, [
+    {
+      resource: "configmaps",
+      kind: "ConfigMap",
+      short: ["cm"],
+      rules: { ...configMapRules, metaChecks: wholeMetaChecks },
+    },
+    {
+      resource: "endpoints",
+      kind: "Endpoints",
+      short: ["ep"],
+      write: { createOnUpdate: true },
+      rules: {
+        ...endpointsRules,
+        metaChecks: wholeMetaChecks,
+        requestWarnings: ["v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"],
+      },
+    },
+    // In the core group an Event may have any name that fits into a path; in events.k8s.io it must be a DNS subdomain.
+    {
+      ...event,
+      write: { ...event.write, name: pathSegmentName },
+      rules: {
+        ...coreEventRules,
+        acceptsAnyFinalizer: true,
+        metaChecks: () => ({ ofChange: false, ofWhole: false }),
+      },
+    },
+    {
+      resource: "pods",
+      kind: "Pod",
+      short: ["po"],
+      ...workload,
+      subresources: [statusSubresource],
+      unserved: {
+        log: "get the logs of",
+        exec: "execute a command in",
+        attach: "attach to",
+        portforward: "forward ports to",
+        proxy: "proxy requests to",
+        ephemeralcontainers: "add a container to",
+        resize: "resize",
+        binding: "assign a node to",
+        eviction: "evict",
+      },
+      write: { generation: "spec", returnsDeleted: true },
+      rules: {
+        ...podRules((namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value),
+        metaChecks: wholeMetaChecks,
+      },
+    },
+    { resource: "secrets", kind: "Secret", rules: { ...secretRules, metaChecks: wholeMetaChecks } },
+    {
+      resource: "services",
+      kind: "Service",
+      short: ["svc"],
+      ...workload,
+      subresources: [statusSubresource],
+      unserved: { proxy: "proxy requests to" },
+      write: { name: labelName, createOnUpdate: true, returnsDeleted: true },
+      rules: serviceRules(new ServicePlaces(store)),
+      initialObjects: [kubernetesService],
+    },
+  ]);
+}
+
+const scaled: Pick<KindRules, "scale" | "emptyMembers"> = {
+  scale: workloadScale,
+  emptyMembers: { spec: { replicas: 0 } },
+};
+
+const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }, [
+  {
+    resource: "daemonsets",
+    kind: "DaemonSet",
+    short: ["ds"],
+    ...workload,
+    subresources: [statusSubresource],
+    write: { generation: "spec" },
+    rules: daemonSetRules,
+  },
+  {
+    resource: "deployments",
+    kind: "Deployment",
+    short: ["deploy"],
+    ...workload,
+    subresources: [scaleSubresource, statusSubresource],
+    write: { generation: "spec-and-annotations" },
+    rules: { ...deploymentRules, ...scaled, statusResets: [["spec"], ["metadata", "labels"]] },
+  },
+  {
+    resource: "replicasets",
+    kind: "ReplicaSet",
+    short: ["rs"],
+    ...workload,
+    subresources: [scaleSubresource, statusSubresource],
+    write: { generation: "spec" },
+    rules: { ...replicaSetRules, ...scaled },
+  },
+  {
+    resource: "statefulsets",
+    kind: "StatefulSet",
+    short: ["sts"],
+    ...workload,
+    subresources: [scaleSubresource, statusSubresource],
+    write: { name: labelName, generation: "spec" },
+    rules: { ...statefulSetRules, ...scaled },
+  },
+]);
+
+const batchKinds = defineKinds({ group: "batch", version: "v1", priority: 17_400 }, [
+  {
+    resource: "cronjobs",
+    kind: "CronJob",
+    short: ["cj"],
+    ...workload,
+    subresources: [statusSubresource],
+    write: { generation: "spec" },
+    rules: { ...cronJobRules, metaChecks: (endpoint) => ({ ofChange: endpoint !== "status", ofWhole: false }) },
+  },
+  {
+    resource: "jobs",
+    kind: "Job",
+    ...workload,
+    subresources: [statusSubresource],
+    write: { generation: "spec", orphansByDefault: true },
+    rules: { ...jobRules, metaChecks: wholeMetaChecks },
+  },
+]);
+
+const webhookConfiguration: Pick<KindRow, "cluster" | "categories" | "write" | "rules"> = {
+  cluster: true,
+  categories: ["api-extensions"],
+  write: { unconditionalUpdate: false, generation: "spec" },
+  rules: { ...webhookRules, acceptsAnyFinalizer: true },
+};
+
+const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", version: "v1", priority: 16_700 }, [
+  { resource: "mutatingwebhookconfigurations", kind: "MutatingWebhookConfiguration", ...webhookConfiguration },
+  { resource: "validatingwebhookconfigurations", kind: "ValidatingWebhookConfiguration", ...webhookConfiguration },
+]);
+
+function withDefaultsAndColumns(kind: KindDefinition): KindDefinition {
+  const defaults = builtinDefaults(formatApiVersion(kind.type), kind.type.kind);
+  const printer = builtinPrinter(kind.type.kind);
+  return { ...kind, rules: { ...kind.rules, ...(defaults && { defaults }), ...(printer && { printer }) } };
+}

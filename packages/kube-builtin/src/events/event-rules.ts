@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { type KindRules, metaOf, textFields } from "@purlin/kube-apiserver/kinds";
+import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { toTypedForm } from "@purlin/kube-objects/typed";
+
+/** The names of the same fields in the core group and in events.k8s.io. */
+const NAMES: readonly (readonly [core: string, named: string])[] = [
+  ["message", "note"],
+  ["involvedObject", "regarding"],
+  ["reportingComponent", "reportingController"],
+  ["source", "deprecatedSource"],
+  ["firstTimestamp", "deprecatedFirstTimestamp"],
+  ["lastTimestamp", "deprecatedLastTimestamp"],
+  ["count", "deprecatedCount"],
+];
+const TO_NAMED: ReadonlyMap<string, string> = new Map(NAMES);
+const TO_CORE: ReadonlyMap<string, string> = new Map(NAMES.map(([core, named]) => [named, core]));
+
+function renamed(object: JsonObject, names: ReadonlyMap<string, string>, apiVersion: string): JsonObject {
+  const entries = Object.entries(object).map(([name, value]) => [names.get(name) ?? name, value] as const);
+  return { ...Object.fromEntries(entries), apiVersion };
+}
+
+/** The name of a member in a version: findings are told by the names of the core group, but for one. */
+interface Names {
+  readonly subject: string;
+  readonly controller: string;
+  readonly note: string;
+}
+
+const CORE_NAMES: Names = { subject: "involvedObject", controller: "reportingComponent", note: "message" };
+const OTHER_NAMES: Names = { subject: "regarding", controller: "reportingController", note: "note" };
+
+/** An event is where its subject is; those of cluster-scoped subjects are in the namespace default. */
+function eventErrors(object: JsonObject, names: Names): FieldError[] {
+  const { namespace = "" } = metaOf(object);
+  const subject = stringAt(object, [names.subject, "namespace"]);
+  const isNew = Boolean(memberAt(object, ["eventTime"]));
+  const open = isNew ? ["default", "kube-system"] : ["default"];
+  const isRight = subject === "" ? open.includes(namespace) : isNew || subject === namespace;
+  const misplaced = invalidValue("involvedObject.namespace", subject, "does not match event.namespace");
+  return [...(isRight ? [] : [misplaced]), ...(isNew ? newEventErrors(object, names) : [])];
+}
+
+/** Events that say when they happened say who reports them too. */
+function newEventErrors(object: JsonObject, { controller, note }: Names): FieldError[] {
+  const reporter = stringAt(object, [controller]);
+  const limited = (member: string, max: number, field: string = member): FieldError[] =>
+    utf8Length(stringAt(object, [member])) > max ? [invalidValue(field, "", `can have at most ${max} characters`)] : [];
+  const needed = (member: string): FieldError[] => (stringAt(object, [member]) === "" ? [requiredValue(member)] : []);
+  return [
+    ...needed(controller),
+    ...labelKeyProblems(reporter).map((problem) => invalidValue(controller, reporter, problem)),
+    ...["reportingInstance", "action", "reason"].flatMap((member) => [...needed(member), ...limited(member, 128)]),
+    ...limited(note, 1024, "message"),
+  ];
+}
+
+/** What only events of their own group must be when they are new. */
+function strictErrors(object: JsonObject): FieldError[] {
+  const unset = (member: string, field: string): FieldError[] =>
+    memberAt(object, [member]) ? [invalidValue(field, "", "needs to be unset")] : [];
+  const source = objectAt(object, ["deprecatedSource"]);
+  const type = stringAt(object, ["type"]);
+  return [
+    ...seriesErrors(object),
+    ...(memberAt(object, ["eventTime"]) ? [] : [requiredValue("eventTime")]),
+    ...(["Normal", "Warning"].includes(type) ? [] : [invalidValue("type", "", `has invalid value: ${type}`)]),
+    ...unset("deprecatedFirstTimestamp", "firstTimestamp"),
+    ...unset("deprecatedLastTimestamp", "lastTimestamp"),
+    ...unset("deprecatedCount", "count"),
+    ...(source["component"] || source["host"] ? [invalidValue("source", "", "needs to be unset")] : []),
+  ];
+}
+
+function seriesErrors(object: JsonObject): FieldError[] {
+  const series = memberAt(object, ["series"]);
+  if (!isJsonObject(series)) {
+    return [];
+  }
+  const count = memberAt(series, ["count"]);
+  return [
+    ...(typeof count === "number" && count >= 2 ? [] : [invalidValue("series.count", "", "should be at least 2")]),
+    ...(memberAt(series, ["lastObservedTime"]) ? [] : [requiredValue("series.lastObservedTime")]),
+  ];
+}
+
+/** Everything about an event but its series stays, and is told by the names of the core group. */
+const FIXED: readonly string[] = [
+  "regarding",
+  "reason",
+  "note",
+  "deprecatedSource",
+  "deprecatedFirstTimestamp",
+  "deprecatedLastTimestamp",
+  "deprecatedCount",
+  "type",
+  "eventTime",
+  "action",
+  "related",
+  "reportingController",
+  "reportingInstance",
+];
+
+function changeErrors(object: JsonObject, old: JsonObject): FieldError[] {
+  const series = jsonEqual(memberAt(object, ["series"]) ?? null, memberAt(old, ["series"]) ?? null)
+    ? []
+    : seriesErrors(object);
+  const fixed = FIXED.filter((name) => !jsonEqual(memberAt(object, [name]) ?? null, memberAt(old, [name]) ?? null));
+  return [
+    ...series,
+    ...fixed.map((name) => invalidValue(fieldOf(name), memberAt(object, [name]) ?? null, "field is immutable")),
+  ];
+}
+
+function fieldOf(name: string): string {
+  return name === "reportingController" ? name : (TO_CORE.get(name) ?? name);
+}
+
+const SUBJECT_FIELDS = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+
+export const coreEventRules: KindRules = {
+  validate: (object) => eventErrors(object, CORE_NAMES),
+  fields: {
+    ...textFields(...SUBJECT_FIELDS.map((name) => `involvedObject.${name}`), "reason", "reportingComponent", "type"),
+    // The older of two names for who reports it.
+    source: (object) => stringAt(object, ["source", "component"]) || stringAt(object, ["reportingComponent"]),
+  },
+};
+
+export const namedEventRules: KindRules = {
+  toServed: (stored) => toTypedForm(renamed(stored, TO_NAMED, "events.k8s.io/v1")).object,
+  toStored: (served) => renamed(served, TO_CORE, "v1"),
+  validate: (object) => eventErrors(object, OTHER_NAMES),
+  validateNew: strictErrors,
+  validateChange: changeErrors,
+  fields: textFields(...SUBJECT_FIELDS.map((name) => `regarding.${name}`), "reason", "reportingController", "type"),
+};

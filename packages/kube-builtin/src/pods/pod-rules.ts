@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {
+  all,
+  type Check,
+  eachItem,
+  type KindRules,
+  listAt,
+  metaOf,
+  textFields,
+  withMeta,
+} from "@purlin/kube-apiserver/kinds";
+import { forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
+import { admitted, type FindAccount } from "./pod-admission.ts";
+import { podChangeErrors } from "./pod-change.ts";
+import { podSpec } from "./pod-spec.ts";
+import { nameWarnings, podWarnings } from "./pod-warnings.ts";
+
+const COUNTED = ["cpu", "memory"];
+
+const trimmed: Check = (container, path) => {
+  const image = stringAt(container, ["image"]);
+  return image === image.trim()
+    ? []
+    : [invalidValue(`${path}.image`, image, "must not have leading or trailing whitespace")];
+};
+
+/** What only a Pod itself must not have, a template may. */
+const onlyPod: Check = all(eachItem("containers", trimmed), eachItem("initContainers", trimmed));
+
+/** A Pod that gives itself less than no time to end gets a second. */
+function withGrace(pod: JsonObject): JsonObject {
+  const spec = objectAt(pod, ["spec"]);
+  const seconds = spec["terminationGracePeriodSeconds"];
+  const isNegative = typeof seconds === "number" && seconds < 0;
+  return isNegative ? { ...pod, spec: { ...spec, terminationGracePeriodSeconds: 1 } } : pod;
+}
+
+/** The rules of Pods. Nothing runs them here; what the server decides about a new one is decided all the same. */
+export function podRules(findAccount: FindAccount): KindRules {
+  return {
+    prepareCreate: (pod) => {
+      const known = admitted(withGrace(pod), findAccount);
+      return { ...known, status: { phase: "Pending", qosClass: qosClassOf(known) } };
+    },
+    prepareUpdate: (pod, old, endpoint) =>
+      endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod,
+    validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, ["spec"]), "spec"),
+    validateNew: (pod) =>
+      listAt(pod, "spec", "ephemeralContainers").length > 0
+        ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
+        : [],
+    // Pods change often, and mostly through programs that read no warnings.
+    warnings: (pod, old) =>
+      old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
+    validateChange: (pod: JsonObject, old: JsonObject) => podChangeErrors(pod, old),
+    fields: textFields(
+      "spec.nodeName",
+      "spec.restartPolicy",
+      "spec.schedulerName",
+      "spec.serviceAccountName",
+      "spec.hostNetwork",
+      "status.phase",
+      "status.podIP",
+      "status.podIPs",
+      "status.nominatedNodeName",
+    ),
+  };
+}
+
+/** How surely a Pod gets what it asks for: the less it has said, the less surely. */
+export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guaranteed" {
+  const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
+  const amounts = containers.map((container) => ({
+    requests: counted(objectAt(container, ["resources", "requests"])),
+    limits: counted(objectAt(container, ["resources", "limits"])),
+  }));
+  if (amounts.every(({ requests, limits }) => requests.size + limits.size === 0)) {
+    return "BestEffort";
+  }
+  const isGuaranteed = amounts.every(
+    ({ requests, limits }) =>
+      limits.size === COUNTED.length &&
+      COUNTED.every(
+        (name) => compareQuantities(requests.get(name) ?? limits.get(name) ?? "", limits.get(name) ?? "") === 0,
+      ),
+  );
+  return isGuaranteed ? "Guaranteed" : "Burstable";
+}
+
+/** The amounts that count, unless they are nothing. */
+function counted(amounts: JsonObject): Map<string, string> {
+  const given = COUNTED.filter(
+    (name) => amounts[name] !== undefined && compareQuantities(String(amounts[name]), "0") > 0,
+  );
+  return new Map(given.map((name) => [name, String(amounts[name])]));
+}

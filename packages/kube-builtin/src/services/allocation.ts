@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import { randomInt } from "node:crypto";
+import { listAt } from "@purlin/kube-apiserver/kinds";
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+
+/** The first two bytes of every address given to a Service: a range of its own that nothing routes. */
+const RANGE = "10.0";
+const [FIRST_PORT, LAST_PORT] = [30_000, 32_767];
+const ATTEMPTS = 1000;
+
+/** Knows which addresses and ports of nodes are in use. */
+export interface TakenPlaces {
+  readonly isAddressTaken: (address: string) => boolean;
+  readonly isPortTaken: (port: number) => boolean;
+}
+
+export const needsAddress = (spec: JsonObject): boolean => stringAt(spec, ["type"]) !== "ExternalName";
+export const isExternal = (spec: JsonObject): boolean =>
+  ["NodePort", "LoadBalancer"].includes(stringAt(spec, ["type"]));
+
+/** A balancer may do without ports of nodes. */
+export const needsPorts = (spec: JsonObject): boolean =>
+  isExternal(spec) && (stringAt(spec, ["type"]) === "NodePort" || spec["allocateLoadBalancerNodePorts"] !== false);
+
+export const needsHealthPort = (spec: JsonObject): boolean =>
+  stringAt(spec, ["type"]) === "LoadBalancer" && stringAt(spec, ["externalTrafficPolicy"]) === "Local";
+
+/** The spec of a Service with everything it needs and does not have yet. */
+export function allocated(spec: JsonObject, taken: TakenPlaces): JsonObject {
+  return withHealthPort(withPorts(withAddress(spec, taken), taken), taken);
+}
+
+function withAddress(spec: JsonObject, { isAddressTaken }: TakenPlaces): JsonObject {
+  if (!needsAddress(spec)) {
+    return spec;
+  }
+  const given = stringAt(spec, ["clusterIP"]);
+  const address = given === "" ? freeAddress(isAddressTaken) : given;
+  // Where nothing is selected, addresses of any family may be told of.
+  const isOpen = address === "None" && Object.keys(objectAt(spec, ["selector"])).length === 0;
+  return {
+    ...spec,
+    clusterIP: address,
+    clusterIPs: [address],
+    ipFamilies: spec["ipFamilies"] ?? (isOpen ? ["IPv4", "IPv6"] : ["IPv4"]),
+    ipFamilyPolicy: spec["ipFamilyPolicy"] ?? (isOpen ? "RequireDualStack" : "SingleStack"),
+  };
+}
+
+function withPorts(spec: JsonObject, taken: TakenPlaces): JsonObject {
+  if (!needsPorts(spec)) {
+    return spec;
+  }
+  const own = new Set<number>();
+  const ports = listAt(spec, "ports").map((port) => {
+    const nodePort = memberAt(port, ["nodePort"]) || freePort(taken, own);
+    own.add(Number(nodePort));
+    return { ...port, nodePort };
+  });
+  return { ...spec, ports };
+}
+
+function withHealthPort(spec: JsonObject, taken: TakenPlaces): JsonObject {
+  return needsHealthPort(spec) && !spec["healthCheckNodePort"]
+    ? { ...spec, healthCheckNodePort: freePort(taken, new Set()) }
+    : spec;
+}
+
+function freeAddress(isTaken: (address: string) => boolean): string {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const address = `${RANGE}.${randomInt(256)}.${randomInt(1, 255)}`;
+    if (!isTaken(address)) {
+      return address;
+    }
+  }
+  throw new Error("no address is free for another Service");
+}
+
+function freePort({ isPortTaken }: TakenPlaces, own: ReadonlySet<number>): number {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    const port = randomInt(FIRST_PORT, LAST_PORT + 1);
+    if (!own.has(port) && !isPortTaken(port)) {
+      return port;
+    }
+  }
+  throw new Error("no port of nodes is free for another Service");
+}
+
+/** What is wrong with the ports of nodes a Service asks for, beyond those it has. */
+export function nodePortErrors(spec: JsonObject, old: JsonObject, { isPortTaken }: TakenPlaces): FieldError[] {
+  const had = new Set(listAt(old, "ports").map((port) => memberAt(port, ["nodePort"])));
+  return listAt(spec, "ports").flatMap((port, index) => {
+    const wanted = memberAt(port, ["nodePort"]);
+    if (typeof wanted !== "number" || wanted === 0 || had.has(wanted)) {
+      return [];
+    }
+    const path = `spec.ports[${index}].nodePort`;
+    if (wanted < FIRST_PORT || wanted > LAST_PORT) {
+      const range = `The range of valid ports is ${FIRST_PORT}-${LAST_PORT}`;
+      return [invalidValue(path, wanted, `provided port is not in the valid range. ${range}`)];
+    }
+    return isPortTaken(wanted) ? [invalidValue(path, wanted, "provided port is already allocated")] : [];
+  });
+}

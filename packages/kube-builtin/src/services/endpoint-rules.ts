@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isIP } from "node:net";
+import {
+  all,
+  type Check,
+  eachItem,
+  isPort,
+  type KindRules,
+  listAt,
+  maybeNamed,
+  named,
+  oneOf,
+  PORT_RANGE,
+} from "@purlin/kube-apiserver/kinds";
+import {
+  duplicateValue,
+  type FieldError,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
+import { ADDRESS_TEXT, addressProblem, plainAddress } from "./address-text.ts";
+
+const PROTOCOLS = ["SCTP", "TCP", "UDP"];
+
+/** Addresses that mean something else on every machine are nobody's. */
+function specialProblem(address: string): string | undefined {
+  if (/^(0\.0\.0\.0|::)$/.test(address)) return "may not be unspecified ()";
+  if (/^127\./.test(address) || address === "::1") return "may not be in the loopback range (127.0.0.0/8, ::1/128)";
+  if (/^169\.254\./.test(address) || /^fe[89ab]/i.test(address)) {
+    return "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
+  }
+  if (/^224\.0\.0\./.test(address) || /^ff02/i.test(address)) {
+    return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
+  }
+  return undefined;
+}
+
+function specialErrors(address: string, path: string): FieldError[] {
+  const problem = specialProblem(plainAddress(address));
+  return problem === undefined ? [] : [invalidValue(path, address, problem.replace("()", `(${address})`))];
+}
+
+const address: Check = (object, path) => {
+  const ip = stringAt(object, ["ip"]);
+  const at = `${path}.ip`;
+  const problem = addressProblem(ip);
+  return [
+    ...(problem === undefined ? [] : [invalidValue(at, ip, problem)]),
+    ...maybeNamed("hostname", dns1123LabelProblems)(object, path),
+    ...maybeNamed("nodeName", dns1123SubdomainProblems)(object, path),
+    // The reference asks once more before it looks at what kind of address it is.
+    ...(problem === ADDRESS_TEXT ? [invalidValue(at, ip, "must be a valid IP address")] : specialErrors(ip, at)),
+  ];
+};
+
+function port(isNameNeeded: boolean): Check {
+  return (object, path) => {
+    const number = memberAt(object, ["port"]);
+    const name = isNameNeeded ? named("name", dns1123LabelProblems) : maybeNamed("name", dns1123LabelProblems);
+    return [
+      ...name(object, path),
+      ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, PORT_RANGE)]),
+      ...oneOf("protocol", PROTOCOLS)(object, path),
+    ];
+  };
+}
+
+const subset: Check = (object, path) => {
+  const isEmpty = listAt(object, "addresses").length + listAt(object, "notReadyAddresses").length === 0;
+  return [
+    ...(isEmpty ? [requiredValue(path, "must specify `addresses` or `notReadyAddresses`")] : []),
+    ...all(
+      eachItem("addresses", address),
+      eachItem("notReadyAddresses", address),
+      eachItem("ports", port(listAt(object, "ports").length > 1)),
+    )(object, path),
+  ];
+};
+
+export const endpointsRules: KindRules = {
+  validate: (object) => listAt(object, "subsets").flatMap((one, index) => subset(one, `subsets[${index}]`)),
+};
+
+const TYPES = ["FQDN", "IPv4", "IPv6"];
+const MAX_ADDRESSES = 100;
+
+function sliceAddressErrors(type: string, text: string, path: string): FieldError[] {
+  if (type === "FQDN") {
+    return dns1123SubdomainProblems(text).map((problem) => invalidValue(path, text, problem));
+  }
+  const problem = addressProblem(text);
+  if (problem !== undefined) {
+    return [invalidValue(path, text, problem)];
+  }
+  const family = type === "IPv4" ? 4 : 6;
+  // The reference names the list here.
+  const list = path.replace(/\[\d+\]$/, "");
+  const wrong = isIP(text) === family ? [] : [invalidValue(list, text, `must be an ${type} address`)];
+  return [...wrong, ...specialErrors(text, path)];
+}
+
+function endpointErrors(type: string): Check {
+  return (endpoint, path) => {
+    const addresses = memberAt(endpoint, ["addresses"]);
+    const texts = Array.isArray(addresses) ? addresses.map(String) : [];
+    const at = `${path}.addresses`;
+    return [
+      ...(texts.length === 0 ? [requiredValue(at, "must contain at least 1 address")] : []),
+      ...texts.slice(0, MAX_ADDRESSES).flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
+      ...maybeNamed("nodeName", dns1123SubdomainProblems)(endpoint, path),
+      ...maybeNamed("hostname", dns1123LabelProblems)(endpoint, path),
+    ];
+  };
+}
+
+function slicePortErrors(slice: JsonObject): FieldError[] {
+  const names = new Set<string>();
+  return listAt(slice, "ports").flatMap((one, index) => {
+    const [path, name] = [`ports[${index}]`, stringAt(one, ["name"])];
+    const isTaken = names.has(name);
+    names.add(name);
+    return [
+      ...maybeNamed("name", dns1123LabelProblems)(one, path),
+      ...(isTaken ? [duplicateValue(`${path}.name`, name)] : []),
+      ...oneOf("protocol", PROTOCOLS)(one, path),
+    ];
+  });
+}
+
+function typeErrors(type: string): FieldError[] {
+  if (type === "") {
+    return [requiredValue("addressType")];
+  }
+  return TYPES.includes(type) ? [] : [unsupportedValue("addressType", type, TYPES)];
+}
+
+export const endpointSliceRules: KindRules = {
+  validate: (slice) => {
+    const type = stringAt(slice, ["addressType"]);
+    const check = endpointErrors(type);
+    return [
+      ...typeErrors(type),
+      ...(TYPES.includes(type)
+        ? listAt(slice, "endpoints").flatMap((one, index) => check(one, `endpoints[${index}]`))
+        : []),
+      ...slicePortErrors(slice),
+    ];
+  },
+  validateChange: (slice, old) =>
+    stringAt(slice, ["addressType"]) === stringAt(old, ["addressType"])
+      ? []
+      : [invalidValue("addressType", stringAt(slice, ["addressType"]), "field is immutable")],
+};

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { type KindRules, listAt, textFields } from "@purlin/kube-apiserver/kinds";
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import {
+  allocated,
+  isExternal,
+  needsAddress,
+  needsHealthPort,
+  needsPorts,
+  nodePortErrors,
+  type TakenPlaces,
+} from "./allocation.ts";
+import { serviceErrors } from "./service-errors.ts";
+
+/** Members that only some Services have: when a Service becomes one of the others, they go, unless they were changed too. */
+const DEPENDENT: readonly (readonly [needs: (spec: JsonObject) => boolean, members: readonly string[]])[] = [
+  [needsAddress, ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]],
+  [needsHealthPort, ["healthCheckNodePort"]],
+  [(spec) => stringAt(spec, ["type"]) === "LoadBalancer", ["allocateLoadBalancerNodePorts", "loadBalancerClass"]],
+  [isExternal, ["externalTrafficPolicy"]],
+];
+
+/** Rules of Services. Nothing proxies for them here, yet each gets an address, and ports where it is to be reached by them. */
+export function serviceRules(taken: TakenPlaces): KindRules {
+  return {
+    prepareCreate: (object) => ({ ...object, spec: allocated(objectAt(object, ["spec"]), taken) }),
+    prepareUpdate: (object, old, endpoint) =>
+      endpoint === "status"
+        ? object
+        : { ...object, spec: allocated(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"])), taken) },
+    validate: serviceErrors,
+    validateNew: (object) => nodePortErrors(objectAt(object, ["spec"]), {}, taken),
+    validateChange: (object, old) => [
+      ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
+      ...nodePortErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"]), taken),
+    ],
+    warnings: (object) =>
+      stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== ""
+        ? ['spec.externalName is ignored when spec.type is not "ExternalName"']
+        : [],
+    fields: textFields("spec.clusterIP", "spec.type"),
+  };
+}
+
+function addressErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [stringAt(spec, ["clusterIP"]), stringAt(old, ["clusterIP"])];
+  const isKept = !needsAddress(spec) || !needsAddress(old) || before === "" || now === before;
+  return isKept ? [] : [invalidValue("spec.clusterIPs[0]", [now], "may not change once set")];
+}
+
+/** The spec of a changed Service: with the address and ports it had, without what it needs no more. */
+function settled(spec: JsonObject, old: JsonObject): JsonObject {
+  return withoutNodePorts(withoutDependent(withKept(spec, old), old), old);
+}
+
+/** Whoever leaves out the address on an update means the one there is; ports of nodes stay with their ports. */
+function withKept(spec: JsonObject, old: JsonObject): JsonObject {
+  const keepsAddress = needsAddress(spec) && needsAddress(old) && stringAt(spec, ["clusterIP"]) === "";
+  const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = old;
+  const kept = keepsAddress
+    ? Object.entries({ clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy }).filter(
+        ([name, value]) => value !== undefined && (spec[name] === undefined || name === "clusterIP"),
+      )
+    : [];
+  const ports = needsPorts(spec) && needsPorts(old) ? withNodePortsOf(spec, old) : spec;
+  return { ...ports, ...(Object.fromEntries(kept) as JsonObject) };
+}
+
+function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {
+  const place = (port: JsonObject): string => `${String(port["port"])}/${stringAt(port, ["protocol"])}`;
+  // Turned round, so that the first of several at one place is the one that stays.
+  const olds = new Map(
+    listAt(old, "ports")
+      .reverse()
+      .map((port) => [place(port), port]),
+  );
+  const ports = listAt(spec, "ports");
+  const filled = ports.map((port) => {
+    const nodePort = memberAt(port, ["nodePort"]) || memberAt(olds.get(place(port)) ?? {}, ["nodePort"]);
+    return nodePort ? { ...port, nodePort } : port;
+  });
+  return ports.length === 0 ? spec : { ...spec, ports: filled };
+}
+
+function withoutDependent(spec: JsonObject, old: JsonObject): JsonObject {
+  const gone = DEPENDENT.flatMap(([needs, members]) => (needs(old) && !needs(spec) ? members : [])).filter((name) =>
+    jsonEqual((spec[name] ?? null) as JsonValue, (old[name] ?? null) as JsonValue),
+  );
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => !gone.includes(name)));
+}
+
+function withoutNodePorts(spec: JsonObject, old: JsonObject): JsonObject {
+  const numbers = (one: JsonObject): JsonValue[] =>
+    listAt(one, "ports").map((port) => memberAt(port, ["nodePort"]) ?? 0);
+  if (!isExternal(old) || isExternal(spec) || !jsonEqual(numbers(spec), numbers(old))) {
+    return spec;
+  }
+  const ports = listAt(spec, "ports").map(({ nodePort: _, ...port }) => port as JsonObject);
+  return ports.length === 0 ? spec : { ...spec, ports };
+}

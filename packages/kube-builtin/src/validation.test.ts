@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { answerValue } from "@purlin/kube-apiserver/testing";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { startTestServer, type TestServer } from "./testing/index.ts";
+
+/** What kube-apiserver 1.36.3 said to the dry run of a new object. */
+interface Answer {
+  readonly path: string;
+  /** Of some only the spec is written down. */
+  readonly spec?: JsonObject;
+  readonly object?: JsonObject;
+  readonly code: number;
+  readonly message?: string;
+}
+
+const answers = readFileSync(new URL("testdata/validation.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Answer);
+
+let server: TestServer;
+
+before(async () => {
+  server = await startTestServer();
+  await server.until("/api/v1/namespaces/default/serviceaccounts/default", ({ code }) => code === 200);
+});
+after(() => server[Symbol.asyncDispose]());
+
+for (const { path, spec, object, code, message } of answers) {
+  const sent: JsonObject = object ?? { spec: spec ?? {} };
+  test(`as the reference: ${path.split("/").at(-1)} ${JSON.stringify(sent)}`, async () => {
+    const body = { metadata: { name: "a" }, ...sent };
+    const response = await server.send(`${path}?dryRun=All`, { method: "POST", body });
+    const answer = answerValue(response) as JsonObject;
+    assert.deepEqual([response.code, code === 201 ? undefined : answer["message"]], [code, message]);
+  });
+}
+
+test("every kind with rules of its own is asked about, and both answers come", () => {
+  const kinds = new Set(answers.map(({ path }) => path.split("/").at(-1)));
+  assert.deepEqual([...kinds].sort(), [
+    "clusterroles",
+    "configmaps",
+    "cronjobs",
+    "daemonsets",
+    "deployments",
+    "endpoints",
+    "endpointslices",
+    "events",
+    "jobs",
+    "leases",
+    "mutatingwebhookconfigurations",
+    "namespaces",
+    "pods",
+    "replicasets",
+    "rolebindings",
+    "roles",
+    "secrets",
+    "serviceaccounts",
+    "services",
+    "statefulsets",
+    "validatingwebhookconfigurations",
+  ]);
+  assert.deepEqual([...new Set(answers.map(({ code }) => code))].sort(), [201, 400, 403, 422]);
+});

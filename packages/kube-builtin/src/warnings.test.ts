@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { warningHeaders } from "@purlin/kube-apiserver/testing";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { startTestServer, type TestServer } from "./testing/index.ts";
+
+/** What kube-apiserver 1.36.3 warned of at the dry run of a new object that it took. */
+interface Answer {
+  readonly path: string;
+  readonly spec?: JsonObject;
+  readonly object?: JsonObject;
+  readonly warnings: readonly string[];
+}
+
+const answers = readFileSync(new URL("testdata/warnings.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as Answer);
+
+let server: TestServer;
+
+before(async () => {
+  server = await startTestServer();
+  await server.until("/api/v1/namespaces/default/serviceaccounts/default", ({ code }) => code === 200);
+});
+after(() => server[Symbol.asyncDispose]());
+
+for (const { path, spec, object, warnings } of answers) {
+  const sent: JsonObject = object ?? { spec: spec ?? {} };
+  test(`as the reference: ${path.split("/").at(-1)} ${JSON.stringify(sent)}`, async () => {
+    const response = await server.send(`${path}?dryRun=All`, {
+      method: "POST",
+      body: { metadata: { name: "a" }, ...sent },
+    });
+    assert.equal(response.code, 201);
+    assert.deepEqual(warningHeaders(response.warnings ?? []), warningHeaders(warnings));
+  });
+}
+
+const old = { nodeSelector: { "beta.kubernetes.io/arch": "x" }, containers: [{ name: "c", image: "i" }] };
+const template = { metadata: { labels: { a: "b" } }, spec: old };
+const selector = { matchLabels: { a: "b" } };
+const ending = { template: { spec: { ...old, restartPolicy: "Never" } } };
+
+interface Change {
+  readonly reason: string;
+  readonly path: string;
+  readonly spec: JsonObject;
+  readonly change: JsonObject;
+  /** How often the change warns of the label. */
+  readonly warns: boolean;
+}
+
+const inApps = "/apis/apps/v1/namespaces/default";
+const inBatch = "/apis/batch/v1/namespaces/default";
+const changes: Record<string, Change> = {
+  DeploymentSpec: {
+    reason: "what is told about a template is told again when the spec changes",
+    path: `${inApps}/deployments`,
+    spec: { selector, template },
+    change: { spec: { minReadySeconds: 3 } },
+    warns: true,
+  },
+  DeploymentLabels: {
+    reason: "and not when anything else does",
+    path: `${inApps}/deployments`,
+    spec: { selector, template },
+    change: { metadata: { labels: { x: "y" } } },
+    warns: false,
+  },
+  DaemonSetSpec: {
+    reason: "of a DaemonSet the template itself has to change",
+    path: `${inApps}/daemonsets`,
+    spec: { selector, template },
+    change: { spec: { minReadySeconds: 3 } },
+    warns: false,
+  },
+  DaemonSetTemplate: {
+    reason: "and then it is told",
+    path: `${inApps}/daemonsets`,
+    spec: { selector, template },
+    change: { spec: { template: { metadata: { labels: { x: "y" } } } } },
+    warns: true,
+  },
+  Job: {
+    reason: "a Job's spec",
+    path: `${inBatch}/jobs`,
+    spec: ending,
+    change: { spec: { suspend: true } },
+    warns: true,
+  },
+  CronJob: {
+    reason: "a CronJob's spec",
+    path: `${inBatch}/cronjobs`,
+    spec: { schedule: "* * * * *", jobTemplate: { spec: ending } },
+    change: { spec: { schedule: "1 * * * *" } },
+    warns: true,
+  },
+  Pod: {
+    reason: "changes of Pods are told nothing",
+    path: "/api/v1/namespaces/default/pods",
+    spec: old,
+    change: { spec: { activeDeadlineSeconds: 5 } },
+    warns: false,
+  },
+};
+
+for (const [name, { reason, path, spec, change, warns }] of Object.entries(changes)) {
+  test(`changes: ${name}: ${reason}`, async () => {
+    const called = name.toLowerCase();
+    const made = await server.send(path, { method: "POST", body: { metadata: { name: called }, spec } });
+    assert.equal(made.code, 201);
+    assert.equal(made.warnings?.length, 1);
+    const headers = { "content-type": "application/merge-patch+json" };
+    const changed = await server.send(`${path}/${called}`, { method: "PATCH", headers, body: change });
+    assert.equal(changed.code, 200);
+    assert.deepEqual(changed.warnings ?? [], warns ? made.warnings : []);
+  });
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {
+  all,
+  type Check,
+  eachItem,
+  type KindRules,
+  listAt,
+  needed,
+  oneOf,
+  selectorProblems,
+  webhookTargetErrors,
+  within,
+} from "@purlin/kube-apiserver/kinds";
+import {
+  duplicateValue,
+  type FieldError,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+
+const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
+const REVIEWS = ["v1", "v1beta1"];
+const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+
+const texts = (object: JsonObject, name: string): string[] => {
+  const value = memberAt(object, [name]);
+  return Array.isArray(value) ? value.map(String) : [];
+};
+
+const name: Check = (hook, path) => {
+  const text = stringAt(hook, ["name"]);
+  if (text === "") return [requiredValue(`${path}.name`)];
+  const problems = dns1123SubdomainProblems(text);
+  const found =
+    problems.length === 0 && text.split(".").length < 3
+      ? ["should be a domain with at least three segments separated by dots"]
+      : problems;
+  return found.map((problem) => invalidValue(`${path}.name`, text, problem));
+};
+
+const sideEffects: Check = (hook, path) =>
+  stringAt(hook, ["sideEffects"]) === ""
+    ? [requiredValue(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun")]
+    : oneOf("sideEffects", SIDE_EFFECTS)(hook, path);
+
+const timeout: Check = (hook, path) => {
+  const seconds = memberAt(hook, ["timeoutSeconds"]);
+  const why = "the timeout value must be between 1 and 30 seconds";
+  return typeof seconds === "number" && (seconds < 1 || seconds > 30)
+    ? [invalidValue(`${path}.timeoutSeconds`, seconds, why)]
+    : [];
+};
+
+const clientConfig: Check = (hook, path) =>
+  webhookTargetErrors(objectAt(hook, ["clientConfig"]), `${path}.clientConfig`);
+
+function listed(member: string, what: string): Check {
+  return (rule, path) => {
+    const values = texts(rule, member);
+    const at = `${path}.${member}`;
+    if (values.length === 0) return [requiredValue(at)];
+    const isMixed = values.length > 1 && values.includes("*");
+    return isMixed ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)] : [];
+  };
+}
+
+const operations: Check = (rule, path) => [
+  ...listed("operations", "operations")(rule, path),
+  ...texts(rule, "operations").flatMap((one, index) =>
+    OPERATIONS.includes(one) ? [] : [unsupportedValue(`${path}.operations[${index}]`, one, OPERATIONS)],
+  ),
+];
+
+const resources: Check = (rule, path) => {
+  const values = texts(rule, "resources");
+  const at = `${path}.resources`;
+  if (values.length === 0) return [requiredValue(at)];
+  const isMixed = values.length > 1 && values.includes("*");
+  const why = "if '*' is present, must not specify other resources without subresources";
+  const others = values.filter((one) => one !== "*" && !one.includes("/"));
+  return isMixed && others.length > 0 ? [invalidValue(at, values, why)] : [];
+};
+
+const rule: Check = all(
+  operations,
+  listed("apiGroups", "API groups"),
+  listed("apiVersions", "API versions"),
+  resources,
+  oneOf("scope", ["*", "Cluster", "Namespaced"]),
+);
+
+const reviewVersions: Check = (hook, path) => {
+  const versions = texts(hook, "admissionReviewVersions");
+  const at = `${path}.admissionReviewVersions`;
+  if (versions.length === 0) return [requiredValue(at, `must specify one of ${REVIEWS.join(", ")}`)];
+  return versions.some((one) => REVIEWS.includes(one))
+    ? []
+    : [invalidValue(at, versions, `must include at least one of ${REVIEWS.join(", ")}`)];
+};
+
+const hook: Check = all(
+  name,
+  eachItem("rules", rule),
+  oneOf("failurePolicy", ["Fail", "Ignore"]),
+  oneOf("matchPolicy", ["Equivalent", "Exact"]),
+  sideEffects,
+  timeout,
+  within("namespaceSelector", selectorProblems),
+  within("objectSelector", selectorProblems),
+  clientConfig,
+  oneOf("reinvocationPolicy", ["IfNeeded", "Never"]),
+  eachItem("matchConditions", all(needed("expression"), needed("name"))),
+  reviewVersions,
+);
+
+function webhookErrors(configuration: JsonObject): FieldError[] {
+  const names = new Set<string>();
+  return listAt(configuration, "webhooks").flatMap((one, index) => {
+    const [path, own] = [`webhooks[${index}]`, stringAt(one, ["name"])];
+    const isTaken = names.has(own);
+    if (own !== "") names.add(own);
+    return [...hook(one, path), ...(isTaken ? [duplicateValue(`${path}.name`, own)] : [])];
+  });
+}
+
+/** Accepted although the server does not call them: programs register webhooks when they start and do not run without them. */
+function webhookWarnings(configuration: JsonObject): string[] {
+  if (listAt(configuration, "webhooks").length === 0) return [];
+  return ["webhooks: this API server does not call admission webhooks: the configuration is stored and has no effect"];
+}
+
+/** The rules of both kinds of webhook configurations. This server does not call them, and says so; a webhook that could not be called is refused. */
+export const webhookRules: KindRules = { validate: webhookErrors, warnings: webhookWarnings };

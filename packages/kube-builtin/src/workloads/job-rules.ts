@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { type KindRules, metaOf, notNegative, oneOf, selectorErrors, withMeta } from "@purlin/kube-apiserver/kinds";
+import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import {
+  goQuote,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  utf8Length,
+} from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
+import { scheduleProblem } from "./cron-schedule.ts";
+import { endingTemplateErrors } from "./template.ts";
+
+const UID_LABEL = "batch.kubernetes.io/controller-uid";
+const NAME_LABEL = "batch.kubernetes.io/job-name";
+
+/** A Job without labels has those of its Pods. */
+function withLabels(job: JsonObject): JsonObject {
+  const labels = memberAt(job, ["spec", "template", "metadata", "labels"]);
+  const isBare = Object.keys(metaOf(job).labels ?? {}).length === 0;
+  return isBare && isJsonObject(labels) ? withMeta(job, { labels: labels as Record<string, string> }) : job;
+}
+
+/** A Job that does not choose its Pods itself gets labels that pick exactly them. */
+function withOwnSelector(job: JsonObject): JsonObject {
+  const spec = objectAt(job, ["spec"]);
+  if (spec["manualSelector"] === true) {
+    return job;
+  }
+  const { uid = "", name = "" } = metaOf(job);
+  const template = objectAt(spec, ["template"]);
+  const own: JsonObject = { [UID_LABEL]: uid, [NAME_LABEL]: name, "controller-uid": uid, "job-name": name };
+  const labels = { ...own, ...objectAt(template, ["metadata", "labels"]), ...own };
+  const metadata = { ...objectAt(template, ["metadata"]), labels };
+  const selector = {
+    ...objectAt(spec, ["selector"]),
+    matchLabels: { ...objectAt(spec, ["selector", "matchLabels"]), [UID_LABEL]: uid },
+  };
+  const made = { ...job, spec: { ...spec, selector, template: { ...template, metadata } } };
+  // Labels taken from the Pods follow them.
+  const isShared = jsonEqual((metaOf(job).labels ?? {}) as JsonObject, objectAt(template, ["metadata", "labels"]));
+  return isShared ? withMeta(made, { labels: labels as Record<string, string> }) : made;
+}
+
+const NUMBERS = [
+  "parallelism",
+  "completions",
+  "activeDeadlineSeconds",
+  "backoffLimit",
+  "ttlSecondsAfterFinished",
+  "backoffLimitPerIndex",
+  "maxFailedIndexes",
+];
+
+/** What is wrong with the spec of a Job, its selector aside. */
+function specErrors(spec: JsonObject, path: string): FieldError[] {
+  const isIndexed = spec["completionMode"] === "Indexed";
+  const perIndex = memberAt(spec, ["backoffLimitPerIndex"]);
+  const needed = (name: string, why: string): FieldError[] =>
+    memberAt(spec, [name]) === undefined ? [requiredValue(`${path}.${name}`, why)] : [];
+  return [
+    ...NUMBERS.flatMap((name) => notNegative(name)(spec, path)),
+    ...(memberAt(spec, ["maxFailedIndexes"]) === undefined
+      ? []
+      : needed("backoffLimitPerIndex", "when maxFailedIndexes is specified")),
+    ...oneOf("completionMode", ["NonIndexed", "Indexed"])(spec, path),
+    ...(isIndexed ? needed("completions", "when completion mode is Indexed") : []),
+    ...(!isIndexed && typeof perIndex === "number"
+      ? [invalidValue(`${path}.backoffLimitPerIndex`, perIndex, "requires indexed completion mode")]
+      : []),
+    ...oneOf("podReplacementPolicy", ["Failed", "TerminatingOrFailed"])(spec, path),
+    ...endingTemplateErrors(objectAt(spec, ["template"]), `${path}.template`),
+  ];
+}
+
+function ownSelectorErrors(job: JsonObject): FieldError[] {
+  const [spec, { uid = "" }] = [objectAt(job, ["spec"]), metaOf(job)];
+  const selector = objectAt(spec, ["selector"]);
+  const isOwn = jsonEqual(selector, { matchLabels: { [UID_LABEL]: uid } });
+  const why = "`selector` not auto-generated";
+  return [
+    ...(spec["manualSelector"] === true || isOwn ? [] : [invalidValue("spec.selector", selector, why)]),
+    ...selectorErrors(job, { noun: "job", isRequired: true, unreadable: "" }),
+  ];
+}
+
+const FIXED = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"];
+
+/** What a Job does and how it knows its Pods stays as it is. */
+function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
+  const members = ["selector", "template", ...FIXED];
+  const isIndexed = memberAt(job, ["spec", "completionMode"]) === "Indexed";
+  return (isIndexed ? members : ["completions", ...members]).flatMap((name) => {
+    const [now, before] = [memberAt(job, ["spec", name]), memberAt(old, ["spec", name])];
+    const same = jsonEqual((now ?? null) as JsonValue, (before ?? null) as JsonValue);
+    return same ? [] : [invalidValue(`spec.${name}`, now ?? null, "field is immutable")];
+  });
+}
+
+const MANY =
+  "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
+
+/** What is told about the spec of a Job, its template included. */
+function specWarnings(spec: JsonObject, path: string): string[] {
+  const above = (name: string, limit: number): boolean => Number(memberAt(spec, [name]) ?? 0) > limit;
+  const isMuch = spec["completionMode"] === "Indexed" && above("completions", 100_000) && above("parallelism", 10_000);
+  return [...(isMuch ? [`${path}: ${MANY}`] : []), ...podWarnings(objectAt(spec, ["template"]), `${path}.template`)];
+}
+
+/** Told about what is new: all of it, or a spec that changed. */
+function warningsAt(...path: readonly string[]) {
+  return (object: JsonObject, old: JsonObject | undefined): string[] => {
+    const name = old === undefined ? nameWarnings(object, "Pod names and hostnames") : [];
+    const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
+    return [...name, ...(isChanged ? specWarnings(objectAt(object, path), path.join(".")) : [])];
+  };
+}
+
+const SELECTABLE: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace", "status.successful"]);
+
+export const jobRules: KindRules = {
+  warnings: warningsAt("spec"),
+  decode: withLabels,
+  prepareCreate: withOwnSelector,
+  validate: (job) => [...specErrors(objectAt(job, ["spec"]), "spec"), ...ownSelectorErrors(job)],
+  validateChange: changeErrors,
+  fields: { "status.successful": (job) => String(memberAt(job, ["status", "succeeded"]) ?? 0) },
+  fieldProblem: (field) => (SELECTABLE.has(field) ? undefined : `field label ${goQuote(field)} not supported for Job`),
+};
+
+function scheduleErrors(spec: JsonObject): FieldError[] {
+  const schedule = stringAt(spec, ["schedule"]);
+  if (schedule === "") {
+    return [requiredValue("spec.schedule")];
+  }
+  if (schedule.includes("TZ")) {
+    return [
+      invalidValue("spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"),
+    ];
+  }
+  const problem = scheduleProblem(schedule);
+  return problem === undefined ? [] : [invalidValue("spec.schedule", schedule, problem)];
+}
+
+function zoneErrors(spec: JsonObject): FieldError[] {
+  const zone = memberAt(spec, ["timeZone"]);
+  if (typeof zone !== "string" || isZone(zone)) {
+    return [];
+  }
+  return [invalidValue("spec.timeZone", zone, `unknown time zone ${zone}`)];
+}
+
+function isZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The names of its Jobs are eleven characters longer. */
+function nameErrors(cron: JsonObject): FieldError[] {
+  const { name = "" } = metaOf(cron);
+  return utf8Length(name) > 52 ? [invalidValue("metadata.name", name, "must be no more than 52 characters")] : [];
+}
+
+const CONCURRENCY = ["Allow", "Forbid", "Replace"];
+
+export const cronJobRules: KindRules = {
+  warnings: warningsAt("spec", "jobTemplate", "spec"),
+  validateNew: nameErrors,
+  validate: (cron) => {
+    const spec = objectAt(cron, ["spec"]);
+    const policy = stringAt(spec, ["concurrencyPolicy"]);
+    return [
+      ...scheduleErrors(spec),
+      ...notNegative("startingDeadlineSeconds")(spec, "spec"),
+      ...zoneErrors(spec),
+      ...(CONCURRENCY.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, CONCURRENCY)]),
+      ...specErrors(objectAt(spec, ["jobTemplate", "spec"]), "spec.jobTemplate.spec"),
+      ...notNegative("successfulJobsHistoryLimit")(spec, "spec"),
+      ...notNegative("failedJobsHistoryLimit")(spec, "spec"),
+    ];
+  },
+};

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {
+  type Endpoint,
+  type KindRules,
+  listAt,
+  maybeNamed,
+  metaOf,
+  notNegative,
+  selectorErrors,
+  withMeta,
+} from "@purlin/kube-apiserver/kinds";
+import { type FieldError, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { fractionOfBytes } from "../pods/container-warnings.ts";
+import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
+import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
+import { lastingTemplateErrors } from "./template.ts";
+
+/** Numbers of the spec that are not below zero. */
+function numbers(object: JsonObject, ...names: readonly string[]): FieldError[] {
+  return names.flatMap((name) => notNegative(name)(objectAt(object, ["spec"]), "spec"));
+}
+
+function immutable(member: string) {
+  return (object: JsonObject, old: JsonObject): FieldError[] => {
+    const [now, before] = [object, old].map((one) => memberAt(one, ["spec", member]) ?? null) as [JsonValue, JsonValue];
+    return jsonEqual(now, before) ? [] : [invalidValue(`spec.${member}`, now, "field is immutable")];
+  };
+}
+
+/** Through the status nobody changes labels. */
+function keepsLabels(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject {
+  return endpoint === "status" ? withMeta(object, { labels: metaOf(old).labels }) : object;
+}
+
+function deadlineErrors(object: JsonObject): FieldError[] {
+  const deadline = memberAt(object, ["spec", "progressDeadlineSeconds"]);
+  const ready = memberAt(object, ["spec", "minReadySeconds"]);
+  const isFine = typeof deadline !== "number" || deadline > (typeof ready === "number" ? ready : 0);
+  return isFine ? [] : [invalidValue("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")];
+}
+
+const required = { isRequired: true, unreadable: "invalid label selector" };
+
+/** Told when the template may be another one. */
+function templateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
+  return isChanged ? podWarnings(objectAt(object, ["spec", "template"]), "spec.template") : [];
+}
+
+/** New ones are told about their names too. */
+function namedTemplateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const name = old === undefined ? nameWarnings(object, "Pod names and hostnames") : [];
+  return [...name, ...templateWarnings(object, old)];
+}
+
+/** Every change of a template is a new generation of it, and no other change is. */
+function daemonWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const [now, before] = [object, old ?? {}].map((one) => objectAt(one, ["spec", "template"])) as [
+    JsonObject,
+    JsonObject,
+  ];
+  return old !== undefined && jsonEqual(now, before) ? [] : podWarnings(now, "spec.template");
+}
+
+/** What a StatefulSet keeps of the past, and what it asks for each of its Pods. */
+function statefulWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
+  const claims = isChanged ? listAt(object, "spec", "volumeClaimTemplates") : [];
+  const limit = memberAt(object, ["spec", "revisionHistoryLimit"]);
+  const advice = "a negative value retains all historical revisions; a value >= 0 is recommended";
+  return [
+    ...templateWarnings(object, old),
+    ...claims.flatMap((claim, index) => claimWarnings(claim, `spec.volumeClaimTemplates[${index}].resources`)),
+    ...(typeof limit === "number" && limit < 0 ? [`spec.revisionHistoryLimit: ${advice}`] : []),
+  ];
+}
+
+function claimWarnings(claim: JsonObject, path: string): string[] {
+  const resources = objectAt(claim, ["spec", "resources"]);
+  return ["requests", "limits"].flatMap((member) => [...fractionOfBytes(resources, { member, name: "storage", path })]);
+}
+
+export const deploymentRules: KindRules = {
+  warnings: namedTemplateWarnings,
+  validate: (object) => [
+    ...numbers(object, "replicas"),
+    ...selectorErrors(object, { ...required, noun: "deployment" }),
+    ...lastingTemplateErrors(object, "ReplicaSet"),
+    ...deploymentStrategyErrors(object),
+    ...numbers(object, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"),
+    ...deadlineErrors(object),
+  ],
+  validateChange: immutable("selector"),
+  prepareUpdate: keepsLabels,
+};
+
+export const replicaSetRules: KindRules = {
+  warnings: namedTemplateWarnings,
+  validate: (object) => [
+    ...numbers(object, "replicas", "minReadySeconds"),
+    ...selectorErrors(object, { ...required, noun: "deployment" }),
+    ...lastingTemplateErrors(object, "ReplicaSet"),
+  ],
+  validateChange: immutable("selector"),
+};
+
+/** What a DaemonSet must be; what else is particular about it is beside. */
+export const daemonSetChecks: KindRules = {
+  warnings: daemonWarnings,
+  validate: (object) => [
+    ...selectorErrors(object, { ...required, isRequired: false, noun: "daemonset" }),
+    ...lastingTemplateErrors(object, "DaemonSet"),
+    ...numbers(object, "minReadySeconds"),
+    ...daemonStrategyErrors(object),
+    ...numbers(object, "revisionHistoryLimit"),
+  ],
+  validateChange: immutable("selector"),
+};
+
+const CLAIM_POLICIES = ["Retain", "Delete"];
+
+function statefulErrors(object: JsonObject): FieldError[] {
+  const policy = stringAt(object, ["spec", "podManagementPolicy"]);
+  const claims = "spec.persistentVolumeClaimRetentionPolicy";
+  const retention = objectAt(object, ["spec", "persistentVolumeClaimRetentionPolicy"]);
+  return [
+    ...(["OrderedReady", "Parallel"].includes(policy)
+      ? []
+      : [invalidValue("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")]),
+    ...statefulStrategyErrors(object),
+    ...["whenDeleted", "whenScaled"]
+      .filter((name) => !CLAIM_POLICIES.includes(stringAt(retention, [name])))
+      .map((name) => unsupportedValue(`${claims}.${name}`, stringAt(retention, [name]), CLAIM_POLICIES)),
+    ...numbers(object, "replicas", "minReadySeconds"),
+    ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, ["spec"]), "spec"),
+  ];
+}
+
+/** Every replica gets these volumes of its own, so its containers may mount them. */
+function withClaims(object: JsonObject): JsonObject {
+  const claims = memberAt(object, ["spec", "volumeClaimTemplates"]);
+  if (!Array.isArray(claims) || claims.length === 0) {
+    return object;
+  }
+  const template = objectAt(object, ["spec", "template"]);
+  const own = memberAt(template, ["spec", "volumes"]);
+  const made = claims.map((claim) => ({ name: stringAt(claim as JsonObject, ["metadata", "name"]), emptyDir: {} }));
+  const names = new Set(made.map(({ name }) => name));
+  const kept = (Array.isArray(own) ? own : []).filter((one) => !names.has(stringAt(one as JsonObject, ["name"])));
+  const spec = { ...objectAt(template, ["spec"]), volumes: [...kept, ...made] };
+  return { ...object, spec: { ...objectAt(object, ["spec"]), template: { ...template, spec } } };
+}
+
+const MUTABLE = [
+  "replicas",
+  "ordinals",
+  "template",
+  "updateStrategy",
+  "revisionHistoryLimit",
+  "persistentVolumeClaimRetentionPolicy",
+  "minReadySeconds",
+];
+const MUTABLE_TEXT =
+  "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
+
+function fixedSpec(object: JsonObject): JsonObject {
+  const entries = Object.entries(objectAt(object, ["spec"])).filter(([name]) => !MUTABLE.includes(name));
+  return Object.fromEntries(entries);
+}
+
+export const statefulSetRules: KindRules = {
+  warnings: statefulWarnings,
+  validate: (object) => [
+    ...statefulErrors(object),
+    ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),
+    ...lastingTemplateErrors(withClaims(object), "StatefulSet"),
+  ],
+  validateChange: (object, old) =>
+    jsonEqual(fixedSpec(object), fixedSpec(old))
+      ? []
+      : [{ type: "FieldValueForbidden", field: "spec", body: `Forbidden: ${MUTABLE_TEXT}` }],
+};

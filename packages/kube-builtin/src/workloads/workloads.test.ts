@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { metaOf } from "@purlin/kube-apiserver/kinds";
+import { answerValue } from "@purlin/kube-apiserver/testing";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { startTestServer, type TestServer } from "../testing/index.ts";
+import { scheduleProblem } from "./cron-schedule.ts";
+
+const JOBS = "/apis/batch/v1/namespaces/default/jobs";
+const SETS = "/apis/apps/v1/namespaces/default/statefulsets";
+let server: TestServer;
+
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server[Symbol.asyncDispose]());
+
+const template = (labels: JsonObject | undefined): JsonObject => ({
+  metadata: labels === undefined ? {} : { labels },
+  spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] },
+});
+
+test("a Job knows its Pods by its own identity, and takes their labels", async () => {
+  const job = await server.post(JOBS, { metadata: { name: "one" }, spec: { template: template({ a: "b" }) } });
+  const { uid = "", labels } = metaOf(job);
+  const own = {
+    "batch.kubernetes.io/controller-uid": uid,
+    "batch.kubernetes.io/job-name": "one",
+    "controller-uid": uid,
+    "job-name": "one",
+  };
+  const spec = job["spec"] as JsonObject;
+  assert.deepEqual(spec["selector"], { matchLabels: { "batch.kubernetes.io/controller-uid": uid } });
+  assert.deepEqual(labels, { a: "b", ...own });
+  assert.deepEqual((spec["template"] as JsonObject)["metadata"], { labels: { a: "b", ...own } });
+});
+
+test("a Job with labels of its own keeps to them", async () => {
+  const metadata = { name: "two", labels: { x: "y" } };
+  const job = await server.post(JOBS, { metadata, spec: { template: template({ a: "b" }) } });
+  assert.deepEqual(metaOf(job).labels, { x: "y" });
+});
+
+test("a Job that chooses its Pods itself gets no labels", async () => {
+  const spec = { manualSelector: true, selector: { matchLabels: { a: "b" } }, template: template({ a: "b" }) };
+  const job = await server.post(JOBS, { metadata: { name: "three" }, spec });
+  assert.deepEqual(metaOf(job).labels, { a: "b" });
+  assert.deepEqual((job["spec"] as JsonObject)["selector"], { matchLabels: { a: "b" } });
+});
+
+async function patched(url: string, spec: JsonObject): Promise<string> {
+  const headers = { "content-type": "application/merge-patch+json" };
+  const response = await server.send(url, { method: "PATCH", headers, body: { spec } });
+  return response.code === 200 ? "" : String((answerValue(response) as JsonObject)["message"]);
+}
+
+test("what a Job does stays as it is, how many at a time may change", async () => {
+  await server.post(JOBS, { metadata: { name: "four" }, spec: { template: template(undefined) } });
+  assert.equal(await patched(`${JOBS}/four`, { parallelism: 5, suspend: true }), "");
+  assert.equal(
+    await patched(`${JOBS}/four`, { completions: 5 }),
+    'Job.batch "four" is invalid: spec.completions: Invalid value: 5: field is immutable',
+  );
+  assert.match(
+    await patched(`${JOBS}/four`, { completionMode: "Indexed" }),
+    /spec\.completionMode.*field is immutable/,
+  );
+});
+
+test("of a StatefulSet little may change, and its containers mount what its claims make", async () => {
+  const main = { name: "c", image: "i", volumeMounts: [{ name: "data", mountPath: "/data" }] };
+  const spec = {
+    serviceName: "x",
+    selector: { matchLabels: { a: "b" } },
+    template: { metadata: { labels: { a: "b" } }, spec: { containers: [main] } },
+    volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { resources: { requests: { storage: "1Gi" } } } }],
+  };
+  await server.post(SETS, { metadata: { name: "set" }, spec });
+  assert.equal(await patched(`${SETS}/set`, { replicas: 3 }), "");
+  assert.equal(
+    await patched(`${SETS}/set`, { serviceName: "y" }),
+    "StatefulSet.apps \"set\" is invalid: spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+  );
+});
+
+const schedules: Readonly<Record<string, string | undefined>> = {
+  "* * * * *": undefined,
+  "*/5 0-23 1,15 jan-dec MON-FRI": undefined,
+  "0 0 ? * *": undefined,
+  "@hourly": undefined,
+  "@every 1h30m": undefined,
+  x: "expected exactly 5 fields, found 1: [x]",
+  "60 * * * *": "end of range (60) above maximum (59): 60",
+  "* * 0 * *": "beginning of range (0) below minimum (1): 0",
+  "5-1 * * * *": "beginning of range (5) beyond end of range (1): 5-1",
+  "*/0 * * * *": "step of range should be a positive number: */0",
+  "1-2-3 * * * *": "too many hyphens: 1-2-3",
+  "1/2/3 * * * *": "too many slashes: 1/2/3",
+  "a * * * *": 'failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax',
+  "@never": "unrecognized descriptor: @never",
+};
+
+for (const [schedule, want] of Object.entries(schedules)) {
+  test(`a schedule: ${schedule}`, () => assert.equal(scheduleProblem(schedule), want));
+}
