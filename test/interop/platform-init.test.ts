@@ -18,7 +18,7 @@ const launcher = join(root, "packages/cli/bin/purlin.js");
 const folder = mkdtempSync(join(tmpdir(), "platform-init-"));
 const made = join(folder, "shop");
 const majors = [22, 24] as const;
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 // A test runner inside a test runner would report to the outer one instead of to us; npm's settings are those of the outer script.
 const environment = Object.fromEntries(
@@ -94,61 +94,64 @@ before(async () => {
 
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-for (const major of majors) {
-  describe(`a platform on Node ${major}`, () => {
-    const cwd = join(folder, `on-${major}`, "shop");
-    const place = (): Place => ({ cwd, node: consumerNodeIn(join(folder, `node-${major}`), major) });
+function platformSteps(major: (typeof majors)[number]): void {
+  const cwd = join(folder, `on-${major}`, "shop");
+  const place = (): Place => ({ cwd, node: consumerNodeIn(join(folder, `node-${major}`), major) });
 
-    test("npm install", async () => {
-      cpSync(made, cwd, { recursive: true });
-      assert.match(await run("node --version", place()), new RegExp(`^v${major}\\.`));
-      await run("npm install --no-audit --no-fund --prefer-offline", place());
-      // As `npm install --save-dev node@26` has it: the command itself needs a newer Node.
-      const own = `node-${process.platform}-${process.arch}`;
-      symlinkSync(join(root, "node_modules", own), join(cwd, "node_modules", own));
-    });
+  test("npm install", async () => {
+    cpSync(made, cwd, { recursive: true });
+    assert.match(await run("node --version", place()), new RegExp(`^v${major}\\.`));
+    await run("npm install --no-audit --no-fund --prefer-offline", place());
+    // As `npm install --save-dev node@26` has it: the command itself needs a newer Node.
+    const own = `node-${process.platform}-${process.arch}`;
+    symlinkSync(join(root, "node_modules", own), join(cwd, "node_modules", own));
+  });
 
-    test("npm run check", async () => {
-      await run("npm run check", place());
-    });
+  test("npm run check", async () => {
+    await run("npm run check", place());
+  });
 
-    test("npm test", async () => {
-      assert.match(await run("npm test", place()), /pass 3\b/);
-    });
+  test("npm test", async () => {
+    assert.match(await run("npm test", place()), /pass 3\b/);
+  });
 
-    test("purlin up: the example becomes ready, and types follow the definition", async () => {
-      await using up = keepRunning("npx --no-install purlin up --port 0 --registry-port 0", place());
-      await up.until(/✓ Everything is ready\./);
-      const get = "npx --no-install purlin get configmap example-settings -o yaml";
-      const config = load(await run(get, place())) as { readonly data: object };
-      assert.deepEqual(config.data, { greeting: "hello", megabytes: "8192", owner: "team-a" });
-      const file = join(cwd, "platform/definition.yaml");
-      const definition = readFileSync(file, "utf8");
-      writeFileSync(file, definition.replace("                settings:", "                color: {type: string}\n$&"));
-      await up.until(/✓ refreshed types\/acme\.example\.org\/v1\.d\.ts, types\/manifests\.schema\.json/);
-      assert.match(readFileSync(join(cwd, "types/acme.example.org/v1.d.ts"), "utf8"), /^ {2}color\?: string;$/m);
-      await run("npm run check", place());
-    });
+  test("purlin up: the example becomes ready, and types follow the definition", async () => {
+    await using up = keepRunning("npx --no-install purlin up --port 0 --registry-port 0", place());
+    await up.until(/✓ Everything is ready\./);
+    const get = "node_modules/.bin/purlin get configmap example-settings -o yaml";
+    const config = load(await run(get, place())) as { readonly data: object };
+    assert.deepEqual(config.data, { greeting: "hello", megabytes: "8192", owner: "team-a" });
+    const file = join(cwd, "platform/definition.yaml");
+    const definition = readFileSync(file, "utf8");
+    writeFileSync(file, definition.replace("                settings:", "                color: {type: string}\n$&"));
+    await up.until(/✓ refreshed types\/acme\.example\.org\/v1\.d\.ts, types\/manifests\.schema\.json/);
+    assert.match(readFileSync(join(cwd, "types/acme.example.org/v1.d.ts"), "utf8"), /^ {2}color\?: string;$/m);
+    await run("npm run check", place());
+  });
 
-    test("npm run build, push and install: the platform works from packages alone", async () => {
-      await run("npm run build", place());
-      const dataDir = join(folder, `plane-${major}`);
-      const plane = { cwd: folder, dataDir };
-      await using up = keepRunning(`"${process.execPath}" "${launcher}" up`, plane);
-      const [, registry] = /registry at (\S+)/.exec(await up.until(/The control plane is ready\./)) ?? [];
-      const commands = readmeCommands().filter((command) => / xpkg (push|install) /.test(command));
-      assert.equal(commands.length, 4);
-      for (const command of commands) {
-        const args = command.replace("<registry>", registry ?? "").replace("<organization>", "acme");
-        await run(`npx --no-install ${args}`, { ...place(), dataDir });
-      }
-      await run("npx --no-install purlin apply examples", { ...place(), dataDir });
-      await up.until(/Database default\/example: .*Ready/);
-      const found = await run("npx --no-install purlin get databases -o yaml", { ...place(), dataDir });
-      assert.match(found, /configMap: example-settings/);
-    });
+  test("npm run build, push and install: the platform works from packages alone", async () => {
+    await run("npm run build", place());
+    const dataDir = join(folder, `plane-${major}`);
+    const plane = { cwd: folder, dataDir };
+    await using up = keepRunning(`"${process.execPath}" "${launcher}" up`, plane);
+    const [, registry] = /registry at (\S+)/.exec(await up.until(/The control plane is ready\./)) ?? [];
+    const commands = readmeCommands().filter((command) => / xpkg (push|install) /.test(command));
+    assert.equal(commands.length, 4);
+    for (const command of commands) {
+      const args = command.replace("<registry>", registry ?? "").replace("<organization>", "acme");
+      await run(`node_modules/.bin/${args}`, { ...place(), dataDir });
+    }
+    await run("node_modules/.bin/purlin apply examples", { ...place(), dataDir });
+    await up.until(/Database default\/example: .*Ready/);
+    const found = await run("node_modules/.bin/purlin get databases -o yaml", { ...place(), dataDir });
+    assert.match(found, /configMap: example-settings/);
   });
 }
+
+// Much of each step is waiting; the steps of one Node come one after the other.
+describe("platforms", { concurrency: true }, () => {
+  for (const major of majors) describe(`on Node ${major}`, { concurrency: 1 }, () => platformSteps(major));
+});
 
 function readmeCommands(): string[] {
   const readme = readFileSync(join(made, "README.md"), "utf8");
