@@ -5,5 +5,4 @@ export { UrlProblem } from "./library/url-escaping.ts";
 export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
 export { FieldPathProblem, type FoundField, resolveFieldPath } from "./rules/field-path.ts";
 export { createRuleSet } from "./rules/rule-set.ts";
-export { validateRules } from "./rules/validate-rules.ts";
-export type { Schema } from "./schema/schema.ts";
+export { validateRules, validatingRules } from "./rules/validate-rules.ts";

@@ -7,7 +7,7 @@ import { validateAst } from "./check/validators.ts";
 import { Evaluation, maxWork, type Variables } from "./eval/evaluation.ts";
 import { PlanProblem } from "./eval/plan-problem.ts";
 import { plan } from "./eval/planner.ts";
-import { PatternStore } from "./library/pattern-store.ts";
+import { PatternStore } from "./library/pattern.ts";
 import type { Expr } from "./syntax/ast.ts";
 import { childrenOf } from "./syntax/ast.ts";
 import { renderIssues } from "./syntax/issues.ts";

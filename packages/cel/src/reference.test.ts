@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every line of the tables in testdata is an expression with the answer of Kubernetes 1.36: result or error text, cost,
 // and the cost estimate. The tables were recorded by evaluating the expressions with Kubernetes' own libraries.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { formatType } from "./check/types.ts";
 import { estimateCost } from "./estimate/estimate.ts";
 import { createSchemaEnv } from "./expression.ts";
 import { compile } from "./program.ts";
-import type { Schema } from "./schema/schema.ts";
 import { type ReferenceCase, readSubject, readTable } from "./testing/reference-cases.ts";
 import { showValue } from "./testing/show-value.ts";
 import { isError } from "./values/cel-error.ts";

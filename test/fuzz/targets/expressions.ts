@@ -11,7 +11,7 @@ import { expandPath, findPath } from "../../../packages/function-sdk/src/field-p
 import { deletePath, writePath } from "../../../packages/function-sdk/src/field-path/write-path.ts";
 import { jsonPath } from "../../../packages/kube-apiserver/src/table/json-path.ts";
 import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
-import { linearPattern } from "../../../packages/kube-objects/src/schema/index.ts";
+import { linearPattern } from "../../../packages/kube-objects/src/regexp/index.ts";
 import {
   formatFieldSelector,
   formatLabelSelector,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type Clause, type ClauseVerb, FormatProblem, fillTemplate, wrongType } from "../library/format-template.ts";
-import { type PatternStore, tooManyPatterns } from "../library/pattern-store.ts";
+import { type PatternStore, tooManyPatterns } from "../library/pattern.ts";
 import { type Ast, type Call, childrenOf, type Expr, type ListExpr, type MapExpr } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/issues.ts";
 import { locationOf, noLocation, type Source } from "../syntax/source.ts";

@@ -5,7 +5,7 @@ import { conversionNames } from "../library/conversions.ts";
 import type { CostModel } from "../library/cost-model.ts";
 import type { FunctionDecl, Overload } from "../library/function.ts";
 import { functions } from "../library/libraries.ts";
-import type { PatternStore } from "../library/pattern-store.ts";
+import type { PatternStore } from "../library/pattern.ts";
 import { patternUses } from "../library/regex.ts";
 import type { Call } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";

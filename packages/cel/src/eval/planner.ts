@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { typeNames } from "../check/environment.ts";
-import type { PatternStore } from "../library/pattern-store.ts";
+import type { PatternStore } from "../library/pattern.ts";
 import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";

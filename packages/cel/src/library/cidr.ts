@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { goQuote } from "@purlin/kube-objects/json";
 import { boolType, intType, opaqueType, stringType } from "../check/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { OpaqueValue } from "../values/opaque.ts";
@@ -8,7 +9,6 @@ import { characterCost, fixedCost, sizeOf, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 import { IpValue, ipType, parseIp } from "./ip.ts";
 import { AddressProblem, formatAddress, type IpAddress, isMappedIPv4, parseAddress } from "./ip-address.ts";
-import { quoteGo } from "./quote-go.ts";
 import { addRanges, one, type Range, scaleRange } from "./range.ts";
 
 const cidrType = opaqueType("net.CIDR");
@@ -58,7 +58,7 @@ function parseCidr(text: Value | undefined): CidrValue | CelError {
   try {
     const cidr = parsePrefix(text);
     if (!isMappedIPv4(cidr.address)) return cidr;
-    return new CelError(`${problemPrefix}: IPv4-mapped IPv6 address ${quoteGo(text)} is not allowed`);
+    return new CelError(`${problemPrefix}: IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
   } catch (problem) {
     if (!(problem instanceof AddressProblem)) throw problem;
     return new CelError(`${problemPrefix}: ${problemPrefix}: ${problem.message}`);
@@ -67,14 +67,14 @@ function parseCidr(text: Value | undefined): CidrValue | CelError {
 
 function parsePrefix(text: string): CidrValue {
   const fail = (message: string): never => {
-    throw new AddressProblem(`netip.ParsePrefix(${quoteGo(text)}): ${message}`);
+    throw new AddressProblem(`netip.ParsePrefix(${goQuote(text)}): ${message}`);
   };
   const slash = text.lastIndexOf("/");
   if (slash < 0) fail("no '/'");
   const address = readAddress(text.slice(0, slash), fail);
   if (address.zone !== "") fail("IPv6 zones cannot be present in a prefix");
   const bits = text.slice(slash + 1);
-  if (!/^(?:\d|[1-9]\d*)$/.test(bits) || bits.length > 18) fail(`bad bits after slash: ${quoteGo(bits)}`);
+  if (!/^(?:\d|[1-9]\d*)$/.test(bits) || bits.length > 18) fail(`bad bits after slash: ${goQuote(bits)}`);
   if (Number(bits) > address.bits) fail("prefix length out of range");
   return new CidrValue(address, Number(bits));
 }

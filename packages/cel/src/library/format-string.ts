@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { goQuote } from "@purlin/kube-objects/json";
 import { dynType, listOf, stringType } from "../check/types.ts";
 import { CelError, isError } from "../values/cel-error.ts";
 import { toText } from "../values/convert.ts";
@@ -16,7 +17,6 @@ import { characterCost, sizeOf } from "./costs.ts";
 import { formatFixed, formatScientific } from "./format-number.ts";
 import { type Clause, FormatProblem, fillTemplate, wrongType } from "./format-template.ts";
 import { type FunctionDecl, type Implementation, memberOverload, signature } from "./function.ts";
-import { quoteGo } from "./quote-go.ts";
 import { scaleRange } from "./range.ts";
 
 const defaultPrecision = 6;
@@ -141,10 +141,10 @@ function formatInside(value: Value, meter: Meter): string {
     return isOrdinary ? sign + formatFixed(value, defaultPrecision).replaceAll(",", "") : `"${goInfinity(value)}"`;
   }
   const text = formatAny(value, noFormat, meter);
-  if (typeof value === "string") return quoteGo(text);
-  if (value instanceof Uint8Array) return `b${quoteGo(text)}`;
-  if (value instanceof Timestamp) return `timestamp(${quoteGo(text)})`;
-  return value instanceof Duration ? `duration(${quoteGo(text)})` : text;
+  if (typeof value === "string") return goQuote(text);
+  if (value instanceof Uint8Array) return `b${goQuote(text)}`;
+  if (value instanceof Timestamp) return `timestamp(${goQuote(text)})`;
+  return value instanceof Duration ? `duration(${goQuote(text)})` : text;
 }
 
 function goInfinity(value: number): string {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { quoteGo } from "./quote-go.ts";
+import { goQuote } from "@purlin/kube-objects/json";
 
 /** An IP address as a number of 32 or 128 bits. */
 export interface IpAddress {
@@ -12,8 +12,8 @@ export interface IpAddress {
 export class AddressProblem extends Error {}
 
 function fail(input: string, message: string, at = ""): never {
-  const where = at === "" ? "" : ` (at ${quoteGo(at)})`;
-  throw new AddressProblem(`ParseAddr(${quoteGo(input)}): ${message}${where}`);
+  const where = at === "" ? "" : ` (at ${goQuote(at)})`;
+  throw new AddressProblem(`ParseAddr(${goQuote(input)}): ${message}${where}`);
 }
 
 export function parseAddress(input: string): IpAddress {

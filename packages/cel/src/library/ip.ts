@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { goQuote } from "@purlin/kube-objects/json";
 import { boolType, type CelType, intType, opaqueType, stringType } from "../check/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { OpaqueValue } from "../values/opaque.ts";
@@ -7,7 +8,6 @@ import type { CostModel } from "./cost-model.ts";
 import { characterCost, fixedCost, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 import { AddressProblem, formatAddress, type IpAddress, isMappedIPv4, parseAddress } from "./ip-address.ts";
-import { quoteGo } from "./quote-go.ts";
 
 export const ipType: CelType = opaqueType("net.IP");
 
@@ -40,12 +40,12 @@ export function parseIp(text: Value | undefined): IpValue | CelError {
   if (typeof text !== "string") return noSuchOverload;
   try {
     const address = parseAddress(text);
-    if (address.zone !== "") return new CelError(`IP address ${quoteGo(text)} with zone value is not allowed`);
-    if (isMappedIPv4(address)) return new CelError(`IPv4-mapped IPv6 address ${quoteGo(text)} is not allowed`);
+    if (address.zone !== "") return new CelError(`IP address ${goQuote(text)} with zone value is not allowed`);
+    if (isMappedIPv4(address)) return new CelError(`IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
     return new IpValue(address);
   } catch (problem) {
     if (!(problem instanceof AddressProblem)) throw problem;
-    const message = `IP Address ${quoteGo(text)} parse error during conversion from string: ${problem.message}`;
+    const message = `IP Address ${goQuote(text)} parse error during conversion from string: ${problem.message}`;
     return new CelError(message);
   }
 }

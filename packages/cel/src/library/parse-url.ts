@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { goQuote } from "@purlin/kube-objects/json";
 import { AddressProblem, parseAddress } from "./ip-address.ts";
-import { quoteGo } from "./quote-go.ts";
 import { escapePart, isValidEncoding, UrlProblem, unescapePart } from "./url-escaping.ts";
 
 /** The parts of a URL. */
@@ -45,7 +45,7 @@ function located<R>(text: string, parse: () => R): R {
     return parse();
   } catch (problem) {
     if (!(problem instanceof UrlProblem) && !(problem instanceof AddressProblem)) throw problem;
-    return fail(`parse ${quoteGo(text)}: ${problem.message}`);
+    return fail(`parse ${goQuote(text)}: ${problem.message}`);
   }
 }
 
@@ -147,7 +147,7 @@ function parseBracketHost(host: string): string {
 }
 
 function checkPort(port: string): void {
-  if (port !== "" && !/^:\d*$/.test(port)) fail(`invalid port ${quoteGo(port)} after host`);
+  if (port !== "" && !/^:\d*$/.test(port)) fail(`invalid port ${goQuote(port)} after host`);
 }
 
 /** The host without port and brackets, and the port. */

@@ -1,18 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createRequire } from "node:module";
-import type { RE2JS } from "re2js";
-import { CelError } from "../values/cel-error.ts";
-
-type Engine = typeof import("re2js");
-
-const require = createRequire(import.meta.url);
-let engine: Engine | undefined;
-
-/** Loaded when the first pattern is compiled: most programs that import CEL never need it. */
-function loadEngine(): Engine {
-  engine ??= require("re2js") as Engine;
-  return engine;
-}
+import { loadRe2, patternSize } from "@purlin/kube-objects/regexp";
+import { CelError, isError } from "../values/cel-error.ts";
 
 /** A regular expression in RE2's syntax, matched in time linear in the text. */
 export interface Pattern {
@@ -27,7 +15,7 @@ export interface Pattern {
 
 /** Compiles a pattern, or says what is wrong with it in the words Go has for it. */
 export function compilePattern(source: string): Pattern | CelError {
-  const { RE2JS, RE2JSSyntaxException } = loadEngine();
+  const { RE2JS, RE2JSSyntaxException } = loadRe2();
   try {
     return createPattern(RE2JS.compile(source));
   } catch (problem) {
@@ -37,7 +25,9 @@ export function compilePattern(source: string): Pattern | CelError {
   }
 }
 
-function createPattern(regexp: RE2JS): Pattern {
+type Regexp = ReturnType<ReturnType<typeof loadRe2>["RE2JS"]["compile"]>;
+
+function createPattern(regexp: Regexp): Pattern {
   return {
     size: regexp.programSize(),
     isIn: (text) => regexp.test(text),
@@ -58,4 +48,40 @@ function createPattern(regexp: RE2JS): Pattern {
       return found;
     },
   };
+}
+
+// Classes of letters are tables of hundreds of ranges.
+const letterClassSteps = 50;
+
+/** About how many steps a pattern has once it is compiled. */
+export function estimateSteps(source: string): number {
+  return patternSize(source, atomSteps);
+}
+
+function atomSteps(token: string): number {
+  const classes = token.match(/\\[pP]/g)?.length ?? 0;
+  return classes * letterClassSteps + (token.startsWith("[") ? token.length / 2 : 1);
+}
+
+const maxSteps = 50_000;
+// Preparing even the shortest pattern takes as long as many steps.
+const leastSteps = 50;
+
+/** Refuses patterns that are valid, but would take too long to prepare. */
+export const tooManyPatterns: CelError = new CelError("the regular expressions are too many or too large");
+
+/** The patterns written in an expression. Each is compiled once, and together they are bounded. */
+export class PatternStore {
+  readonly #known: Map<string, Pattern | CelError> = new Map();
+  #stepsLeft = maxSteps;
+
+  compile(source: string): Pattern | CelError {
+    const known = this.#known.get(source);
+    if (known) return known;
+    this.#stepsLeft -= leastSteps + estimateSteps(source);
+    if (this.#stepsLeft < 0) return tooManyPatterns;
+    const pattern = compilePattern(source);
+    if (!isError(pattern)) this.#known.set(source, pattern);
+    return pattern;
+  }
 }

@@ -6,8 +6,7 @@ import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 import { findCost } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, signature } from "./function.ts";
-import { compilePattern, type Pattern } from "./pattern.ts";
-import { estimateSteps } from "./pattern-size.ts";
+import { compilePattern, estimateSteps, type Pattern } from "./pattern.ts";
 
 /** What a function does with a pattern once that is compiled. */
 type PatternUse = (pattern: Pattern, args: readonly Value[], meter: Meter) => Value;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { goQuote } from "@purlin/kube-objects/json";
 import { compareText } from "../values/text.ts";
-import { quoteGo } from "./quote-go.ts";
 
 export interface Version {
   readonly major: bigint;
@@ -43,9 +43,9 @@ export function parseVersion(text: string): Version {
 }
 
 function parseNumber(text: string, name: string): bigint {
-  if (!/^\d*$/.test(text)) fail(`Invalid character(s) found in ${name} number ${quoteGo(text)}`);
+  if (!/^\d*$/.test(text)) fail(`Invalid character(s) found in ${name} number ${goQuote(text)}`);
   if (text.length > 1 && text.startsWith("0")) {
-    fail(`${name.charAt(0).toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${quoteGo(text)}`);
+    fail(`${name.charAt(0).toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${goQuote(text)}`);
   }
   return toUint(text);
 }
@@ -53,7 +53,7 @@ function parseNumber(text: string, name: string): bigint {
 function toUint(text: string): bigint {
   if (text === "") fail('strconv.ParseUint: parsing "": invalid syntax');
   const value = text.length > 20 ? maxPart + 1n : BigInt(text);
-  if (value > maxPart) fail(`strconv.ParseUint: parsing ${quoteGo(text)}: value out of range`);
+  if (value > maxPart) fail(`strconv.ParseUint: parsing ${goQuote(text)}: value out of range`);
   return value;
 }
 
@@ -61,17 +61,17 @@ function parsePrerelease(text: string): bigint | string {
   if (text === "") fail("Prerelease is empty");
   if (/^\d+$/.test(text)) {
     if (text.length > 1 && text.startsWith("0")) {
-      fail(`Numeric PreRelease version must not contain leading zeroes ${quoteGo(text)}`);
+      fail(`Numeric PreRelease version must not contain leading zeroes ${goQuote(text)}`);
     }
     return toUint(text);
   }
-  if (!/^[0-9A-Za-z-]+$/.test(text)) fail(`Invalid character(s) found in prerelease ${quoteGo(text)}`);
+  if (!/^[0-9A-Za-z-]+$/.test(text)) fail(`Invalid character(s) found in prerelease ${goQuote(text)}`);
   return text;
 }
 
 function checkBuild(text: string): string {
   if (text === "") fail("Build meta data is empty");
-  if (!/^[0-9A-Za-z-]+$/.test(text)) fail(`Invalid character(s) found in build meta data ${quoteGo(text)}`);
+  if (!/^[0-9A-Za-z-]+$/.test(text)) fail(`Invalid character(s) found in build meta data ${goQuote(text)}`);
   return text;
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { goShortEscapes } from "@purlin/kube-objects/json";
 import { intType, listOf, stringType } from "../check/types.ts";
 import { CelError } from "../values/cel-error.ts";
 import { describe } from "../values/describe.ts";
@@ -9,7 +10,6 @@ import type { CostModel } from "./cost-model.ts";
 import { characterCost, listTraversal, sizeOf, traversal } from "./costs.ts";
 import { formatFunction } from "./format-string.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { shortEscapes } from "./quote-go.ts";
 import { addRanges, multiplyRanges, type Range, scaleRange, unbounded, zero } from "./range.ts";
 import { characterAt, indexOfText, lastIndexOfText, replaceText, splitText, substringOf, trimSpace } from "./text.ts";
 
@@ -105,7 +105,7 @@ const splitCost: CostModel = {
 
 function quote(value: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped
-  return `"${value.toWellFormed().replace(/[\u0007\b\f\n\r\t\v\\"]/g, (char) => shortEscapes.get(char) ?? char)}"`;
+  return `"${value.toWellFormed().replace(/[\u0007\b\f\n\r\t\v\\"]/g, (char) => goShortEscapes[char] ?? char)}"`;
 }
 
 const quoteCost: CostModel = {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+import { goQuote } from "@purlin/kube-objects/json";
 import { durationType, intType, stringType, timestampType } from "../check/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { Duration } from "../values/duration.ts";
 import type { Meter } from "../values/meter.ts";
 import { Timestamp } from "../values/timestamp.ts";
 import { type FunctionDecl, type Implementation, memberOverload, type Overload, signature } from "./function.ts";
-import { quoteGo } from "./quote-go.ts";
 
 const formats: Map<string, Intl.DateTimeFormat> = new Map();
 
@@ -114,7 +114,7 @@ function offsetIn(zone: string, seconds: number, meter: Meter): number | CelErro
 
 function fixedOffset(hours: string, minutes: string): number | CelError {
   for (const part of [hours, minutes]) {
-    if (!/^[+-]?\d+$/.test(part)) return new CelError(`strconv.Atoi: parsing ${quoteGo(part)}: invalid syntax`);
+    if (!/^[+-]?\d+$/.test(part)) return new CelError(`strconv.Atoi: parsing ${goQuote(part)}: invalid syntax`);
   }
   const sign = hours.startsWith("-") ? -1 : 1;
   return (Number(hours) * 60 + sign * Number(minutes)) * 60;

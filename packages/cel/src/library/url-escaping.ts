@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { quoteGo } from "./quote-go.ts";
+import { goQuote } from "@purlin/kube-objects/json";
 
 /** A string that is not a URL, in the words of Go's net/url. */
 export class UrlProblem extends Error {}
@@ -40,7 +40,7 @@ export function unescapePart(text: string, part: UrlPart): string {
 
 function escapedByte(source: string, at: number, part: UrlPart): number {
   const sequence = source.slice(at, at + 3);
-  const wrong = new UrlProblem(`invalid URL escape ${quoteGo(Buffer.from(sequence, "latin1").toString("utf8"))}`);
+  const wrong = new UrlProblem(`invalid URL escape ${goQuote(Buffer.from(sequence, "latin1").toString("utf8"))}`);
   if (!isHex(sequence[1]) || !isHex(sequence[2])) throw wrong;
   const byte = Number.parseInt(sequence.slice(1), 16);
   // A host may escape only what is not ASCII; a zone may also escape what a host could hold.
@@ -52,7 +52,7 @@ function escapedByte(source: string, at: number, part: UrlPart): number {
 
 function checkHostCharacter(char: string, part: UrlPart): void {
   if ((part !== "host" && part !== "zone") || char.charCodeAt(0) >= 0x80 || allowed[part].has(char)) return;
-  throw new UrlProblem(`invalid character ${quoteGo(char)} in host name`);
+  throw new UrlProblem(`invalid character ${goQuote(char)} in host name`);
 }
 
 /** Escapes what a URL part may not hold. */

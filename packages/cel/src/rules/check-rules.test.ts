@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Schema, ValidationRule } from "../schema/schema.ts";
+import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import { type CheckOptions, checkRules } from "./check-rules.ts";
 
 const ruled = (...rules: readonly Partial<ValidationRule>[]): Schema => ({

@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import {
+  childPath,
+  type FieldError,
+  forbiddenValue,
+  internalFieldError,
+  invalidPrinted,
+  invalidValue,
+  keyPath,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import { printJson } from "@purlin/kube-objects/json";
+import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import { trimSpace } from "../library/text.ts";
 import { maxSchemaDepth } from "../schema/decl-type.ts";
-import type { Schema, ValidationRule } from "../schema/schema.ts";
 import { type CompiledRule, maxCardinality, RuleCompiler } from "./compile-rule.ts";
 import { CostTotal, costMessage, estimatedRuleCostLimit, multiplyCost } from "./cost-limits.ts";
-import { type FieldError, fieldError, forbidden, formatValue, invalid, required } from "./field-error.ts";
 import { FieldPathProblem, resolveFieldPath } from "./field-path.ts";
-import { childPath, keyPath } from "./path.ts";
 import { childPlaces, rootPlace, type SchemaPlace } from "./schema-places.ts";
-import { atOnce, inTurns } from "./turns.ts";
 
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"] as const;
 
@@ -27,17 +36,7 @@ export interface CheckOptions {
 /** Everything that is wrong with the rules of a schema that is about to be stored. */
 export function checkRules(schema: Schema, options: CheckOptions): readonly FieldError[] {
   const checker = new SchemaChecker(options);
-  atOnce(checker.steps(schema));
-  return checker.errors;
-}
-
-/** The same, but lets the event loop turn when there are many rules. The schema must not change meanwhile. */
-export async function checkRulesInTurns(
-  schema: Schema,
-  options: CheckOptions & { readonly signal?: AbortSignal },
-): Promise<readonly FieldError[]> {
-  const checker = new SchemaChecker(options);
-  await inTurns(checker.steps(schema), options.signal);
+  checker.check(schema);
   return checker.errors;
 }
 
@@ -60,11 +59,11 @@ class SchemaChecker {
     return [...this.#textErrors, ...this.#ruleErrors, ...this.#total.errors(this.#path)];
   }
 
-  /** Checks all rules of a schema, one with each step. */
-  *steps(schema: Schema): Generator<void> {
+  /** Checks all rules of a schema. */
+  check(schema: Schema): void {
     this.#checkTexts(rootPlace(schema, this.#path));
     if (this.#textsOnly) return;
-    for (const place of this.#sound) yield* this.#compile(place);
+    for (const place of this.#sound) this.#compile(place);
   }
 
   /**
@@ -73,7 +72,7 @@ class SchemaChecker {
    */
   #checkTexts(place: SchemaPlace): boolean {
     if (place.depth > maxSchemaDepth) {
-      this.#textErrors.push(forbidden(place.path, `must not be nested deeper than ${maxSchemaDepth} levels`));
+      this.#textErrors.push(forbiddenValue(place.path, `must not be nested deeper than ${maxSchemaDepth} levels`));
       return false;
     }
     const areChildrenSound = childPlaces(place)
@@ -100,13 +99,13 @@ class SchemaChecker {
     return this.#brokenPaths[low]?.startsWith(path) ?? false;
   }
 
-  *#compile(place: SchemaPlace): Generator<void> {
+  #compile(place: SchemaPlace): void {
     const decl = place.decl?.();
     if (!decl) {
       const field = childPath(place.path, "x-kubernetes-validations");
       const detail =
         "internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations";
-      this.#ruleErrors.push(fieldError("InternalError", field, detail));
+      this.#ruleErrors.push(internalFieldError(field, detail));
       return;
     }
     const compiler = new RuleCompiler(place.schema, decl);
@@ -114,7 +113,6 @@ class SchemaChecker {
     for (const [index, rule] of rulesOf(place).entries()) {
       const path = rulePath(place, index);
       this.#report(compiler.compile(rule), { path, count, uncorrelated: place.uncorrelated });
-      yield;
     }
   }
 
@@ -122,21 +120,22 @@ class SchemaChecker {
     const field = childPath(at.path, "rule");
     const cost = multiplyCost(compiled.condition?.maxCost ?? 0n, at.count);
     this.#reportCost("estimated rule cost", field, cost);
-    if (compiled.error !== undefined) this.#ruleErrors.push(invalid(field, shownRule(compiled.rule), compiled.error));
+    if (compiled.error !== undefined)
+      this.#ruleErrors.push(invalidPrinted(field, shownRule(compiled.rule), compiled.error));
     this.#reportMessage(compiled, childPath(at.path, "messageExpression"));
     if (compiled.condition?.program.usesOldSelf) {
       if (at.uncorrelated === undefined) return;
       const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${at.uncorrelated}`;
-      this.#ruleErrors.push(invalid(field, compiled.rule.rule, detail));
+      this.#ruleErrors.push(invalidValue(field, compiled.rule.rule, detail));
     } else if (compiled.rule.optionalOldSelf !== undefined) {
       const detail = "may not be set if oldSelf is not used in rule";
-      this.#ruleErrors.push(invalid(childPath(at.path, "optionalOldSelf"), compiled.rule.optionalOldSelf, detail));
+      this.#ruleErrors.push(invalidValue(childPath(at.path, "optionalOldSelf"), compiled.rule.optionalOldSelf, detail));
     }
   }
 
   #reportMessage(compiled: CompiledRule, path: string): void {
     if (compiled.messageError !== undefined) {
-      this.#ruleErrors.push(invalid(path, shownRule(compiled.rule), compiled.messageError));
+      this.#ruleErrors.push(invalidPrinted(path, shownRule(compiled.rule), compiled.messageError));
     } else if (compiled.message) {
       this.#reportCost("estimated messageExpression cost", path, compiled.message.maxCost);
     }
@@ -144,7 +143,7 @@ class SchemaChecker {
 
   #reportCost(name: string, path: string, cost: bigint): void {
     if (cost > estimatedRuleCostLimit) {
-      this.#ruleErrors.push(forbidden(path, costMessage(name, cost, estimatedRuleCostLimit)));
+      this.#ruleErrors.push(forbiddenValue(path, costMessage(name, cost, estimatedRuleCostLimit)));
     }
     this.#total.add(path, cost);
   }
@@ -155,9 +154,9 @@ const rulesOf = ({ schema }: SchemaPlace): readonly ValidationRule[] => schema["
 const rulePath = ({ path }: SchemaPlace, index: number): string =>
   keyPath(childPath(path, "x-kubernetes-validations"), index);
 
-/** A rule as messages show it: in the fields of the API server's own type. */
-function shownRule(rule: ValidationRule): unknown {
-  return {
+/** A rule as messages show it: the JSON of the API server's own type. */
+function shownRule(rule: ValidationRule): string {
+  const shown = {
     Rule: rule.rule,
     Message: rule.message ?? "",
     MessageExpression: rule.messageExpression ?? "",
@@ -165,6 +164,7 @@ function shownRule(rule: ValidationRule): unknown {
     FieldPath: rule.fieldPath ?? "",
     OptionalOldSelf: rule.optionalOldSelf ?? null,
   };
+  return printJson(shown, { htmlSafe: true });
 }
 
 /** What is wrong with the texts of a rule, before anything is compiled. */
@@ -179,36 +179,35 @@ function checkRuleTexts(rule: ValidationRule, path: string, schema: Schema): rea
 
 function checkMessage({ rule = "", message = "" }: ValidationRule, path: string): readonly FieldError[] {
   const trimmed = trimSpace(message);
-  if (trimSpace(rule) === "") return [required(childPath(path, "rule"), "rule is not specified")];
+  if (trimSpace(rule) === "") return [requiredValue(childPath(path, "rule"), "rule is not specified")];
   const messagePath = childPath(path, "message");
-  if (message !== "" && trimmed === "") return [invalid(messagePath, message, "must be non-empty if specified")];
-  if (hasLineBreak(trimmed)) return [invalid(messagePath, message, "must not contain line breaks")];
+  if (message !== "" && trimmed === "") return [invalidValue(messagePath, message, "must be non-empty if specified")];
+  if (hasLineBreak(trimmed)) return [invalidValue(messagePath, message, "must not contain line breaks")];
   if (!hasLineBreak(trimSpace(rule)) || trimmed !== "") return [];
-  return [required(messagePath, "message must be specified if rule contains line breaks")];
+  return [requiredValue(messagePath, "message must be specified if rule contains line breaks")];
 }
 
 function checkMessageExpression({ messageExpression = "" }: ValidationRule, path: string): readonly FieldError[] {
   if (messageExpression === "" || trimSpace(messageExpression) !== "") return [];
-  return [required(childPath(path, "messageExpression"), "messageExpression must be non-empty if specified")];
+  return [requiredValue(childPath(path, "messageExpression"), "messageExpression must be non-empty if specified")];
 }
 
 function checkReason({ reason }: ValidationRule, path: string): readonly FieldError[] {
   if (reason === undefined || reasons.some((one) => one === reason)) return [];
-  const supported = `supported values: ${reasons.map((one) => `"${one}"`).join(", ")}`;
-  return [fieldError("FieldValueNotSupported", childPath(path, "reason"), formatValue(reason), supported)];
+  return [unsupportedValue(childPath(path, "reason"), reason, reasons)];
 }
 
 function checkFieldPath({ fieldPath = "" }: ValidationRule, path: string, schema: Schema): readonly FieldError[] {
   const errors: FieldError[] = [];
   const at = childPath(path, "fieldPath");
   if (fieldPath === "") return errors;
-  if (trimSpace(fieldPath) === "") errors.push(invalid(at, fieldPath, "must be non-empty if specified"));
-  if (hasLineBreak(fieldPath)) errors.push(invalid(at, fieldPath, "must not contain line breaks"));
+  if (trimSpace(fieldPath) === "") errors.push(invalidValue(at, fieldPath, "must be non-empty if specified"));
+  if (hasLineBreak(fieldPath)) errors.push(invalidValue(at, fieldPath, "must not contain line breaks"));
   try {
     resolveFieldPath(fieldPath, schema);
   } catch (problem) {
     if (!(problem instanceof FieldPathProblem)) throw problem;
-    errors.push(invalid(at, fieldPath, "must be a valid path"));
+    errors.push(invalidValue(at, fieldPath, "must be a valid path"));
   }
   return errors;
 }

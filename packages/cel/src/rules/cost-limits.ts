@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type FieldError, forbiddenValue } from "@purlin/kube-objects/errors";
 import { maxWork } from "../eval/evaluation.ts";
 import { lesser, unbounded } from "../library/range.ts";
-import { type FieldError, forbidden } from "./field-error.ts";
 
 /** What one rule may cost each time it runs. */
 export const ruleCostLimit = 1_000_000;
@@ -40,8 +40,8 @@ export class CostTotal {
     const detail = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema";
     const name = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema";
     return [
-      ...this.#expensive.map(({ path }) => forbidden(path, detail)),
-      forbidden(schemaPath, costMessage(name, this.#total, estimatedSchemaCostLimit)),
+      ...this.#expensive.map(({ path }) => forbiddenValue(path, detail)),
+      forbiddenValue(schemaPath, costMessage(name, this.#total, estimatedSchemaCostLimit)),
     ];
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Schema } from "../schema/schema.ts";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { FieldPathProblem, resolveFieldPath } from "./field-path.ts";
 
 const text: Schema = { type: "string" };

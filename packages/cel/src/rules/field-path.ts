@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Schema, valueSchema } from "../schema/schema.ts";
-import { childPath, keyPath, rootPath } from "./path.ts";
+
+import { childPath, keyPath, rootPath } from "@purlin/kube-objects/errors";
+import type { Schema } from "@purlin/kube-objects/schema";
+import { valueSchema } from "../schema/schema.ts";
 
 /** Why a `fieldPath` names no field. */
 export class FieldPathProblem extends Error {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Schema } from "@purlin/kube-objects/schema";
 import { isRawObject } from "../schema/raw-json.ts";
-import type { Schema } from "../schema/schema.ts";
 
 /** Finds the element with the same key as another; undefined without such an element. */
 export type MapList = (element: unknown) => unknown;

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-import { quoteGo } from "../library/quote-go.ts";
+
+import {
+  duplicatePrinted,
+  type FieldError,
+  fieldValueText,
+  forbiddenValue,
+  invalidPrinted,
+  requiredValue,
+} from "@purlin/kube-objects/errors";
+import { goQuote, type JsonValue } from "@purlin/kube-objects/json";
+import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import { trimSpace } from "../library/text.ts";
 import type { Outcome } from "../program.ts";
-import type { Schema, ValidationRule } from "../schema/schema.ts";
 import { isError } from "../values/cel-error.ts";
 import type { Value } from "../values/value.ts";
-import { type FieldError, fieldError, forbidden, formatValue, required } from "./field-error.ts";
 
 const maxMessageBytes = 5 * 1024;
 const costExceeded = "operation cancelled: actual cost limit exceeded";
@@ -38,16 +46,16 @@ interface FailedRule {
 /** The error for a rule that is false, of the kind the rule asks for. Objects and arrays are not shown. */
 export function messageOf({ reason }: ValidationRule, { path, schema, value, detail }: FailedRule): FieldError {
   const isHidden = schema.type === "object" || schema.type === "array";
-  const shown = isHidden ? undefined : formatValue(value);
+  const shown = isHidden ? "" : fieldValueText(value as JsonValue);
   switch (reason) {
     case "FieldValueForbidden":
-      return forbidden(path, detail);
+      return forbiddenValue(path, detail);
     case "FieldValueRequired":
-      return required(path, detail);
+      return requiredValue(path, detail);
     case "FieldValueDuplicate":
-      return fieldError("FieldValueDuplicate", path, shown);
+      return duplicatePrinted(path, shown);
     default:
-      return fieldError("FieldValueInvalid", path, shown, detail);
+      return invalidPrinted(path, shown, detail);
   }
 }
 
@@ -70,7 +78,7 @@ export function finishMessage(rule: ValidationRule, outcome: Outcome | undefined
     );
   }
   if (isError(value) && value.message.startsWith(costExceeded)) {
-    const source = quoteGo(rule.messageExpression ?? "");
+    const source = goQuote(rule.messageExpression ?? "");
     return final(
       `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${source}`,
     );

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { childPath, keyPath } from "@purlin/kube-objects/errors";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { isRawObject, isSameJson } from "../schema/raw-json.ts";
-import { type Schema, valueSchema } from "../schema/schema.ts";
+import { valueSchema } from "../schema/schema.ts";
 import { createMapList, type MapList } from "./map-list.ts";
-import { childPath, keyPath } from "./path.ts";
 import type { RuleSet } from "./rule-set.ts";
 
 /** A value of an object and the value it had before, at the same place of the schema. */

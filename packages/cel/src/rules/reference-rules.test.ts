@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules over whole objects and schemas, with the errors of Kubernetes 1.36 for them.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Schema } from "../schema/schema.ts";
+import type { FieldError } from "@purlin/kube-objects/errors";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { readTable } from "../testing/reference-cases.ts";
 import { checkRules } from "./check-rules.ts";
 import { objectCostLimit } from "./cost-limits.ts";
-import type { FieldError } from "./field-error.ts";
 import { createRuleSet } from "./rule-set.ts";
 import { validateRules } from "./validate-rules.ts";
 

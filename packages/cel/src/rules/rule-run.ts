@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { childPath, type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 import { maxWork } from "../eval/evaluation.ts";
 import type { Outcome } from "../program.ts";
 import { schemaValue } from "../schema/schema-value.ts";
@@ -7,9 +8,7 @@ import { none, OptionalValue } from "../values/optional.ts";
 import type { Value } from "../values/value.ts";
 import type { CompiledRule, CostedProgram } from "./compile-rule.ts";
 import { objectWorkLimit, ruleCostLimit } from "./cost-limits.ts";
-import { type FieldError, invalid } from "./field-error.ts";
 import { failure, finishMessage, messageOf, ruleName } from "./messages.ts";
-import { childPath } from "./path.ts";
 import { isUnchanged, type Place } from "./places.ts";
 
 interface Variables {
@@ -45,11 +44,11 @@ export class RuleRun {
     const type = rules.schema.type ?? "";
     if (!rules.isVisible) {
       const detail = "rule compiler initialization error: failed to convert to declType for CEL validation rules";
-      this.errors.push(invalid(path, type, detail));
+      this.errors.push(invalidValue(path, type, detail));
       return;
     }
     if (this.#costLeft <= 0) {
-      this.#stop(invalid(path, type, outOfBudget));
+      this.#stop(invalidValue(path, type, outOfBudget));
       return;
     }
     const self = schemaValue(place.value, rules.node);
@@ -71,7 +70,7 @@ export class RuleRun {
     const { condition, rule } = compiled;
     const type = place.rules.schema.type ?? "";
     if (compiled.error !== undefined) {
-      this.errors.push(invalid(place.path, type, `rule compile error: ${compiled.error}`));
+      this.errors.push(invalidValue(place.path, type, `rule compile error: ${compiled.error}`));
     }
     if (!condition) return;
     const isOptional = rule.optionalOldSelf === true;
@@ -80,7 +79,7 @@ export class RuleRun {
     const variables = { self, oldSelf: isOptional ? optionalOld : oldSelf };
     const { value, cost } = this.#evaluate(condition, variables);
     if (cost > this.#costLeft) {
-      this.#stop(invalid(place.path, type, outOfBudget));
+      this.#stop(invalidValue(place.path, type, outOfBudget));
       return;
     }
     this.#costLeft -= cost;
@@ -96,7 +95,7 @@ export class RuleRun {
 
   #reportFailure({ path, rules }: Place, problem: string, { rule }: CompiledRule): void {
     const { detail, isFinal } = failure(problem, ruleName(rule));
-    const error = invalid(path, rules.schema.type ?? "", detail);
+    const error = invalidValue(path, rules.schema.type ?? "", detail);
     if (isFinal) this.#stop(error);
     else this.errors.push(error);
   }
@@ -108,7 +107,7 @@ export class RuleRun {
     const message = finishMessage(compiled.rule, outcome, this.#costLeft);
     this.#costLeft = message.costLeft;
     const error = message.isFinal
-      ? invalid(path, schema.type ?? "", message.text)
+      ? invalidValue(path, schema.type ?? "", message.text)
       : messageOf(compiled.rule, { path, schema, value: place.value, detail: message.text });
     const isForgiven = !compiled.condition?.program.usesOldSelf && isUnchanged(place);
     (isForgiven ? this.unchanged : this.errors).push(error);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import { type DeclType, declare, maxSchemaDepth } from "../schema/decl-type.ts";
 import { escapeName } from "../schema/escape.ts";
-import { type Schema, type ValidationRule, valueSchema } from "../schema/schema.ts";
+import { valueSchema } from "../schema/schema.ts";
 import { SchemaNode } from "../schema/schema-node.ts";
 import { type CompiledRule, RuleCompiler } from "./compile-rule.ts";
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { childPath, keyPath } from "@purlin/kube-objects/errors";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { type DeclType, declare } from "../schema/decl-type.ts";
 import { escapeName } from "../schema/escape.ts";
-import { type Schema, valueSchema } from "../schema/schema.ts";
+import { valueSchema } from "../schema/schema.ts";
 import { multiplyCost } from "./cost-limits.ts";
-import { childPath, keyPath } from "./path.ts";
 
 /** A schema node on the way through a schema. */
 export interface SchemaPlace {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { type FieldError, rootPath } from "@purlin/kube-objects/errors";
+import { finish, type Work } from "@purlin/kube-objects/turns";
 import { objectCostLimit } from "./cost-limits.ts";
-import type { FieldError } from "./field-error.ts";
-import { rootPath } from "./path.ts";
 import { collectPlaces } from "./places.ts";
 import { RuleRun } from "./rule-run.ts";
 import type { RuleSet } from "./rule-set.ts";
-import { atOnce, inTurns } from "./turns.ts";
 
 interface ValidateOptions {
   /** The object before an update. Rules that read `oldSelf` run only where there is an old value. */
@@ -19,49 +19,28 @@ interface ValidateOptions {
 interface RuleOutcome {
   readonly errors: readonly FieldError[];
   /**
-   * Failures on values that an update left as they were. They do not make the update fail; the API server tells them
-   * as warnings.
+   * Failures on values that an update left as they were. They do not make the update fail; the API server
+   * returns them as warnings.
    */
   readonly unchanged: readonly FieldError[];
   /** What is left of the cost limit; negative when it ran out. */
   readonly costLeft: number;
 }
 
-/** Runs all rules over a value, at once. */
+/** Runs all rules over a value. */
 export function validateRules(rules: RuleSet, value: unknown, options: ValidateOptions = {}): RuleOutcome {
-  const run = startRun(options);
-  atOnce(steps(run, rules, { value, options }));
-  return outcomeOf(run);
+  return finish(validatingRules(rules, value, options));
 }
 
-/**
- * The same, but lets the event loop turn when the rules take long. One rule is never cut; its own limits bound it. The
- * value must not change meanwhile.
- */
-export async function validateRulesInTurns(
-  rules: RuleSet,
-  value: unknown,
-  options: ValidateOptions & { readonly signal?: AbortSignal } = {},
-): Promise<RuleOutcome> {
-  const run = startRun(options);
-  await inTurns(steps(run, rules, { value, options }), options.signal);
-  return outcomeOf(run);
-}
-
-const startRun = ({ costLimit = objectCostLimit }: ValidateOptions): RuleRun => new RuleRun(costLimit);
-
-interface Subject {
-  readonly value: unknown;
-  readonly options: ValidateOptions;
-}
-
-/** Runs the rules, one with each step. */
-function* steps(run: RuleRun, rules: RuleSet, { value, options }: Subject): Generator<void> {
-  const { oldValue, path = rootPath } = options;
+/** The same in parts: one rule with each. A rule is never interrupted; its own limits bound it. The value must not change meanwhile. */
+export function* validatingRules(rules: RuleSet, value: unknown, options: ValidateOptions = {}): Work<RuleOutcome> {
+  const { oldValue, path = rootPath, costLimit = objectCostLimit } = options;
+  const run = new RuleRun(costLimit);
   for (const place of collectPlaces(rules, { path, value, oldValue })) {
     yield* run.runRules(place);
-    if (run.isOver) return;
+    if (run.isOver) break;
   }
+  return outcomeOf(run);
 }
 
 const outcomeOf = ({ errors, unchanged, costLeft }: RuleRun): RuleOutcome => ({ errors, unchanged, costLeft });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Schema } from "@purlin/kube-objects/schema";
 import type { Environment, Fields } from "../check/environment.ts";
 import {
   boolType,
@@ -16,7 +17,7 @@ import {
   timestampType,
 } from "../check/types.ts";
 import { escapeName } from "./escape.ts";
-import { type JsonInteger, type Schema, valueSchema, withResourceFields } from "./schema.ts";
+import { valueSchema, withResourceFields } from "./schema.ts";
 
 /** What a schema means to an expression: its type, and how large its values can be. */
 export interface DeclType {
@@ -143,7 +144,7 @@ function longestText(values: readonly unknown[]): bigint {
   return BigInt(lengths.reduce((longest, length) => Math.max(longest, length), 0));
 }
 
-function notNegative(value: JsonInteger | undefined | null): bigint | undefined {
+function notNegative(value: number | bigint | undefined | null): bigint | undefined {
   if (value === undefined || value === null) return undefined;
   const integer = BigInt(value);
   return integer < 0n ? 0n : integer;

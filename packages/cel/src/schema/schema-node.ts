@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Schema } from "@purlin/kube-objects/schema";
 import { escapeName } from "./escape.ts";
-import { type Schema, valueSchema, withResourceFields } from "./schema.ts";
+import { valueSchema, withResourceFields } from "./schema.ts";
 
 /** A schema prepared for reading data through it. Its parts are prepared when they are first needed. */
 export class SchemaNode {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { checkRules, type Schema } from "@purlin/cel";
+import { checkRules } from "@purlin/cel";
 import { timestamp } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { isCheckedFormat } from "@purlin/kube-objects/schema";
+import { isCheckedFormat, type Schema } from "@purlin/kube-objects/schema";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { conversionWarnings } from "./conversion-rules.ts";
@@ -16,8 +16,7 @@ import { type CheckRules, requiredCrdName, validateCrd, validateCrdStatus, valid
 /** The finalizer that holds a CRD until its objects are gone. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-const check: CheckRules = (schema, options) =>
-  checkRules(schema as unknown as Schema, options) as readonly FieldError[];
+const check: CheckRules = (schema, options) => checkRules(schema as Schema, options);
 
 /** What is particular about CustomResourceDefinitions. */
 export function crdRules(now: () => Date): KindRules {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
-import type { FieldError } from "@purlin/kube-objects/errors";
+import { createRuleSet, validatingRules } from "@purlin/cel";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { subdomainName } from "@purlin/kube-objects/metadata";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import { scaleFields } from "../custom/scale-problems.ts";
@@ -115,12 +115,9 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
 
 /** How to run the rules of a schema; undefined when it has none, as then nobody is told that they were not checked. */
 function rulesOf(schema: JsonObject): RunRules | undefined {
-  const rules = createRuleSet(schema as unknown as Schema);
+  const rules = createRuleSet(schema as Schema);
   if (rules === undefined) return undefined;
-  return (object, old) => {
-    const { errors, unchanged } = validateRules(rules, object, old === undefined ? {} : { oldValue: old });
-    return { errors: errors as readonly FieldError[], unchanged: unchanged as readonly FieldError[] };
-  };
+  return (object, old) => validatingRules(rules, object, old === undefined ? {} : { oldValue: old });
 }
 
 function deprecationWarning(version: JsonObject, { group, kind, versions }: Around): string | undefined {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createRuleSet, type Schema, validateRules } from "@purlin/cel";
+import { createRuleSet, validateRules } from "@purlin/cel";
 import { childPath, type FieldError, type FieldPath, invalidValue, keyPath } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
-import { checkValue, type SchemaFinding } from "@purlin/kube-objects/schema";
+import { checkValue, type Schema, type SchemaFinding } from "@purlin/kube-objects/schema";
 import { checkEmbeddedResources, prune } from "@purlin/kube-objects/structural";
 import type { SchemaProps } from "./schema-props.ts";
 
@@ -64,11 +64,11 @@ function atDefault({ type, body, field }: SchemaFinding, path: FieldPath): Field
 
 /** A default has to be valid as a value that stays, and as one that comes. */
 function ruleProblems(schema: JsonObject, value: JsonValue, { path, isResource }: DefaultPlace): readonly FieldError[] {
-  const rules = createRuleSet(schema as unknown as Schema, isResource);
+  const rules = createRuleSet(schema as Schema, isResource);
   if (rules === undefined) return [];
   const staying = validateRules(rules, value, { path, oldValue: value });
   const { errors } = staying.errors.length > 0 ? staying : validateRules(rules, value, { path });
-  return errors as readonly FieldError[];
+  return errors;
 }
 
 function isClean(schema: JsonObject, value: JsonValue): boolean {

@@ -11,7 +11,7 @@ import {
   requiredValue,
 } from "@purlin/kube-objects/errors";
 import { jsonEqual } from "@purlin/kube-objects/json";
-import { linearPattern } from "@purlin/kube-objects/schema";
+import { linearPattern } from "@purlin/kube-objects/regexp";
 import type { SchemaProps } from "./schema-props.ts";
 import { undeclaredProblems } from "./undeclared-rules.ts";
 

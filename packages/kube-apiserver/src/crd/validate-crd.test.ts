@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { checkRules, type Schema } from "@purlin/cel";
+import { checkRules } from "@purlin/cel";
 import { fieldErrorsText, fieldErrorText, invalidValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { subdomainName } from "@purlin/kube-objects/metadata";
+import type { Schema } from "@purlin/kube-objects/schema";
 import fc from "fast-check";
 import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
 import { type CheckRules, requiredCrdName, validateCrd, validateCrdUpdate } from "./validate-crd.ts";
@@ -24,7 +26,7 @@ const answers = JSON.parse(
   readFileSync(new URL("./testdata/real-server.json", import.meta.url), "utf8"),
 ) as readonly Answer[];
 
-const check: CheckRules = (schema, options) => checkRules(schema as unknown as Schema, options);
+const check: CheckRules = (schema, options) => checkRules(schema as Schema, options);
 
 function problems(crd: JsonObject): string {
   const name = String((crd["metadata"] as JsonObject)["name"]);

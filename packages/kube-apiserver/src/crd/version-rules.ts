@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { FieldPathProblem, type FoundField, resolveFieldPath, type Schema } from "@purlin/cel";
+import { FieldPathProblem, type FoundField, resolveFieldPath } from "@purlin/cel";
 import {
   childPath,
   duplicateValue,
@@ -14,6 +14,7 @@ import {
 import { goJson, isGoPrintable, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { dns1035LabelProblems } from "@purlin/kube-objects/metadata";
 import { optionalObjectAt, stringAt } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import type { CrdSpec, CrdVersionSpec } from "./crd-spec.ts";
 import { schemaStruct } from "./schema-struct.ts";
 
@@ -165,7 +166,7 @@ function* selectableProblem(
 /** The field a path names, or why it names none. */
 function fieldAt(jsonPath: string, schema: JsonObject): FoundField | string {
   try {
-    return resolveFieldPath(jsonPath, schema as unknown as Schema, { brackets: false });
+    return resolveFieldPath(jsonPath, schema as Schema, { brackets: false });
   } catch (problem) {
     if (problem instanceof FieldPathProblem) return problem.message;
     throw problem;

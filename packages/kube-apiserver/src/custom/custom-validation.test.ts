@@ -104,7 +104,13 @@ for (const [name, { object, old, endpoint = "", want, reason }] of Object.entrie
   });
 }
 
-const ruled: CustomRules = { ...rules, runRules: () => ({ errors: [requiredValue("rule")], unchanged: [] }) };
+const ruled: CustomRules = {
+  ...rules,
+  *runRules() {
+    yield;
+    return { errors: [requiredValue("rule")], unchanged: [] };
+  },
+};
 const notChecked =
   "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the existing errors to complete validation";
 

@@ -15,7 +15,7 @@ interface RuleFindings {
 }
 
 /** Runs the CEL rules of a schema over an object. */
-export type RunRules = (object: JsonObject, old: JsonObject | undefined) => RuleFindings;
+export type RunRules = (object: JsonObject, old: JsonObject | undefined) => Work<RuleFindings>;
 
 /** What a custom object is validated by. */
 export interface CustomRules {
@@ -50,7 +50,7 @@ export function* validateCustom(change: ObjectChange, rules: CustomRules): Work<
   const shape = [...problems, ...listProblems(change, rules)];
   yield;
   if (rules.runRules === undefined) return { shape, rules: undefined };
-  return { shape, rules: shape.some(stops) ? "not run" : rules.runRules(change.object, change.old) };
+  return { shape, rules: shape.some(stops) ? "not run" : yield* rules.runRules(change.object, change.old) };
 }
 
 /** All errors of an object whose metadata has these: they too can stop the rules. */

@@ -7,8 +7,10 @@ export {
   type FieldError,
   fieldErrorsText,
   fieldErrorText,
+  fieldValueText,
   firstErrors,
   forbiddenValue,
+  internalFieldError,
   invalidPrinted,
   invalidValue,
   notFoundValue,
@@ -18,7 +20,7 @@ export {
   unsupportedPrinted,
   unsupportedValue,
 } from "./field-error.ts";
-export { childPath, type FieldPath, indexPath, keyPath } from "./field-path.ts";
+export { childPath, type FieldPath, indexPath, keyPath, rootPath } from "./field-path.ts";
 export { findStatusError, isStatusError, type Status, StatusError, type StatusReason } from "./status-error.ts";
 export {
   alreadyExists,

@@ -6,7 +6,8 @@ import { sortedKeys } from "./utf8.ts";
 
 const printable = /^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u;
 const plainText = /^[ !#-[\]-~]*$/;
-const shortEscapes: Readonly<Record<string, string>> = {
+/** The characters that Go writes with a short escape in a quoted string. */
+export const goShortEscapes: Readonly<Record<string, string>> = {
   "\u0007": "\\a",
   "\b": "\\b",
   "\f": "\\f",
@@ -32,7 +33,7 @@ export function goQuote(text: string): string {
 }
 
 function quoteChar(char: string): string {
-  const short = shortEscapes[char];
+  const short = goShortEscapes[char];
   if (short !== undefined) return short;
   if (isGoPrintable(char)) return char;
   const code = char.codePointAt(0) ?? 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON with the fidelity of the Kubernetes API server: 64-bit integers, Go's formatting, strict parsing.
-export { goJson, goNumber, goQuote, isGoPrintable } from "./go-text.ts";
+export { goJson, goNumber, goQuote, goShortEscapes, isGoPrintable } from "./go-text.ts";
 export { goPlain, goTypeName } from "./go-value.ts";
 export { jsonEqual } from "./json-equal.ts";
 export { jsonKind } from "./json-kind.ts";

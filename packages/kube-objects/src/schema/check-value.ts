@@ -4,6 +4,7 @@
 import { invalidValue, tooLong, tooMany } from "../errors/field-error.ts";
 import { goQuote } from "../json/go-text.ts";
 import type { JsonArray, JsonObject } from "../json/json-value.ts";
+import { linearPattern } from "../regexp/linear-pattern.ts";
 import { finish, type Work } from "../turns.ts";
 import { checkComposition, countComposed } from "./check-composition.ts";
 import {
@@ -19,7 +20,6 @@ import { checkObject } from "./check-object.ts";
 import { checkNull, checkType } from "./check-type.ts";
 import { indexPlace, type Place, placeText, type SchemaFinding } from "./finding.ts";
 import { stringFormatCheck } from "./formats.ts";
-import { linearPattern } from "./linear-pattern.ts";
 import { maxNesting } from "./nesting.ts";
 import {
   emptyOutcome,

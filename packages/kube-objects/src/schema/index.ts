@@ -5,6 +5,6 @@ export { checkingValue, checkValue } from "./check-value.ts";
 export { closestName } from "./closest-name.ts";
 export type { SchemaFinding } from "./finding.ts";
 export { isCheckedFormat } from "./formats.ts";
-export { linearPattern } from "./linear-pattern.ts";
 export { checkListTypes } from "./list-types.ts";
+export type { Schema, ValidationRule } from "./schema.ts";
 export { findUnknownFields } from "./unknown-fields.ts";

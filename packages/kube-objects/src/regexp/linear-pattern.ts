@@ -1,18 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patterns come from users, so matching one must take time linear in the text, and little of it. RE2 gives the first; the
 // limits here give the second, since a step of a large program costs as much as the program is long.
-import { createRequire } from "node:module";
-
-type Engine = typeof import("re2js");
-
-const require = createRequire(import.meta.url);
-let engine: Engine | undefined;
-
-/** Loaded with the first pattern: most programs that import this package never see one. */
-function loadEngine(): Engine {
-  engine ??= require("re2js") as Engine;
-  return engine;
-}
+import { patternSize } from "./pattern-size.ts";
+import { loadRe2 } from "./re2.ts";
 
 /** A regular expression in RE2 syntax, searched for anywhere in a text. */
 interface LinearPattern {
@@ -41,7 +31,7 @@ export function linearPattern(source: string): LinearPattern {
 function compile(source: string): LinearPattern {
   if (source.length > maxPatternSize || patternSize(source) > maxPatternSize) return unusable("expression too large");
   try {
-    const program = loadEngine().RE2JS.compile(source);
+    const program = loadRe2().RE2JS.compile(source);
     const size = program.programSize();
     return { problem: undefined, steps: (length) => size * length, test: (text) => program.test(text) };
   } catch (error) {
@@ -51,38 +41,4 @@ function compile(source: string): LinearPattern {
 
 function unusable(problem: string): LinearPattern {
   return { problem, steps: () => 0, test: () => false };
-}
-
-/**
- * About how many instructions a regular expression compiles to. Repetitions are unrolled by RE2 (`(ab){3}` is `ababab`),
- * so a short text can be a huge program; this finds out before it is compiled. Malformed patterns get some size.
- */
-export function patternSize(pattern: string): number {
-  const tokens = /\\[pP]\{[^}]*\}|\\[\s\S]|\[\^?\]?(?:\[:[^\]]*:\]|\\[\s\S]|[^\]])*\]?|\{[0-9]+(,?)([0-9]*)\}|[\s\S]/g;
-  const outer: number[] = [];
-  let size = 0;
-  let atom = 0;
-  for (const [token] of pattern.matchAll(tokens)) {
-    if (token === "(") {
-      outer.push(size + atom);
-      size = 0;
-      atom = 0;
-    } else if (token === ")") {
-      atom = size + atom + 2;
-      size = outer.pop() ?? 0;
-    } else if (token.length > 2 && token.startsWith("{")) {
-      atom *= repetitions(token);
-    } else if (token === "*" || token === "+" || token === "?") {
-      atom += 1;
-    } else {
-      size += atom;
-      atom = 1;
-    }
-  }
-  return outer.reduce((total, part) => total + part, size + atom);
-}
-
-function repetitions(token: string): number {
-  const [least = 0, most = 0] = token.slice(1, -1).split(",").map(Number);
-  return Math.max(least, most, 1);
 }
