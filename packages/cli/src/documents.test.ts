@@ -65,6 +65,32 @@ test("the decision about dependencies lists every one of them, and who uses it",
   assert.deepEqual(listed.toSorted(), [...ofPackages, ...ofTools].toSorted());
 });
 
+test("the glossary has one line a word, and names only words of the code that exist", () => {
+  const sections = textOf("docs/glossary.md").split(/^## /m).slice(1);
+  for (const section of sections) {
+    const lines = section
+      .split("\n")
+      .slice(1)
+      .filter((line) => line !== "");
+    assert.deepEqual(
+      lines.filter((line) => !/^- \*\*[^*]+\*\*[^:]*: \S.*\.$/.test(line)),
+      [],
+    );
+    const words = lines.map((line) => /\*\*`?([^*`]+)/.exec(line)?.[1]?.toLowerCase() ?? "");
+    assert.equal(new Set(words).size, words.length, "a word is explained once");
+  }
+  const source = readdirSync(join(root, "packages"), { recursive: true, encoding: "utf8" })
+    .filter((path) => path.endsWith(".ts") && path.includes("/src/") && !path.includes("node_modules"))
+    .map((path) => textOf(join("packages", path)))
+    .join("\n");
+  const inCode = [...(sections.at(-1) ?? "").matchAll(/^- \*\*`(\w+)`/gm)].map(([, word = ""]) => word);
+  assert.ok(inCode.length > 10);
+  assert.deepEqual(
+    inCode.filter((word) => !source.includes(word)),
+    [],
+  );
+});
+
 /** Names on npm that are not ours yet: anyone could register them. */
 const fetched =
   /\b(?:npm (?:install|i|add|exec|create|init)|npx|pnpm (?:add|dlx)|yarn (?:add|dlx)|bunx)\b(?: -[-\w=]+)* (?:@purlin\/|purlin@|create-purlin)/;
