@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Claims.
-export { createClaimController } from "./claim/setup.ts";
+export { createClaimController } from "./claim/reconciler.ts";
 // Composite resources.
 export { controllerName as compositeControllerName } from "./composite/composite-state.ts";
 export { clientReader } from "./composite/observe/client-reader.ts";
-export { createCompositeController } from "./composite/setup.ts";
-export { type BreakerMetrics, noBreakerMetrics } from "./composite/watch/breaker-metrics.ts";
+export { createCompositeController } from "./composite/reconciler.ts";
+export { type BreakerMetrics, noBreakerMetrics } from "./composite/watch/circuit-breaker.ts";
 export { createBreakerMetrics } from "./composite/watch/prometheus-breaker-metrics.ts";
 export { eventSources } from "./composite-resource/constants.ts";
 // Compositions and their revisions.
 export {
+  functionReferences,
   functionRevisionsOf,
   functionRevisionType,
   functionType,
   packageLabel,
 } from "./composition/function-revisions.ts";
-export { functionReferences } from "./composition/pipeline-steps.ts";
 export { createRevisionsController } from "./composition/revisions-controller.ts";
 export { createRevisionValidityController } from "./composition/validity-controller.ts";
 // The CRDs of our kinds.

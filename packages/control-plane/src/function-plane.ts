@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { clientReader, functionRevisionsOf, functionType } from "@purlin/composition";
 import {
   createDevelopmentResolver,
@@ -11,16 +12,17 @@ import {
   type FunctionRevisions,
   type Functions,
   type LiveRevisions,
+  type OpenAPIReader,
   type RequirementFetchers,
   type RunStep,
 } from "@purlin/function-runner";
+import type { KubeClient } from "@purlin/kube-client";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
+import type { OpenAPISource } from "@purlin/kube-objects/openapi";
 import { createRevisionLeases, type RevisionLeases } from "@purlin/package-manager";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
-import { serverOpenAPI } from "./open-api-reader.ts";
 
 /** How controllers run functions, and what functions may ask for. */
 export interface FunctionPlane {
@@ -71,8 +73,8 @@ export function createFunctionPlane(
 
 function functionsOf(client: ControllerClient): Functions {
   return {
-    get: async (name, signal) => asJson(await client.get(functionType, { name }, { signal })),
-    list: async (signal) => (await client.list(functionType, { signal })).map(asJson),
+    get: (name, signal) => client.get(functionType, { name }, { signal }),
+    list: (signal) => client.list(functionType, { signal }),
   };
 }
 
@@ -85,12 +87,6 @@ function liveRevisions(revisions: FunctionRevisions): LiveRevisions {
       return active.map((one) => String((one["metadata"] as JsonObject)["name"]));
     },
   };
-}
-
-function asJson<T extends KubeObject | undefined>(
-  object: T,
-): T extends undefined ? JsonObject | undefined : JsonObject {
-  return object as never;
 }
 
 /** A resolver whose targets lease their revision from the start of a run to its end, so that the revision is not stopped meanwhile. */
@@ -109,4 +105,31 @@ export function leasingResolver(resolver: FunctionResolver, leases: RevisionLeas
       return { ...target, hold };
     },
   };
+}
+
+/** Reads the OpenAPI v3 documents of whichever API server is behind a client. */
+export function serverOpenAPI(client: Pick<KubeClient, "raw">): OpenAPIReader {
+  return {
+    async index() {
+      const answer = asJson(await client.raw({ method: "GET", path: "/openapi/v3" }));
+      const paths = isJsonObject(answer) && isJsonObject(answer["paths"]) ? answer["paths"] : {};
+      return new Map(
+        Object.entries(paths).flatMap(([key, entry]) => {
+          const url = isJsonObject(entry) ? entry["serverRelativeURL"] : undefined;
+          return typeof url === "string" ? [[key, url] as const] : [];
+        }),
+      );
+    },
+    async document(url) {
+      const { pathname, searchParams } = new URL(url, "http://api");
+      const query = Object.fromEntries(searchParams);
+      const answer = asJson(await client.raw({ method: "GET", path: pathname, query }));
+      return isJsonObject(answer) ? (answer as OpenAPISource) : {};
+    },
+  };
+}
+
+/** kube-apiserver serves its index as plain text. */
+function asJson(answer: JsonValue): JsonValue {
+  return typeof answer === "string" ? parseJson(answer) : answer;
 }

@@ -8,7 +8,7 @@ import type { KubeRequest } from "@purlin/kube-client";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { formatApiVersion } from "@purlin/kube-objects/object";
 import { builtinOpenAPI, parseOpenAPIPathKey } from "@purlin/kube-objects/openapi";
-import { serverOpenAPI } from "./open-api-reader.ts";
+import { serverOpenAPI } from "./function-plane.ts";
 import { startEmbeddedApi } from "./testing/embedded-api.ts";
 
 function serverWith(answers: Readonly<Record<string, JsonValue>>) {

@@ -24,6 +24,7 @@ export { requestTag } from "./request/request-tag.ts";
 export { secretData, secretsFrom } from "./request/secret-reader.ts";
 export type { StepDefinition } from "./request/step-definition.ts";
 // What functions require.
+export { isClusterScoped } from "./requirements/cluster-scoped-kinds.ts";
 export { objectsReader, type ScopeOf, scopesOfCrds } from "./requirements/objects-reader.ts";
 export { createResourceFetcher } from "./requirements/resource-fetcher.ts";
 export type { KindScope, ResourceReader } from "./requirements/resource-reader.ts";

@@ -12,15 +12,21 @@ export {
   type StepText,
   TerminalError,
 } from "./controller/reconcile-error.ts";
-// CRDs of our kinds: how they are written down and installed.
-export { ageColumn, type Column, column, conditionColumn, wideColumn } from "./crd/columns.ts";
 export { type CrdVersion, crdType, createCrd, isEstablished, type KindDocs, refusalOf } from "./crd/crd.ts";
 export { describeFields, type FieldTexts, under } from "./crd/describe-fields.ts";
 export { type InstallProgress, installCrds } from "./crd/install-crds.ts";
+// CRDs of our kinds: how they are written down and installed.
 export {
+  ageColumn,
   atomicMap,
+  bareConditions,
+  bareNameRef,
+  type Column,
   checked,
   choice,
+  column,
+  conditionColumn,
+  conditions,
   defaulted,
   type Fields,
   flag,
@@ -30,16 +36,16 @@ export {
   integer32,
   listOf,
   mapOf,
+  nameRef,
   object,
   type Schema,
   text,
   time,
+  wideColumn,
 } from "./crd/schema.ts";
-export { bareConditions, bareNameRef, conditions, nameRef } from "./crd/shapes.ts";
 // Running controllers.
-export type { ControllerEngine, WatchId, WatchSpec } from "./engine/controller-engine.ts";
+export type { ControllerEngine, WatchId, WatchingController, WatchSpec } from "./engine/controller-engine.ts";
 export { createControllerEngine } from "./engine/create-controller-engine.ts";
-export type { WatchingController } from "./engine/watching-controller.ts";
 export { createEventRecorder } from "./events/create-event-recorder.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
 // Writing controllers.

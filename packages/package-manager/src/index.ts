@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 export { functionCrds, packageCrds } from "./crds/package-crds.ts";
-export { collectImages } from "./fetch/collect-images.ts";
+export { collectImages, digestsOfRevisions } from "./fetch/collect-images.ts";
 export { openImagePins, pinFetched } from "./fetch/image-pins.ts";
 export { createPackageClient, type PackageClient } from "./fetch/package-client.ts";
-export { digestsOfRevisions } from "./fetch/revision-digests.ts";
 export { type PackageType, packageTypes } from "./package-kinds.ts";
 export { authoritySecretName, type CertificateDeps } from "./runtime/certificates/authority-secret.ts";
 export { ensureLeaf } from "./runtime/certificates/leaf-secret.ts";
 export { ensureNamespace, ensureObject } from "./runtime/ensure-object.ts";
-export { followOwned } from "./runtime/kubernetes/follow-owned.ts";
+export { followOwned } from "./runtime/kubernetes/delete-owned.ts";
 export { createKubernetesRuntime } from "./runtime/kubernetes/kubernetes-runtime.ts";
 export { defaultRuntimeConfig } from "./runtime/kubernetes/runtime-config.ts";
 export { createRevisionLeases, type RevisionLeases } from "./runtime/leases.ts";

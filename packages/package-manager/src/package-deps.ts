@@ -2,8 +2,8 @@
 
 import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentTrust } from "@purlin/function-runner";
-import type { Clock, ControllerClient, EventRecorder, Log } from "@purlin/kube-controller";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Clock, ControllerClient, EventRecorder, Log, ReconcileContext } from "@purlin/kube-controller";
+import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import type { PackageClient } from "./fetch/package-client.ts";
 
 /** The dependencies of the controllers of packages. */
@@ -38,3 +38,8 @@ export const packageFieldManagers = {
   /** Everything that is an ordinary update. */
   update: "crossplane",
 } as const;
+
+/** Removes all conditions of an object that is no longer paused; the write starts the next reconcile, which sets them again. */
+export function clearConditions({ stored, writeStatus }: ReconcileContext): Promise<void> {
+  return writeStatus(withMember(stored.object, ["status", "conditions"], undefined));
+}

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createReconciler, noEvents, silentLog, withConditionTexts } from "@purlin/kube-controller";
 import { conditionsOf, type KubeObject, pausedCondition, saysPaused } from "@purlin/kube-objects/object";
-import { clearConditions } from "./package-status.ts";
+import { clearConditions } from "./package-deps.ts";
 
 const clock = { now: () => Date.parse("2026-01-01T00:00:00Z"), schedule: () => () => {} };
 const type = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };

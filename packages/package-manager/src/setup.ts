@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { CacheChange } from "@purlin/kube-client";
 import { defineController, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, labelOf, type ObjectKey, textAt } from "@purlin/kube-objects/object";
@@ -9,7 +10,7 @@ import { lockReconciler, type ResolverOptions } from "./lock/reconciler.ts";
 import { packageReconciler } from "./manager/reconciler.ts";
 import { otherKinds, type PackageType, packageLabels, packageTypes } from "./package-kinds.ts";
 import { revisionReconciler } from "./revision/reconciler.ts";
-import type { RevisionDeps } from "./revision/revision-deps.ts";
+import type { RevisionDeps } from "./revision/revision-context.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";
 import { runtimeReconciler } from "./runtime/reconciler.ts";
 

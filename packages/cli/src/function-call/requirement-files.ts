@@ -3,6 +3,7 @@ import { isJsonObject } from "@purlin/function-protocol";
 import {
   createResourceFetcher,
   createSchemaFetcher,
+  isClusterScoped,
   type KindScope,
   objectsReader,
   openAPIDocuments,
@@ -17,17 +18,6 @@ import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
-
-/** The built-in kinds that live outside namespaces. OpenAPI documents without paths do not tell. */
-const clusterScoped = new Set([
-  "APIService",
-  "ClusterRole",
-  "ClusterRoleBinding",
-  "CustomResourceDefinition",
-  "MutatingWebhookConfiguration",
-  "Namespace",
-  "ValidatingWebhookConfiguration",
-]);
 
 /** Files and folders that stand for a cluster. */
 export interface RequirementPaths {
@@ -118,5 +108,5 @@ function knownScopes(crds: Iterable<unknown>): ScopeOf {
 function builtinScope(gvk: GroupVersionKind): KindScope | undefined {
   const document = builtinOpenAPI().document(openAPIPathKey(gvk));
   if (document === undefined || findSchema(document, gvk) === undefined) return undefined;
-  return clusterScoped.has(gvk.kind) ? "Cluster" : "Namespaced";
+  return isClusterScoped(gvk) ? "Cluster" : "Namespaced";
 }

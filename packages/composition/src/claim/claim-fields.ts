@@ -41,7 +41,7 @@ export function annotationsFor(claim: KubeObject, externalName: string | undefin
   return externalName === undefined ? kept : { ...kept, [annotations.externalName]: externalName };
 }
 
-/** Fields of claims that mean something for the claim alone, or would pass for the composite resource's own. */
+/** Fields of claims that mean something for the claim alone, or that the composite resource has fields of its own for. */
 const claimOnly = [
   "compositeDeletePolicy",
   "resourceRef",

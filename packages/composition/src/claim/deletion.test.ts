@@ -7,7 +7,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { refusal } from "../testing/refusal.ts";
 import { appKind, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 import { find } from "../testing/test-control.ts";
-import { createClaimController } from "./setup.ts";
+import { createClaimController } from "./reconciler.ts";
 
 const deleted = "Normal DeleteCompositeResource: Successfully deleted composite resource";
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { CacheChange } from "@purlin/kube-client";
 import {
   attempt,
   crdType,
@@ -7,6 +8,7 @@ import {
   type Reconcile,
   type ReconcileResult,
   TerminalError,
+  type WatchSpec,
 } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { goQuote } from "@purlin/kube-objects/json";
@@ -14,11 +16,12 @@ import {
   isDeleted,
   type KubeObject,
   keyOf,
+  type ObjectKey,
   parseApiVersion,
   textAt,
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
-import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
+import { eventSources, fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { type ClaimRef, claimRefOf } from "../composite-resource/crossplane-fields.ts";
 import { managedFieldsUpgrade } from "../composite-resource/managed-fields.ts";
 import {
@@ -27,17 +30,25 @@ import {
   reconcilePaused,
   reconcileSuccess,
 } from "../composite-resource/standard-conditions.ts";
+import type { InstanceController } from "../definition/deps.ts";
 import { isNotServed } from "../not-served.ts";
 import { claimRefTo } from "./claim-fields.ts";
-import { type ClaimContext, eventAnnotations, writeConditions } from "./context.ts";
-import { type ClaimDeps, defaultClaimSettings } from "./deps.ts";
-import { claimReasons, claimSteps } from "./steps.ts";
+import {
+  type ClaimContext,
+  type ClaimDeps,
+  type ClaimKind,
+  claimReasons,
+  claimSteps,
+  defaultClaimSettings,
+  eventAnnotations,
+  writeConditions,
+} from "./context.ts";
 import { bindAndSync } from "./sync.ts";
 
 const timeoutMs = 60_000;
 
 /** Reconciles the claims of one definition. */
-export function claimReconciler(deps: ClaimDeps): Reconcile {
+function claimReconciler(deps: ClaimDeps): Reconcile {
   const settings = { ...defaultClaimSettings, ...deps.settings };
   return createReconciler<ClaimContext>({
     ...deps,
@@ -158,4 +169,33 @@ async function release({ deps, stored, signal }: ClaimContext): Promise<boolean>
   const options = { fieldManager: fieldManagers.update, signal };
   stored.object = (await ignoreNotFound(deps.client.update(released, options))) ?? before;
   return (stored.object.metadata.finalizers ?? []).length > 0 && stored.object !== before;
+}
+
+/** The controller of the claims that one definition offers. */
+export function createClaimController(deps: ClaimDeps): InstanceController {
+  const events = deps.events.with(eventSources.claim, `claim/${deps.kind.definition}`);
+  return { reconcile: claimReconciler({ ...deps, events }), watches: claimWatches(deps.kind) };
+}
+
+/** What wakes a claim: itself, and every change of a composite resource that is, or was, bound to it. */
+export function claimWatches({ claimType, compositeType }: ClaimKind): readonly WatchSpec[] {
+  const { group } = parseApiVersion(claimType.apiVersion);
+  const boundTo = (xr: KubeObject): readonly ObjectKey[] => {
+    const ref = claimRefOf(xr, "legacy");
+    // Anyone who may write the composite resource writes this reference: a malformed apiVersion must not throw here.
+    const isOurs = ref?.kind === claimType.kind && ref.apiVersion.startsWith(`${group}/`);
+    return isOurs ? [{ namespace: ref.namespace, name: ref.name }] : [];
+  };
+  return [
+    { type: "Claim", object: claimType, keys: ({ object }) => [keyOfClaim(object)] },
+    { type: "CompositeResource", object: compositeType, keys: (change) => versionsOf(change).flatMap(boundTo) },
+  ];
+}
+
+function keyOfClaim({ metadata }: KubeObject): ObjectKey {
+  return { namespace: metadata.namespace, name: metadata.name ?? "" };
+}
+
+function versionsOf(change: CacheChange): readonly KubeObject[] {
+  return change.type === "updated" ? [change.previous, change.object] : [change.object];
 }

@@ -18,8 +18,7 @@ import { addedStatusFields, referenceableVersion } from "../definition/definitio
 import { claimRefTo } from "./claim-fields.ts";
 import { withCompositeConditions } from "./claim-status.ts";
 import { propagateConnection } from "./connection-secret.ts";
-import { type ClaimContext, writeConditions } from "./context.ts";
-import { claimReasons, claimSteps } from "./steps.ts";
+import { type ClaimContext, claimReasons, claimSteps, writeConditions } from "./context.ts";
 import { type SharedFacts, type Synced, syncClientSide, syncServerSide } from "./sync-modes.ts";
 
 /** Brings a claim and its composite resource into sync, then reports the state of the latter on the claim. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { CacheChange } from "@purlin/kube-client";
 import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
 import { appKind } from "../testing/test-claims.ts";
-import { claimWatches } from "./setup.ts";
+import { claimWatches } from "./reconciler.ts";
 
 function xr(claim?: { readonly name: string; readonly kind?: string; readonly apiVersion?: string }): KubeObject {
   const { apiVersion, kind } = appKind.claimType;

@@ -5,8 +5,7 @@ import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
 import type { Clock, ControllerClient, ControllerEngine, EventRecorder, Log } from "@purlin/kube-controller";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
-import type { BreakerMetrics } from "./watch/breaker-metrics.ts";
-import type { BreakerLimits } from "./watch/circuit-breaker.ts";
+import type { BreakerLimits, BreakerMetrics } from "./watch/circuit-breaker.ts";
 
 /** The kind of composite resource that a controller reconciles. */
 export interface CompositeKind {

@@ -25,7 +25,7 @@ import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { autoReady, createTestFunctions, type TestFunctions } from "../testing/test-functions.ts";
 import { controllerName } from "./composite-state.ts";
 import { clientReader } from "./observe/client-reader.ts";
-import { createCompositeController } from "./setup.ts";
+import { createCompositeController } from "./reconciler.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };
 let cluster: TestCluster;

@@ -6,13 +6,14 @@ import {
   type Reconcile,
   type ReconcileContext,
   type ReconcileResult,
+  type WatchSpec,
 } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { isDeleted, withoutFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { compose } from "./compose.ts";
-import { type CompositeState, controllerName, forgetComposite } from "./composite-state.ts";
+import { type CompositeState, controllerName, createCompositeState, forgetComposite } from "./composite-state.ts";
 import type { CompositeContext } from "./context.ts";
 import { type CompositeDeps, defaultSettings } from "./deps.ts";
 import { reportFailure } from "./report/report-failure.ts";
@@ -22,7 +23,7 @@ import { verdictPollMs } from "./select/awaited-verdicts.ts";
 import { readDefinition } from "./select/definition.ts";
 import { prepare } from "./select/prepare.ts";
 import { steps } from "./steps.ts";
-import { admitted } from "./watch/watches.ts";
+import { admitted, baseWatches } from "./watch/watches.ts";
 
 /** Makes the reconcile function of one kind of composite resource. */
 export function createReconcile(deps: CompositeDeps, state: CompositeState): Reconcile {
@@ -96,4 +97,23 @@ async function reconcileLive(context: CompositeContext): Promise<ReconcileResult
   if (revision === undefined) return { requeueAfterMs: verdictPollMs };
   const result = await compose(revision, context);
   return reportResult(result, context);
+}
+
+/** A controller of composite resources, to be started by an engine under the name `composite/<definition>`. */
+interface CompositeController {
+  readonly reconcile: Reconcile;
+  /** The watches it needs from the start. It starts those on dependencies itself. */
+  readonly watches: readonly WatchSpec[];
+  /** To be called when it has stopped. */
+  close(): void;
+}
+
+/** Makes the controller of one kind of composite resource. What it remembers goes with it. */
+export function createCompositeController(deps: CompositeDeps): CompositeController {
+  const state = createCompositeState(deps);
+  return {
+    reconcile: createReconcile(deps, state),
+    watches: baseWatches(deps.kind, state),
+    close: () => state.collection.close(),
+  };
 }

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type DevelopmentTrust, type FunctionRevisions, honoredDevelopmentOf } from "@purlin/function-runner";
+import {
+  type DevelopmentTrust,
+  type FunctionReference,
+  type FunctionRevisions,
+  honoredDevelopmentOf,
+} from "@purlin/function-runner";
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, memberAt, objectAt, type TypeRef, textAt, textMapAt } from "@purlin/kube-objects/object";
 
 /** Functions, as packages install them. */
 export const functionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
@@ -17,12 +22,12 @@ export function functionRevisionsOf(client: ControllerClient): FunctionRevisions
     get: async (name, signal) => asJson(await client.get(functionRevisionType, { name }, { signal })),
     list: async (labels, signal) => {
       const found = await client.list(functionRevisionType, { labels: Object.fromEntries(labels), signal });
-      return found.map((revision) => revision);
+      return found;
     },
     withDigest: async (digest, signal) => {
       const field = { path: ["spec", "digest"], value: digest };
       const found = await client.list(functionRevisionType, { field, signal });
-      return found.map((revision) => revision);
+      return found;
     },
   };
 }
@@ -39,4 +44,23 @@ export async function isUnderDevelopment(
 ): Promise<boolean> {
   const found = await client.get(functionType, { name }, { signal });
   return found !== undefined && honoredDevelopmentOf(found, trust) !== undefined;
+}
+
+/** Which function each step of a pipeline runs, in order. */
+export function functionReferences(revision: KubeObject): readonly FunctionReference[] {
+  const pipeline = memberAt(revision, ["spec", "pipeline"]);
+  if (!Array.isArray(pipeline)) return [];
+  return pipeline.filter(isJsonObject).map((step) => {
+    const ref = textAt(step, ["functionRevisionRef", "name"]);
+    const selector = memberAt(step, ["functionRevisionSelector"]);
+    const matchLabels = textMapAt(step, ["functionRevisionSelector", "matchLabels"]) ?? {};
+    const image = textAt(step, ["function"]);
+    return {
+      step: textAt(step, ["step"]) ?? "",
+      functionName: textAt(objectAt(step, ["functionRef"]), ["name"]) ?? "",
+      ...(ref !== undefined && { functionRevisionRef: { name: ref } }),
+      ...(selector !== undefined && { functionRevisionSelector: { matchLabels } }),
+      ...(image !== undefined && { function: image }),
+    };
+  });
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { CacheChange } from "@purlin/kube-client";
 import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
-import { functionReferences } from "./pipeline-steps.ts";
+import { functionReferences } from "./function-revisions.ts";
 
 /** Which CompositionRevisions use which functions, kept up by their watch. */
 interface RevisionIndex {

@@ -19,13 +19,13 @@ import { kinds } from "../composite-resource/constants.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { checkPipeline, type PipelineDeps } from "./check-pipeline.ts";
 import {
+  functionReferences,
   functionRevisionsOf,
   functionRevisionType,
   functionType,
   isUnderDevelopment,
   packageLabel,
 } from "./function-revisions.ts";
-import { functionReferences } from "./pipeline-steps.ts";
 import { createRevisionIndex } from "./revision-index.ts";
 
 /** The dependencies of the controller of CompositionRevisions. */

@@ -20,9 +20,17 @@ import {
   text,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { conversion, crdNames, labelSelector, lowercase, printerColumn, scale } from "./crd-shapes.ts";
+import {
+  apiextensionsGroup,
+  conversion,
+  crdNames,
+  crossplaneCategory,
+  labelSelector,
+  lowercase,
+  printerColumn,
+  scale,
+} from "./crd-shapes.ts";
 import { definitionDocs } from "./docs/definition-docs.ts";
-import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 
 const version: Schema = object({
   additionalPrinterColumns: listOf(printerColumn),

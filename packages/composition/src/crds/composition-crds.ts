@@ -18,8 +18,8 @@ import {
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { compositeResourceDefinitionCrd } from "./composite-resource-definition.ts";
+import { apiextensionsGroup, crossplaneCategory } from "./crd-shapes.ts";
 import { compositionDocs, compositionRevisionDocs, environmentConfigDocs } from "./docs/composition-docs.ts";
-import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 import { managedResourceActivationPolicyCrd, managedResourceDefinitionCrd } from "./managed-resources.ts";
 import { cronOperationCrd, operationCrd, watchOperationCrd } from "./operations.ts";
 import { compositionStep } from "./step.ts";

@@ -18,9 +18,16 @@ import {
   text,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { conversion, crdNames, lowercase, printerColumn, scale } from "./crd-shapes.ts";
+import {
+  apiextensionsGroup,
+  conversion,
+  crdNames,
+  crossplaneCategory,
+  lowercase,
+  printerColumn,
+  scale,
+} from "./crd-shapes.ts";
 import { activationPolicyDocs, managedDefinitionDocs } from "./docs/definition-docs.ts";
-import { apiextensionsGroup, crossplaneCategory } from "./groups.ts";
 
 const version: Schema = object({
   additionalPrinterColumns: listOf(printerColumn, "atomic"),

@@ -26,8 +26,8 @@ import {
   under,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { crossplaneCategory, opsGroup } from "./crd-shapes.ts";
 import { stepTexts } from "./docs/step-docs.ts";
-import { crossplaneCategory, opsGroup } from "./groups.ts";
 import { operationStep } from "./step.ts";
 
 const operationSpecTexts: FieldTexts = {

@@ -19,7 +19,7 @@ import {
   under,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { apiextensionsGroup, crossplaneCategory, protectionGroup } from "./groups.ts";
+import { apiextensionsGroup, crossplaneCategory, protectionGroup } from "./crd-shapes.ts";
 
 const resourceTexts: FieldTexts = {
   apiVersion: "apiVersion of the resource.",

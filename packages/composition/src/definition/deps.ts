@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type {
   Clock,
   ControllerClient,
@@ -6,9 +7,12 @@ import type {
   EventRecorder,
   Log,
   Reconcile,
+  ReconcileContext,
   WatchSpec,
 } from "@purlin/kube-controller";
 import type { DefinitionFacts } from "./definition-facts.ts";
+import type { InstanceControllers } from "./instance-controllers.ts";
+import type { DefinitionRole } from "./role.ts";
 
 /** A controller made for the composite resources, or the claims, of one definition. */
 export interface InstanceController {
@@ -34,4 +38,11 @@ export interface DefinitionDeps {
   readonly concurrency?: number | undefined;
   /** How each started controller spaces out its retries. */
   readonly backoff?: { readonly baseMs: number; readonly maxMs: number } | undefined;
+}
+
+/** One reconcile of a definition in one role. */
+export interface DefinitionContext extends ReconcileContext {
+  readonly deps: DefinitionDeps;
+  readonly role: DefinitionRole;
+  readonly controllers: InstanceControllers;
 }

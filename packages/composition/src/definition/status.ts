@@ -13,7 +13,7 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
-import type { DefinitionContext } from "./context.ts";
+import type { DefinitionContext } from "./deps.ts";
 import { claimRole, compositeRole } from "./role.ts";
 
 /** The role in which a definition is reconciled, and the time of its conditions. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { isClusterScoped } from "@purlin/function-runner";
 import type { KubeReader } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { alreadyExists, notFound } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, setOwnValue } from "@purlin/kube-objects/json";
 import {
   deepFreeze,
   type KubeObject,
@@ -15,53 +16,6 @@ import {
 } from "@purlin/kube-objects/object";
 import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
 import { carries } from "../composite/select/choose-revision.ts";
-import { mergeApplied } from "./merge-applied.ts";
-
-// Kinds outside namespaces, by group. Without an API server to ask, everything else counts as namespaced.
-const clusterScoped: Readonly<Record<string, readonly string[]>> = {
-  "": ["ComponentStatus", "Namespace", "Node", "PersistentVolume"],
-  "admissionregistration.k8s.io": [
-    "MutatingAdmissionPolicy",
-    "MutatingAdmissionPolicyBinding",
-    "MutatingWebhookConfiguration",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-    "ValidatingWebhookConfiguration",
-  ],
-  "apiextensions.k8s.io": ["CustomResourceDefinition"],
-  "apiextensions.crossplane.io": [
-    "Composition",
-    "CompositionRevision",
-    "CompositeResourceDefinition",
-    "EnvironmentConfig",
-    "ManagedResourceActivationPolicy",
-    "ManagedResourceDefinition",
-    "Usage",
-  ],
-  "apiregistration.k8s.io": ["APIService"],
-  "certificates.k8s.io": ["CertificateSigningRequest", "ClusterTrustBundle"],
-  "flowcontrol.apiserver.k8s.io": ["FlowSchema", "PriorityLevelConfiguration"],
-  "networking.k8s.io": ["IPAddress", "IngressClass", "ServiceCIDR"],
-  "node.k8s.io": ["RuntimeClass"],
-  "ops.crossplane.io": ["CronOperation", "Operation", "WatchOperation"],
-  "pkg.crossplane.io": [
-    "Configuration",
-    "ConfigurationRevision",
-    "DeploymentRuntimeConfig",
-    "Function",
-    "FunctionRevision",
-    "ImageConfig",
-    "Lock",
-    "Provider",
-    "ProviderRevision",
-  ],
-  "protection.crossplane.io": ["ClusterUsage"],
-  "rbac.authorization.k8s.io": ["ClusterRole", "ClusterRoleBinding"],
-  "resource.k8s.io": ["DeviceClass", "ResourceSlice"],
-  "scheduling.k8s.io": ["PriorityClass"],
-  "storage.k8s.io": ["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"],
-  "storagemigration.k8s.io": ["StorageVersionMigration"],
-};
 
 /** One apply, as it was asked for. */
 interface AppliedObject {
@@ -114,7 +68,11 @@ export function createMemoryClient(objects: readonly KubeObject[]): MemoryClient
       return { object: await apply(object, options), sent: true };
     },
     mapper: {
-      mapping: async (type) => ({ ...type, resource: type.kind.toLowerCase(), namespaced: isNamespaced(type) }),
+      mapping: async (type) => ({
+        ...type,
+        resource: type.kind.toLowerCase(),
+        namespaced: !isClusterScoped({ ...parseApiVersion(type.apiVersion), kind: type.kind }),
+      }),
       forget() {},
     },
     async list(type, { namespace, labels = {} } = {}) {
@@ -148,8 +106,19 @@ function pathOf({ apiVersion, kind }: TypeRef, { namespace, name }: ObjectKey): 
   return [apiVersion, kind, namespace ?? "", name].join("\n");
 }
 
-/** Whether objects of a kind live in namespaces, as far as that is known without an API server. */
-function isNamespaced({ apiVersion, kind }: TypeRef): boolean {
-  const kinds = clusterScoped[parseApiVersion(apiVersion).group] ?? [];
-  return !kinds.includes(kind);
+/**
+ * What applying an object to a stored one makes of it without a schema: objects merge, the rest is replaced. A subresource
+ * has one writer here, so what an apply leaves out of it goes.
+ */
+export function mergeApplied(stored: KubeObject | undefined, wanted: KubeObject, subresource: string): KubeObject {
+  if (subresource !== "") return { ...(stored ?? wanted), [subresource]: wanted[subresource] ?? {} };
+  return merge(stored ?? {}, wanted) as KubeObject;
+}
+
+/** One value merged into another: members of objects one by one, everything else replaced. */
+export function merge(stored: JsonValue | undefined, wanted: JsonValue): JsonValue {
+  if (!isJsonObject(stored) || !isJsonObject(wanted)) return wanted;
+  const merged = { ...stored };
+  for (const [key, value] of Object.entries(wanted)) setOwnValue(merged, key, merge(ownValue(stored, key), value));
+  return merged;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { mergeApplied } from "./merge-applied.ts";
+import { mergeApplied } from "./memory-client.ts";
 
 const map = (more: JsonObject = {}, metadata: JsonObject = {}): KubeObject =>
   ({ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", ...metadata }, ...more }) as KubeObject;

@@ -13,10 +13,9 @@ import {
   type ResponseWish,
   type TestFunction,
 } from "../testing/test-functions.ts";
-import { nameUuid, uidOf } from "./name-uuid.ts";
 import { type Rendered, renderComposite } from "./render-composite.ts";
 import { RenderError } from "./render-error.ts";
-import type { RenderInputs } from "./render-inputs.ts";
+import { nameUuid, type RenderInputs, uidOf } from "./render-inputs.ts";
 
 const app = (metadata: JsonObject = { namespace: "ns1", name: "one" }, more: Partial<KubeObject> = {}): KubeObject => ({
   apiVersion: "bench.example.org/v1",

@@ -12,10 +12,8 @@ import { steps } from "../composite/steps.ts";
 import { annotations, kinds } from "../composite-resource/constants.ts";
 import { type ResourceRef, resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
 import { planRevisions } from "../composition/plan-revisions.ts";
-import { createMemoryClient, type MemoryClient } from "./memory-client.ts";
-import { merge } from "./merge-applied.ts";
-import { uidOf } from "./name-uuid.ts";
-import { isSame, type PreparedInputs, prepareInputs, type RenderInputs } from "./render-inputs.ts";
+import { createMemoryClient, type MemoryClient, merge } from "./memory-client.ts";
+import { isSame, type PreparedInputs, prepareInputs, type RenderInputs, uidOf } from "./render-inputs.ts";
 
 /** The time of every condition in the output of a render, so that equal inputs have equal outputs. */
 const renderTime = "2024-01-01T00:00:00Z";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ApplyOptions, InformerPool, KubeClient, KubeReader, WriteOptions } from "@purlin/kube-client";
-import { isNotFound } from "@purlin/kube-objects/errors";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "../apply/would-change.ts";
 import { type Clock, systemClock } from "../clock.ts";
@@ -39,7 +39,7 @@ export function createControllerClient(options: ControllerClientOptions): Closab
   const isLive = (type: TypeRef): boolean => live.has(nameOf(type));
 
   async function get(type: TypeRef, key: ObjectKey, call: { signal?: AbortSignal | undefined } = {}) {
-    if (isLive(type)) return getLive(client, type, key, call);
+    if (isLive(type)) return ignoreNotFound(client.get(type, key, { signal: call.signal }));
     const objects = await types.open(type, call);
     // A cluster-scoped object is found whatever namespace is asked for. The objects tell the scope of their type: one
     // that was looked up before is wrong once the type was defined again.
@@ -116,20 +116,6 @@ function goesAtOnce(
   if (dryRun === true || (propagationPolicy !== undefined && propagationPolicy !== "Background")) return false;
   if (preconditions?.uid !== undefined && preconditions.uid !== metadata.uid) return false;
   return (metadata.finalizers ?? []).length === 0;
-}
-
-async function getLive(
-  client: KubeClient,
-  type: TypeRef,
-  key: ObjectKey,
-  { signal }: { readonly signal?: AbortSignal | undefined },
-): Promise<KubeObject | undefined> {
-  try {
-    return await client.get(type, key, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 function nameOf({ apiVersion, kind }: TypeRef): string {

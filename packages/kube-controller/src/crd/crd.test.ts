@@ -5,13 +5,15 @@ import { isInvalid } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
-import { ageColumn, column, conditionColumn, wideColumn } from "./columns.ts";
 import { type CrdShape, createCrd, isEstablished, refusalOf } from "./crd.ts";
 import { installCrds } from "./install-crds.ts";
 import {
+  ageColumn,
   atomicMap,
   checked,
   choice,
+  column,
+  conditionColumn,
   defaulted,
   flag,
   free,
@@ -21,6 +23,7 @@ import {
   mapOf,
   object,
   text,
+  wideColumn,
 } from "./schema.ts";
 
 const fields = { spec: object({ size: integer }) };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
-import type { Column } from "./columns.ts";
 import { describeFields, type FieldTexts } from "./describe-fields.ts";
-import { type Fields, object, type Schema, text } from "./schema.ts";
+import { type Column, type Fields, object, type Schema, text } from "./schema.ts";
 
 /** The type of CustomResourceDefinitions. */
 export const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };

@@ -4,10 +4,9 @@ import { suite, test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import { column } from "./columns.ts";
 import { createCrd } from "./crd.ts";
 import { mergeCrd } from "./merge-crd.ts";
-import { checked, type Fields, flag, listOf, mapOf, object, type Schema, text } from "./schema.ts";
+import { checked, column, type Fields, flag, listOf, mapOf, object, type Schema, text } from "./schema.ts";
 
 interface Wish {
   readonly fields?: Fields;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words in which the CRDs of our kinds are written down: short enough that a schema reads like its table.
+
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { describeFields } from "./describe-fields.ts";
 
 /** A structural OpenAPI v3 schema. */
 export type Schema = JsonObject;
@@ -81,3 +83,66 @@ export function immutable(schema: Schema): Schema {
 export function atomicMap(schema: Schema): Schema {
   return { ...schema, "x-kubernetes-map-type": "atomic" };
 }
+
+/** A column of `kubectl get`. */
+export type Column = {
+  readonly name: string;
+  readonly type: "string" | "integer" | "date";
+  readonly jsonPath: string;
+  /** Above 0: shown with `-o wide` only. */
+  readonly priority?: number;
+};
+
+/** A column that shows a field. */
+export function column(name: string, jsonPath: string, type: Column["type"] = "string"): Column {
+  return { name, type, jsonPath };
+}
+
+/** A column that is shown with `-o wide` only. */
+export function wideColumn(name: string, jsonPath: string): Column {
+  return { ...column(name, jsonPath), priority: 1 };
+}
+
+/** A column that shows the status of a condition. */
+export function conditionColumn(name: string, condition: string): Column {
+  return column(name, `.status.conditions[?(@.type=='${condition}')].status`);
+}
+
+/** How old the object is. */
+export const ageColumn: Column = column("AGE", ".metadata.creationTimestamp", "date");
+
+// Shapes that several of our kinds share.
+
+const condition: Schema = object({
+  "lastTransitionTime*": time,
+  message: text,
+  observedGeneration: integer,
+  "reason*": text,
+  "status*": text,
+  "type*": text,
+});
+
+function conditionsOf(item: Schema): Schema {
+  return listOf(item, { mapBy: "type" }, { description: "Conditions of the resource." });
+}
+
+/** The conditions of a kind that an author defines. Crossplane adds no texts to its fields, and neither do we. */
+export const bareConditions: Schema = conditionsOf(condition);
+
+/** The conditions of an object, one a type. */
+export const conditions: Schema = conditionsOf(
+  describeFields(condition, {
+    lastTransitionTime: "When the status of this condition last changed.",
+    message: "Details for people.",
+    observedGeneration: "The metadata.generation that this condition was computed for.",
+    reason: "Why the condition has its status, as one word in CamelCase.",
+    status: "True, False or Unknown.",
+    type: "What the condition is about; unique in the list.",
+  }),
+);
+
+/** A reference by name in a kind that an author defines. */
+export const bareNameRef: Schema = object({ "name*": text });
+
+/** A reference by name. */
+export const nameRef: Schema = describeFields(bareNameRef, { name: "Name of the referenced object." });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { CacheChange } from "@purlin/kube-client";
 import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Reconcile } from "../controller/reconcile.ts";
@@ -52,3 +53,12 @@ export interface ControllerEngine {
   /** Stops every controller. */
   close(): Promise<void>;
 }
+
+/** A controller that runs as long as the control plane does, and what wakes it. */
+export interface WatchingController {
+  readonly spec: ControllerSpec;
+  readonly watches: readonly WatchSpec[];
+}
+
+/** How controllers of our own kinds space out their retries. */
+export const retryBackoff = { baseMs: 1000, maxMs: 60_000 } as const;

@@ -2,8 +2,7 @@
 
 import type { ControllerClient } from "@purlin/kube-controller";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
-import type { ContentStore, ImageRoots } from "@purlin/oci";
-import { reachableFrom } from "@purlin/oci";
+import { type ContentStore, type ImageRoots, isDigest, reachableFrom } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
 import type { ImagePins } from "./image-pins.ts";
 import { pinNameOf, referenceOfRevision } from "./package-request.ts";
@@ -51,4 +50,18 @@ function imagesOf(revision: KubeObject, pins: ImagePins): string[] {
   const named = textAt(revision, ["spec", "digest"]);
   const pinned = [pins.get(referenceOfRevision(revision)), pins.get(pinNameOf(revision).name)];
   return [named, ...pinned].filter((digest) => digest !== undefined);
+}
+
+/** The digests of images that package revisions name, active or not: their registry may be asked for them at any time. */
+export async function digestsOfRevisions(
+  client: Pick<ControllerClient, "list">,
+  signal?: AbortSignal,
+): Promise<readonly string[]> {
+  const lists = Object.values(packageTypes).map((type) => client.list(type.revision, { signal }));
+  const revisions = (await Promise.all(lists)).flat();
+  const named = revisions.flatMap((one) => [
+    textAt(one, ["spec", "digest"]) ?? "",
+    referenceOfRevision(one).split("@").at(-1) ?? "",
+  ]);
+  return [...new Set(named.filter(isDigest))];
 }

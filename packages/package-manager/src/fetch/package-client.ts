@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { ControllerClient } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
 import { isJsonObject } from "@purlin/kube-objects/json";
@@ -28,8 +29,7 @@ import {
 import { type AppliedImageConfig, applyImageConfigs } from "../image-configs/select-image-config.ts";
 import { otherKinds } from "../package-kinds.ts";
 import { createMemory } from "./memory.ts";
-import type { PackageRequest } from "./package-request.ts";
-import { refuseUnverified } from "./unverified-package.ts";
+import { type PackageRequest, refuseUnverified } from "./package-request.ts";
 
 /** Where pull secrets are read. */
 export interface PullSecretSource {
@@ -116,19 +116,19 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
     async contents(resolved, request) {
       const known = parsed.get(resolved.digest);
       if (known !== undefined && request.pullPolicy !== "Always") return known;
-      const image = await pull(resolved, request, contentPlatform, true);
+      const image = await pull(resolved, request, { platform: contentPlatform, onlyPackage: true });
       const text = await readPackageText(image.manifest, store, request.reference);
       const contents = await parsePackage(text, `${request.reference}: package.yaml`);
       parsed.set(resolved.digest, contents, text.length);
       return contents;
     },
     async image(resolved, request, platform) {
-      const image = await pull(resolved, request, platform, false);
+      const image = await pull(resolved, request, { platform, onlyPackage: false });
       requirePlatform(parseImageConfig(await store.read(image.manifest.config), request.reference), platform, request);
       return image;
     },
     async config(resolved, request) {
-      const { manifest } = await pull(resolved, request, contentPlatform, true);
+      const { manifest } = await pull(resolved, request, { platform: contentPlatform, onlyPackage: true });
       return parseImageConfig(await store.read(manifest.config), request.reference);
     },
     async tags(source, request) {
@@ -152,8 +152,7 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
   async function pull(
     found: ResolvedPackage,
     request: PackageRequest,
-    platform: Platform,
-    onlyPackage: boolean,
+    { platform, onlyPackage }: { readonly platform: Platform; readonly onlyPackage: boolean },
   ): Promise<PulledImage> {
     const { reference, digest, pullSecret } = found;
     if (!(await store.has(digest))) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createHash } from "node:crypto";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
+import { PackageError } from "@purlin/oci";
+import type { ResolvedPackage } from "./package-client.ts";
 
 /** When the registry must be asked for what is on disk. */
 type PullPolicy = "Always" | "IfNotPresent" | "Never";
@@ -68,4 +71,12 @@ export function referenceOfRevision(revision: KubeObject): string {
   const image = textAt(revision, ["spec", "image"]) ?? "";
   const digest = textAt(revision, ["spec", "digest"]);
   return digest === undefined || image.includes("@") ? image : `${image}@${digest}`;
+}
+
+/** Throws for a package that an ImageConfig demands signatures of: they cannot be verified, so it must not be installed. */
+export function refuseUnverified({ verification, resolved }: Pick<ResolvedPackage, "verification" | "resolved">): void {
+  if (verification === undefined) return;
+  throw new PackageError(
+    `signature verification failed: ImageConfig "${verification}" requires verified signatures of ${resolved}, and Purlin cannot verify signatures yet; to install it unverified, remove spec.verification from the ImageConfig or narrow its spec.matchImages`,
+  );
 }

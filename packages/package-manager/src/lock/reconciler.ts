@@ -20,9 +20,8 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { isDigest } from "@purlin/oci";
-import { type PackageDeps, packageFieldManagers } from "../package-deps.ts";
+import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
-import { clearConditions } from "../package-status.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
 import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";

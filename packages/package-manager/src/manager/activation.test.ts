@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { activeRevisions, type RevisionState } from "./activation.ts";
+import { activeRevisions, type RevisionState } from "./plan-states.ts";
 
 /** `5+` is revision 5, serving; `4a` is Active but does not serve; `3` is Inactive. */
 function revision(text: string): RevisionState {

@@ -3,9 +3,8 @@
 import { attempt } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import type { RevisionState } from "./activation.ts";
 import { type PackageContext, steps } from "./package-context.ts";
-import { stateOf } from "./plan-states.ts";
+import { type RevisionState, stateOf } from "./plan-states.ts";
 
 /** What to do about old revisions in this reconcile. */
 export type CollectionPlan =

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { healthOf, installationOf, unpackingFailed } from "./package-health.ts";
+import { healthOf, installationOf, unpackingFailed } from "./report-source.ts";
 
 /** `RevisionHealthy=True RuntimeHealthy=False:no` as a revision. */
 function revision(text: string, desiredState = "Active"): KubeObject {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type DevelopmentFunction, type IgnoredDevelopment, trustedDevelopmentOf } from "@purlin/function-runner";
 import {
   attempt,
@@ -19,17 +20,14 @@ import {
   textAt,
 } from "@purlin/kube-objects/object";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
-import { type PackageRequest, requestOf, revisionPin } from "../fetch/package-request.ts";
-import { refuseUnverified } from "../fetch/unverified-package.ts";
-import { type PackageDeps, packageFieldManagers } from "../package-deps.ts";
+import { type PackageRequest, refuseUnverified, requestOf, revisionPin } from "../fetch/package-request.ts";
+import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
-import { clearConditions } from "../package-status.ts";
 import { collectRevisions } from "./collect-revisions.ts";
 import { desiredRevision } from "./desired-revision.ts";
 import { type PackageContext, steps } from "./package-context.ts";
-import { healthOf, installationOf, unpackingFailed } from "./package-health.ts";
 import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
-import { reportDevelopment, reportIgnored } from "./report-source.ts";
+import { healthOf, installationOf, reportDevelopment, reportIgnored, unpackingFailed } from "./report-source.ts";
 import { type CurrentRevision, currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
 import { deactivate, transition } from "./transition-states.ts";
 

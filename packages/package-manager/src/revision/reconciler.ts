@@ -23,14 +23,12 @@ import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { entryOf } from "../lock/lock-entry.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/register.ts";
 import { numberOf } from "../manager/revision-identity.ts";
-import { packageFieldManagers } from "../package-deps.ts";
+import { clearConditions, packageFieldManagers } from "../package-deps.ts";
 import { type PackageType, packageFinalizers, packageLabels } from "../package-kinds.ts";
-import { clearConditions } from "../package-status.ts";
 import { findRivals, giveWay } from "./duplicate-packages.ts";
 import { installObjects, releaseObjects } from "./install-objects.ts";
 import { reportHealthy, reportUnhealthy } from "./report-revision.ts";
-import { packageOf, type RevisionContext, steps } from "./revision-context.ts";
-import type { RevisionDeps } from "./revision-deps.ts";
+import { packageOf, type RevisionContext, type RevisionDeps, steps } from "./revision-context.ts";
 
 type Texts = Readonly<Record<string, string>>;
 

@@ -3,8 +3,9 @@
 import type { ReconcileContext } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Established } from "../establish/established.ts";
+import type { PackageDeps } from "../package-deps.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
-import type { RevisionDeps } from "./revision-deps.ts";
 
 /** One reconcile of one revision. */
 export interface RevisionContext extends RevisionDeps, ReconcileContext {
@@ -31,4 +32,14 @@ export async function packageOf({ client, type, revision, signal }: RevisionCont
   const owner = await client.get(type.package, { name }, { signal });
   if (owner === undefined) throw new Error(`cannot get the ${type.kind} "${name}" of this revision`);
   return owner;
+}
+
+/** The dependencies of the controllers of package revisions. */
+export interface RevisionDeps extends PackageDeps {
+  /** The Crossplane version that package constraints are checked against: a plain release. */
+  readonly crossplaneVersion: string;
+  /** The objects that earlier reconciles found unchanged; without it, every object is written each time. */
+  readonly established?: Established | undefined;
+  /** How many objects of a package are written at a time; 10 unless given. */
+  readonly maxConcurrentEstablishers?: number | undefined;
 }

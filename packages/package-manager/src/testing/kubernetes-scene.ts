@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A cluster on which the Kubernetes runtime works, and a test that plays everybody else: manager, kubelet, users.
+
 import { createInformerPool } from "@purlin/kube-client";
 import { type ControllerClient, createControllerClient, type ReconcileResult } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
@@ -8,9 +9,8 @@ import type { JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, type ObjectKey, type TypeRef, withMember } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels, packageTypes } from "../package-kinds.ts";
 import { createKubernetesRuntime } from "../runtime/kubernetes/kubernetes-runtime.ts";
-import type { KubernetesRuntimeOptions } from "../runtime/kubernetes/kubernetes-runtime-options.ts";
+import { type KubernetesRuntimeOptions, runtimeKinds } from "../runtime/kubernetes/kubernetes-runtime-options.ts";
 import { defaultRuntimeConfig } from "../runtime/kubernetes/runtime-config.ts";
-import { runtimeKinds } from "../runtime/kubernetes/runtime-kinds.ts";
 import type { PackageRuntime } from "../runtime/package-runtime.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "./package-cluster.ts";
 import { conditionText } from "./package-scene.ts";

@@ -5,7 +5,7 @@ import type { ReconcileResult } from "@purlin/kube-controller";
 import { conditionOf, conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
-import type { RevisionDeps } from "../revision/revision-deps.ts";
+import type { RevisionDeps } from "../revision/revision-context.ts";
 import { caughtUp } from "./caught-up.ts";
 import { namespace, type PackageCluster } from "./package-cluster.ts";
 import { reconcilePackage, reconcileRevision } from "./reconcile.ts";

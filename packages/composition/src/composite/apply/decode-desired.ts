@@ -35,7 +35,7 @@ export function decodeDesired(name: string, { resource }: Resource, refuse: Refu
   }
 }
 
-/** The next pass would not find out which resource of the pipeline it was. */
+/** The next reconcile could not find out which resource of the pipeline it was. */
 function unnamed({ kind }: JsonObject): Error {
   const what = typeof kind === "string" ? `a ${kind}` : "one of them";
   return new Error(

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { create, forEachLimited, Resource, State, Turns } from "@purlin/function-protocol";
-import { observedStruct } from "@purlin/function-runner";
+import { observedStruct, secretData } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
 import { annotationOf, controllerOf, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
-import { annotations } from "../../composite-resource/constants.ts";
-import { type ResourceRef, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
+import { annotations, kinds } from "../../composite-resource/constants.ts";
+import { connectionSecretRefOf, type ResourceRef, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
 import type { CompositeKind } from "../deps.ts";
-import { type ConnectionDetails, noDetails, readConnectionDetails } from "./connection-details.ts";
 
 /** An object as it is, with its connection details. */
 export interface Observation {
@@ -135,4 +134,23 @@ export async function observedState({ composite, resources }: Observed): Promise
 
 function resourceMessage({ object, connectionDetails }: Observation): Resource {
   return create(Resource, { resource: observedStruct(object), connectionDetails: new Map(connectionDetails) });
+}
+
+/** Secret values by key. */
+export type ConnectionDetails = ReadonlyMap<string, Uint8Array>;
+
+/** No details. */
+export const noDetails: ConnectionDetails = new Map();
+
+/** The contents of the Secret that an object names; no details when it names none, or the Secret does not exist yet. */
+async function readConnectionDetails(
+  object: KubeObject,
+  client: ControllerClient,
+  signal: AbortSignal,
+): Promise<ConnectionDetails> {
+  const ref = connectionSecretRefOf(object, "legacy");
+  if (ref === undefined) return noDetails;
+  const namespace = object.metadata.namespace || ref.namespace;
+  const secret = await client.get(kinds.secret, { namespace, name: ref.name }, { signal });
+  return secret === undefined ? noDetails : secretData(secret);
 }

@@ -9,7 +9,7 @@ import { refuseForeignSecret } from "../../composite-resource/connection-secret.
 import { connectionSecretType, fieldManagers, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf } from "../../composite-resource/crossplane-fields.ts";
 import type { CompositeContext } from "../context.ts";
-import type { ConnectionDetails } from "../observe/connection-details.ts";
+import type { ConnectionDetails } from "../observe/observe.ts";
 
 /**
  * Writes connection details to the Secret a legacy XR names. Keys are added and changed, never removed. Resolves to whether

@@ -15,7 +15,7 @@ import { available, creating, reconcileError, reconcileSuccess } from "../../com
 import type { ComposedResource } from "../apply/apply-composed.ts";
 import type { ComposeResult } from "../compose.ts";
 import { type CompositeContext, stampFor } from "../context.ts";
-import { noDetails } from "../observe/connection-details.ts";
+import { noDetails } from "../observe/observe.ts";
 import { ComposeError } from "../run/compose-error.ts";
 import { steps } from "../steps.ts";
 import { startDependencyWatches } from "../watch/watches.ts";

@@ -42,19 +42,19 @@ type PipelineStep = StepDefinition & {
   readonly function?: string;
 };
 
-/** What a pipeline needs from outside. */
+/** The dependencies of a pipeline. */
 export interface PipelineDeps {
   readonly runStep: RunStep;
   readonly sources: Pick<RequestSources, "secrets" | "resources" | "schema">;
-  /** What a step asked for in the last pass. */
+  /** The resources that a step required in the last reconcile. */
   readonly seeds: (step: string) => ReadonlyMap<string, ResourceSelector>;
   readonly deadline: number;
   readonly signal: AbortSignal;
   readonly context?: Struct | undefined;
 }
 
-/** What steps have said so far. Each adds to it: a copy for each step would cost as many steps as there are. */
-interface Said {
+/** The results of the steps so far. Each step appends: a copy for each step would be quadratic. */
+interface StepOutput {
   readonly events: PipelineEvent[];
   readonly conditions: PipelineCondition[];
   readonly requirements: StepRequirement[];
@@ -64,8 +64,8 @@ interface Said {
 }
 
 /**
- * Runs the steps of a revision one after the other, each on what the one before it answered. Rejects with a
- * FatalResultError when a function says it cannot go on, and with another error when a step cannot be run.
+ * Runs the steps of a revision one after the other, each on the response of the one before it. Rejects with a
+ * FatalResultError when a function returns a fatal result, and with another error when a step cannot be run.
  */
 export async function runPipeline(
   revision: KubeObject,
@@ -74,7 +74,7 @@ export async function runPipeline(
 ): Promise<PipelineOutcome> {
   const first = firstState(await observedState(observed));
   const trace = traceOf(revision, observed.composite.object);
-  const said: Said = {
+  const output: StepOutput = {
     events: [],
     conditions: [],
     requirements: [],
@@ -84,12 +84,13 @@ export async function runPipeline(
   };
   let state: StepState = { ...first, context: deps.context ?? first.context };
   for (const [index, step] of stepsOf(revision).entries()) {
-    const call = callOf(step, index, trace, deps);
+    const { deadline, signal } = deps;
+    const call: RunCall = { deadline, signal, step: { name: step.step, index }, trace };
     const composition = compositionOf(revision);
-    const { desired, context } = await runOne(step, state, said, { ...deps, call, composition });
+    const { desired, context } = await runOne(step, { ...deps, state, output, call, composition });
     state = { observed: first.observed, desired, context };
   }
-  return { ...said, desired: state.desired, context: state.context };
+  return { ...output, desired: state.desired, context: state.context };
 }
 
 /** The steps of a Composition or revision. */
@@ -99,15 +100,15 @@ function stepsOf(revision: KubeObject): readonly PipelineStep[] {
 }
 
 interface StepDeps extends PipelineDeps {
+  readonly state: StepState;
+  readonly output: StepOutput;
   readonly call: RunCall;
   readonly composition: string;
 }
 
 async function runOne(
   step: PipelineStep,
-  state: StepState,
-  said: Said,
-  { runStep, sources, seeds, signal, call, composition }: StepDeps,
+  { runStep, sources, seeds, signal, state, output, call, composition }: StepDeps,
 ): Promise<Pick<RunFunctionResponse, "desired" | "context">> {
   const request = await buildRequest(step, state, { ...sources, seeds: seeds(step.step), signal }).catch(
     (error: unknown) => {
@@ -120,18 +121,18 @@ async function runOne(
     throw wrapError(`cannot run Composition pipeline step "${step.step}"`, named);
   });
   const results = readResults(step.step, response);
-  append(said.functionRevisions, [{ step: step.step, functionRevision: target.revisionName }]);
-  append(said.events, results.events);
-  append(said.conditions, results.conditions);
+  append(output.functionRevisions, [{ step: step.step, functionRevision: target.revisionName }]);
+  append(output.events, results.events);
+  append(output.conditions, results.conditions);
   if (results.fatal !== undefined) {
     const { message, reason = "", target: aim } = results.fatal;
-    const { events, conditions, functionRevisions } = said;
+    const { events, conditions, functionRevisions } = output;
     const forClaim = isForClaim(aim);
     throw new FatalResultError({ step: step.step, message, reason, forClaim, events, conditions, functionRevisions });
   }
-  append(said.requirements, requirementsOf(step, response));
-  append(said.schemas, schemasOf(step, response));
-  said.ttlMs = shorter(said.ttlMs, ttlOf(response));
+  append(output.requirements, requirementsOf(step, response));
+  append(output.schemas, schemasOf(step, response));
+  output.ttlMs = shorter(output.ttlMs, ttlOf(response));
   return response;
 }
 
@@ -153,10 +154,6 @@ function referenceOf(step: PipelineStep): FunctionReference {
     functionRevisionSelector: step.functionRevisionSelector,
     function: step.function,
   };
-}
-
-function callOf(step: PipelineStep, index: number, trace: RunTrace, { deadline, signal }: PipelineDeps): RunCall {
-  return { deadline, signal, step: { name: step.step, index }, trace };
 }
 
 /** Bootstrap requirements are dependencies as much as those a function asks for, whose names win when seeding. */

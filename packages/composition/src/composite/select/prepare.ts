@@ -58,7 +58,7 @@ function preparationSteps(context: CompositeContext): readonly PreparationStep[]
   };
   return [
     change(steps.finalizer, (before) =>
-      selected(before, steps.finalizer, withFinalizer(before.xr, finalizers.composite)),
+      selected(before, steps.finalizer, { xr: withFinalizer(before.xr, finalizers.composite) }),
     ),
     change(steps.composition, (before) => selectComposition(before, context)),
     change(steps.revisionSelector, (before) => selectRevisionSelector(before, definition.require(), deps)),
@@ -130,7 +130,7 @@ function configure(before: Selection, revision: KubeObject, kind: CompositeKind)
       `referenced composition is not compatible with this composite resource: ${mismatch(before.xr, revision)}`,
     );
   }
-  return selected(before, steps.configure, withSecretRef(named, revision, kind));
+  return selected(before, steps.configure, { xr: withSecretRef(named, revision, kind) });
 }
 
 function mismatch(xr: KubeObject, revision: KubeObject): string {

@@ -26,13 +26,9 @@ export async function selectComposition(before: Selection, context: CompositeCon
   const chosen = takeGiven(before, definition.require(), schema);
   const name = compositionRefOf(chosen.xr, schema) ?? (await pickMatching(chosen.xr, deps, signal));
   const xr = compositionRefOf(chosen.xr, schema) === name ? chosen.xr : withComposition(chosen.xr, schema, name);
-  if (compositionRefOf(before.xr, schema) === name) return selected(chosen, steps.composition, xr);
-  return selected(
-    chosen,
-    steps.composition,
-    xr,
-    normal("SelectComposition", `Successfully selected composition: ${name}`),
-  );
+  if (compositionRefOf(before.xr, schema) === name) return selected(chosen, steps.composition, { xr });
+  const event = normal("SelectComposition", `Successfully selected composition: ${name}`);
+  return selected(chosen, steps.composition, { xr, event });
 }
 
 type Schema = CompositeDeps["kind"]["schema"];
@@ -42,12 +38,12 @@ function takeGiven(before: Selection, definition: DefinitionFacts, schema: Schem
   const current = compositionRefOf(before.xr, schema);
   if (enforcedComposition !== undefined && current !== enforcedComposition) {
     const event = normal("CompositionSelection", "Enforced composition has been selected");
-    return selected(before, steps.composition, withComposition(before.xr, schema, enforcedComposition), event);
+    return selected(before, steps.composition, { xr: withComposition(before.xr, schema, enforcedComposition), event });
   }
   const undecided = current === undefined && compositionSelectorOf(before.xr, schema) === undefined;
   if (!undecided || defaultComposition === undefined) return before;
   const event = normal("CompositionSelection", "Default composition has been selected");
-  return selected(before, steps.composition, withComposition(before.xr, schema, defaultComposition), event);
+  return selected(before, steps.composition, { xr: withComposition(before.xr, schema, defaultComposition), event });
 }
 
 function withComposition(xr: KubeObject, schema: Schema, name: string): KubeObject {

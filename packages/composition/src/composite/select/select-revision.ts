@@ -38,7 +38,7 @@ export function selectRevisionSelector(
     compositionRevisionSelector: { matchLabels: { ...defaultRevisionSelector } },
   });
   const event = normal("CompositionSelection", "Default revision selector has been selected");
-  return selected(before, steps.revisionSelector, xr, event);
+  return selected(before, steps.revisionSelector, { xr, event });
 }
 
 /** Finds the revision the XR is to use, and names it in the XR. */
@@ -97,12 +97,13 @@ function whyNone(composition: string, matching: MatchLabels): string {
 function moveTo(before: Selection, { metadata: { name = "" } }: KubeObject, schema: CompositeSchema): Selection {
   if (revisionRefOf(before.xr, schema) === name) return before;
   const xr = withCrossplaneFields(before.xr, schema, { compositionRevisionRef: { name } });
-  return selected(before, steps.revision, xr, normal("SelectComposition", `Selected composition revision: ${name}`));
+  const event = normal("SelectComposition", `Selected composition revision: ${name}`);
+  return selected(before, steps.revision, { xr, event });
 }
 
 function stayOn(before: Selection, pinned: KubeObject, schema: CompositeSchema): RevisionSelection {
   const composition = compositionRefOf(before.xr, schema) ?? "";
   const nothing = `no CompositionRevision of Composition "${composition}" matches the compositionRevisionSelector`;
   const event = warning("SelectComposition", `${nothing}, staying on "${pinned.metadata.name ?? ""}"`);
-  return { selection: selected(before, steps.revision, before.xr, event), revision: pinned };
+  return { selection: selected(before, steps.revision, { xr: before.xr, event }), revision: pinned };
 }

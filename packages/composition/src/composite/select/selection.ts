@@ -17,10 +17,16 @@ export function startSelection(xr: KubeObject): Selection {
   return { xr, events: [], changedBy: undefined };
 }
 
+/** What a step does to the XR: the same object when it changes nothing. */
+interface SelectionChange {
+  readonly xr: KubeObject;
+  readonly event?: EventText;
+}
+
 /** The selection after a step that may have changed the XR, with its events. */
-export function selected(before: Selection, step: StepText, xr: KubeObject, ...events: EventText[]): Selection {
+export function selected(before: Selection, step: StepText, { xr, event }: SelectionChange): Selection {
   const changedBy = before.changedBy ?? (xr === before.xr ? undefined : step);
-  return { xr, events: [...before.events, ...events], changedBy };
+  return { xr, events: event === undefined ? before.events : [...before.events, event], changedBy };
 }
 
 /** A Normal event. */

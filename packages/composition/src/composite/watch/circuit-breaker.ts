@@ -2,7 +2,6 @@
 
 import type { Clock } from "@purlin/kube-controller";
 import { isDeleted, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
-import { type BreakerMetrics, type BreakerVerdict, noBreakerMetrics } from "./breaker-metrics.ts";
 
 /** How many watch events an XR may get. */
 export interface BreakerLimits {
@@ -56,6 +55,12 @@ interface Circuit {
   sources: string[];
 }
 
+interface CircuitEvent {
+  readonly verdict: BreakerVerdict;
+  readonly source: string;
+  readonly now: number;
+}
+
 /** A breaker for all XRs of one controller. */
 export function createCircuitBreaker(options: BreakerOptions): CircuitBreaker {
   const { controller, clock, metrics = noBreakerMetrics } = options;
@@ -88,7 +93,7 @@ export function createCircuitBreaker(options: BreakerOptions): CircuitBreaker {
     return now > circuit.lastAllowed + limits.halfOpenMs ? "HalfOpenAllowed" : "Dropped";
   }
 
-  function record(circuit: Circuit, verdict: BreakerVerdict, source: string, now: number): void {
+  function record(circuit: Circuit, { verdict, source, now }: CircuitEvent): void {
     refill(circuit, limits, now);
     circuit.sources = [...circuit.sources, source].slice(-ringSize);
     metrics.event(controller, verdict);
@@ -119,7 +124,7 @@ export function createCircuitBreaker(options: BreakerOptions): CircuitBreaker {
       let admitted = false;
       for (let count = 0; count < weight; count++) {
         const verdict = verdictOn(circuit, now);
-        record(circuit, verdict, source, now);
+        record(circuit, { verdict, source, now });
         admitted ||= verdict !== "Dropped";
       }
       return admitted;
@@ -161,3 +166,16 @@ function mostFrequent(sources: readonly string[]): string {
 function sourceOf({ kind, metadata: { name = "", namespace } }: KubeObject): string {
   return namespace ? `${kind}/${name} (${namespace})` : `${kind}/${name}`;
 }
+
+/** What a breaker did with an event. */
+type BreakerVerdict = "Allowed" | "Dropped" | "HalfOpenAllowed";
+
+/** Who counts what breakers do. */
+export interface BreakerMetrics {
+  opened(controller: string): void;
+  closed(controller: string): void;
+  event(controller: string, verdict: BreakerVerdict): void;
+}
+
+/** Counts nothing. */
+export const noBreakerMetrics: BreakerMetrics = { opened() {}, closed() {}, event() {} };

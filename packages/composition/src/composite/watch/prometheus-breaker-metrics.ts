@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Counter, type Registry } from "prom-client";
-import type { BreakerMetrics } from "./breaker-metrics.ts";
+import type { BreakerMetrics } from "./circuit-breaker.ts";
 
 /** Counts in a registry, once for all controllers of a process. */
 export function createBreakerMetrics(registry: Registry): BreakerMetrics {

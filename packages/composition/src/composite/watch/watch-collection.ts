@@ -3,7 +3,6 @@
 import type { Clock, ControllerEngine, Log } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
 import type { DependencyTracker } from "./dependency-tracker.ts";
-import { dependencyWatch } from "./watch-types.ts";
 
 /** Ends watches on kinds that no XR depends on any more. */
 export interface WatchCollection {
@@ -55,3 +54,12 @@ export function createWatchCollection(options: WatchCollectionOptions): WatchCol
     },
   };
 }
+
+// The watches of a composite controller by purpose, as metrics name them.
+
+/** On the kind of the XRs themselves. */
+export const compositeWatch = "CompositeResource";
+/** On revisions of Compositions. */
+export const revisionWatch = "CompositionRevision";
+/** On everything XRs composed or required. */
+export const dependencyWatch = "Dependency";

@@ -18,7 +18,7 @@ import { type CompositeState, controllerName } from "../composite-state.ts";
 import type { CompositeContext } from "../context.ts";
 import type { CompositeKind } from "../deps.ts";
 import type { PipelineOutcome, StepRequirement } from "../run/pipeline-outcome.ts";
-import { compositeWatch, dependencyWatch, revisionWatch } from "./watch-types.ts";
+import { compositeWatch, dependencyWatch, revisionWatch } from "./watch-collection.ts";
 
 /** The watches every composite controller has: on its XRs, and on revisions of Compositions. */
 export function baseWatches(kind: CompositeKind, state: CompositeState): readonly WatchSpec[] {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createAuthority, type KeyPair, renewAuthority, shouldRenew } from "@purlin/certificates";
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../../package-deps.ts";
 import { otherKinds } from "../../package-kinds.ts";
-import { secretData, secretText } from "./secret-data.ts";
 
 /** The Secret with the authority that signs every certificate of packages on a cluster. */
 export const authoritySecretName = "crossplane-root-ca";
@@ -87,4 +87,18 @@ function newAuthority(now: Date): KeyPair {
     now,
   });
   return { certPem, keyPem: createPrivateKey(keyPem).export({ type: "pkcs1", format: "pem" }).toString() };
+}
+
+/** The files of a certificate's Secret. */
+export const certificateKeys = ["ca.crt", "tls.crt", "tls.key"] as const;
+
+/** A file of a Secret as text; undefined when it is missing or empty. */
+export function secretText(secret: KubeObject, key: (typeof certificateKeys)[number]): string | undefined {
+  const encoded = textAt(secret, ["data", key]);
+  return encoded === undefined ? undefined : Buffer.from(encoded, "base64").toString("utf8");
+}
+
+/** Texts as the data of a Secret. */
+export function secretData(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString("base64")]));
 }

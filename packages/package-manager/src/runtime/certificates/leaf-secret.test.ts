@@ -12,9 +12,8 @@ import { type ClosableControllerClient, createControllerClient } from "@purlin/k
 import type { KubeObject, OwnerReference } from "@purlin/kube-objects/object";
 import { otherKinds } from "../../package-kinds.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "../../testing/package-cluster.ts";
-import { type CertificateDeps, ensureAuthority } from "./authority-secret.ts";
+import { type CertificateDeps, ensureAuthority, secretData, secretText } from "./authority-secret.ts";
 import { ensureLeaf, type Leaf, type LeafRequest } from "./leaf-secret.ts";
-import { secretData, secretText } from "./secret-data.ts";
 
 const dayMs = 86_400_000;
 const signal = new AbortController().signal;

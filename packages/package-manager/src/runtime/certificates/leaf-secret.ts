@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createHash, X509Certificate } from "node:crypto";
 import { type CertificateUsage, issueCertificate, type KeyPair, readValidity, shouldRenew } from "@purlin/certificates";
 import type { ControllerClient } from "@purlin/kube-controller";
@@ -6,8 +7,7 @@ import { during } from "@purlin/kube-objects/errors";
 import { annotationOf, type KubeObject, type OwnerReference } from "@purlin/kube-objects/object";
 import { otherKinds } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
-import { type CertificateDeps, ensureAuthority } from "./authority-secret.ts";
-import { certificateKeys, secretData, secretText } from "./secret-data.ts";
+import { type CertificateDeps, certificateKeys, ensureAuthority, secretData, secretText } from "./authority-secret.ts";
 
 /** A certificate that must be there. */
 export interface LeafRequest {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { controllerReference, isControlledBy, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { parseReference } from "@purlin/oci";
 import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
 import { deleteExactly } from "./delete-owned.ts";
 import { deploymentOf } from "./deployment.ts";
-import { runtimeKinds } from "./runtime-kinds.ts";
+import { runtimeKinds } from "./kubernetes-runtime-options.ts";
 import { isNewer, pullSecrets, type RuntimeScene } from "./runtime-scene.ts";
 import { serviceAccountOf } from "./service-account.ts";
 

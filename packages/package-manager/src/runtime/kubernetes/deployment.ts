@@ -3,11 +3,10 @@
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textMapAt } from "@purlin/kube-objects/object";
 import type { PackageType } from "../../package-kinds.ts";
-import { mergeByName, withoutNulls } from "./merge-lists.ts";
+import { runtimeKinds } from "./kubernetes-runtime-options.ts";
 import { runtimeContainer, unprivileged } from "./runtime-container.ts";
-import { runtimeKinds } from "./runtime-kinds.ts";
 import { podLabels, type RuntimeNames } from "./runtime-names.ts";
-import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
+import { mergeByName, type ObjectPlace, templatedMetadata, withoutNulls } from "./templated-metadata.ts";
 
 /** What a Deployment is made of. */
 export interface DeploymentInput {

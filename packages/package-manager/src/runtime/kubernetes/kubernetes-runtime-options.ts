@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import type { TypeRef } from "@purlin/kube-objects/object";
 import type { PackageClient } from "../../fetch/package-client.ts";
 import type { RevisionLeases } from "../leases.ts";
 
@@ -21,3 +23,14 @@ export interface KubernetesRuntimeOptions {
   /** A revision with leases is not stopped before a limit. */
   readonly leases?: RevisionLeases | undefined;
 }
+
+/** The kinds that runtimes on a cluster are made of. */
+export const runtimeKinds: Readonly<Record<"deployment" | "service" | "serviceAccount" | "secret", TypeRef>> = {
+  deployment: { apiVersion: "apps/v1", kind: "Deployment" },
+  service: { apiVersion: "v1", kind: "Service" },
+  serviceAccount: { apiVersion: "v1", kind: "ServiceAccount" },
+  secret: { apiVersion: "v1", kind: "Secret" },
+};
+
+/** Where functions and webhooks listen. */
+export const runtimePort = 9443;

@@ -4,8 +4,8 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { textAt } from "@purlin/kube-objects/object";
 import { packageLabels } from "../../package-kinds.ts";
 import type { DeploymentInput } from "./deployment.ts";
-import { addMissing, mergeByName } from "./merge-lists.ts";
-import { runtimePort } from "./runtime-kinds.ts";
+import { runtimePort } from "./kubernetes-runtime-options.ts";
+import { addMissing, mergeByName } from "./templated-metadata.ts";
 
 const packageUser = 2000;
 

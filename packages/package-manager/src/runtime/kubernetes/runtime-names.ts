@@ -4,7 +4,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { secretName } from "../../manager/desired-revision.ts";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
-import { runtimePort } from "./runtime-kinds.ts";
+import { runtimePort } from "./kubernetes-runtime-options.ts";
 
 /** What the objects of a revision are called. */
 export interface RuntimeNames {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, type OwnerReference, textMapAt } from "@purlin/kube-objects/object";
 
 /** Where an object is and whose it is. */
@@ -25,4 +25,32 @@ export function templatedMetadata(
     ...(annotations && { annotations }),
     ownerReferences: [owner],
   };
+}
+
+/** Items of a template and our own after them. Of two with the same key ours stays, as Kubernetes lets the last one win. */
+export function mergeByName(
+  given: readonly JsonObject[],
+  own: readonly JsonObject[],
+  key: "name" | "mountPath" = "name",
+): JsonObject[] {
+  const taken = new Set(own.map((item) => item[key]));
+  return [...given.filter((item) => !taken.has(item[key] ?? null)), ...own];
+}
+
+/** Items of a template and those of ours that it lacks. */
+export function addMissing(given: readonly JsonObject[], own: readonly JsonObject[]): JsonObject[] {
+  const taken = new Set(given.map(({ name }) => name));
+  return [...given, ...own.filter(({ name }) => !taken.has(name ?? null))];
+}
+
+/** A copy without members that are null: who writes templates by program leaves such as `creationTimestamp: null`. */
+export function withoutNulls(object: JsonObject): JsonObject {
+  return strip(object) as JsonObject;
+}
+
+function strip(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(strip);
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, strip(member ?? null)]));
 }
