@@ -40,7 +40,7 @@ export function awaitPublication(
   { recent, clock }: { readonly recent: RecentKinds; readonly clock: Clock },
 ): SchemaFetcher {
   let next: Promise<void> | undefined;
-  // All who wait look again together: if each did so by itself, the server would be asked as often as there are of them.
+  // All waiting readers share one poll.
   const untilNextLook = (): Promise<void> => {
     next ??= new Promise<void>((resolve) => {
       clock.schedule(lookAgainMs, () => {

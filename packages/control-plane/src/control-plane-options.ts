@@ -40,7 +40,7 @@ export interface ControlPlaneSettings {
   readonly functionRevisionSelectors: boolean;
   /** Functions may be reached where their annotations say. */
   readonly developmentFunctions: boolean;
-  /** Whose annotations those are: anyone's but those of controllers, unless given. */
+  /** Whose annotations are trusted: all but those of controllers, unless given. */
   readonly developmentTrust?: DevelopmentTrust | undefined;
   /** Emit no events for cluster-scoped objects. */
   readonly namespacedEventsOnly: boolean;
@@ -65,15 +65,15 @@ export const defaultControlPlaneSettings: ControlPlaneSettings = {
 
 /** How functions that have packages, or source files, are reached. */
 export interface FunctionOptions {
-  /** Mutual TLS; "plaintext" has to be said in so many words. */
+  /** Mutual TLS, or explicitly "plaintext". */
   readonly security: TlsSource | "plaintext";
   /** Runs source files of functions under development; without it none is run. */
   readonly sources?: SourceRuntime | undefined;
-  /** Answers with the addresses of functions; DNS unless given. */
+  /** Resolves the addresses of functions; DNS unless given. */
   readonly names?: NameResolver | undefined;
   /** Receives a copy of every request and response, without secrets. */
   readonly sink?: RunSink | undefined;
-  /** How much a function may answer. */
+  /** The limits of responses. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
   /** Keeps responses for as long as functions allow. Off unless given. */
   readonly responseCache?: { readonly directory: string; readonly maxTtlMs?: number | undefined } | undefined;
@@ -90,9 +90,9 @@ interface ElectionOptions {
   readonly retryPeriodMs?: number | undefined;
 }
 
-/** Everything {@link startControlPlane} is given. */
+/** The options of {@link startControlPlane}. */
 export interface ControlPlaneOptions {
-  /** The way to the API server. It is the caller's to close. */
+  /** The client of the API server. The caller closes it. */
   readonly client: KubeClient;
   readonly functions: FunctionOptions;
   readonly settings?: Partial<ControlPlaneSettings> | undefined;
@@ -107,6 +107,6 @@ export interface ControlPlaneOptions {
   readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
   /** Manages packages; without it functions come from elsewhere. */
   readonly packages?: PackageManager | undefined;
-  /** Controllers beside those of composition, made when the control plane starts to work. */
+  /** Controllers beside those of composition, created when the control plane starts. */
   readonly more?: ((parts: ControlPlaneDeps) => readonly WatchingController[]) | undefined;
 }

@@ -5,7 +5,7 @@ import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/
 
 /** The parts of a running control plane, for controllers and tools that use them. */
 export interface ControlPlaneDeps {
-  /** The way to the API server, past all caches. */
+  /** The client of the API server, without caches. */
   readonly kube: KubeClient;
   readonly client: ControllerClient;
   readonly informers: InformerPool;
@@ -15,7 +15,7 @@ export interface ControlPlaneDeps {
   readonly runStep: RunStep;
 }
 
-/** What a control plane is doing. */
+/** The state of a control plane. */
 export type ControlPlaneState = "waiting" | "starting" | "running" | "stopped";
 
 /** All controllers of one process. */
@@ -24,7 +24,7 @@ export interface ControlPlane extends AsyncDisposable {
   readonly state: ControlPlaneState;
   /** Resolves when all controllers run for the first time. Rejects when they cannot, or are stopped before. */
   readonly ready: Promise<ControlPlaneDeps>;
-  /** Settles when the control plane has ended: rejects when it was not stopped but broke. */
+  /** Settles when the control plane has ended: rejects when it failed. */
   readonly ended: Promise<void>;
   /** Starts nothing more, waits for running reconciles, writes pending events, and gives leadership back. */
   stop(): Promise<void>;

@@ -26,7 +26,7 @@ export function isLiveCrossplane(error: unknown): error is LiveCrossplaneError {
 
 /**
  * Rejects with a {@link LiveCrossplaneError} when a Deployment of Crossplane's core has ready replicas. The leader's Lease
- * alone does not tell: Crossplane holds it only with leader election.
+ * is not enough: Crossplane holds it only with leader election.
  */
 export async function refuseBesideCrossplane(
   client: Pick<KubeReader, "list">,
@@ -46,7 +46,7 @@ async function deploymentsOf(
     const { items } = await client.list(deployment, { namespace, labelSelector: "app=crossplane", signal });
     return items;
   } catch (error) {
-    // Where there are no Deployments nothing runs in one.
+    // An API server without Deployments runs no Crossplane.
     if (isNoMatch(error)) return [];
     const text = error instanceof Error ? error.message : String(error);
     throw new Error(`cannot tell whether Crossplane runs in namespace "${namespace}": ${text}`, { cause: error });

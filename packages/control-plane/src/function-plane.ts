@@ -24,7 +24,7 @@ import { createRevisionLeases, type RevisionLeases } from "@purlin/package-manag
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 
-/** How controllers run functions, and what functions may ask for. */
+/** Runs functions for controllers, and reads their requirements. */
 export interface FunctionPlane {
   readonly runStep: RunStep;
   readonly fetchers: RequirementFetchers;
@@ -107,7 +107,7 @@ export function leasingResolver(resolver: FunctionResolver, leases: RevisionLeas
   };
 }
 
-/** Reads the OpenAPI v3 documents of whichever API server is behind a client. */
+/** Reads the OpenAPI v3 documents of an API server. */
 export function serverOpenAPI(client: Pick<KubeClient, "raw">): OpenAPIReader {
   return {
     async index() {

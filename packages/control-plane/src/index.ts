@@ -8,9 +8,8 @@ export {
   defaultControlPlaneSettings,
   type FunctionOptions,
 } from "./control-plane-options.ts";
-// Never beside another one.
+// The guard against a second control plane.
 export { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
-// What functions see of the API server.
 // Packages on a cluster.
 export {
   type ClusterPackageOptions,
@@ -22,6 +21,6 @@ export { collectRegularly } from "./packages/collect-regularly.ts";
 // Packages on one machine.
 export { openPackageManagement, type PackageManagement } from "./packages/package-management.ts";
 export type { OwnRegistry } from "./packages/package-manager.ts";
-// Telling how it is.
+// Status endpoints.
 export { serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";

@@ -13,7 +13,7 @@ interface KindRefresherDeps {
   readonly isEstablished: (type: TypeRef) => boolean;
 }
 
-/** Brings what is cached about a kind up to date after its CRD changed. */
+/** Refreshes the caches of a kind after its CRD changed. */
 export interface KindRefresher {
   refresh(type: TypeRef): void;
   close(): void;

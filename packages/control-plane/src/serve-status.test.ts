@@ -16,7 +16,7 @@ test("metrics are those of the registry, and nothing else is there", async () =>
   assert.match(await answer.text(), /^tries_total 3$/m);
   assert.equal(servers.healthAddress, undefined);
   const other = await fetch(`http://${servers.metricsAddress}/healthz`);
-  assert.deepEqual([other.status, await other.text()], [404, 'there is nothing at "/healthz"\n']);
+  assert.deepEqual([other.status, await other.text()], [404, 'not found: "/healthz"\n']);
   const post = await fetch(`http://${servers.metricsAddress}/metrics`, { method: "POST" });
   assert.equal(post.status, 405);
   const head = await fetch(`http://${servers.metricsAddress}/metrics`, { method: "HEAD" });

@@ -5,14 +5,14 @@ import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import type { ControlPlane } from "./control-plane.ts";
 
-/** An answer of a few lines. */
+/** A plain-text response. */
 interface TextAnswer {
   readonly code?: number;
   readonly text: string;
   readonly contentType?: string;
 }
 
-/** What is answered at a path. */
+/** The routes by path. */
 type TextRoutes = Readonly<Record<string, () => TextAnswer | Promise<TextAnswer>>>;
 
 /** A small server that answers GET requests with text. */
@@ -114,8 +114,8 @@ async function answer(routes: TextRoutes, request: IncomingMessage, response: Se
 async function find(routes: TextRoutes, { method, url = "/" }: IncomingMessage): Promise<TextAnswer> {
   const path = url.split("?")[0] ?? "/";
   const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
-  if (route === undefined) return { code: 404, text: `there is nothing at ${JSON.stringify(path)}\n` };
-  if (method !== "GET" && method !== "HEAD") return { code: 405, text: "only GET is answered\n" };
+  if (route === undefined) return { code: 404, text: `not found: ${JSON.stringify(path)}\n` };
+  if (method !== "GET" && method !== "HEAD") return { code: 405, text: "method not allowed: use GET\n" };
   try {
     return await route();
   } catch (error) {

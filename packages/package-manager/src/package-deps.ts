@@ -18,9 +18,9 @@ export interface PackageDeps {
   readonly features: {
     /** Several revisions of a function at once, and compositions that choose. */
     readonly functionRevisionSelectors: boolean;
-    /** Functions run where their annotations say; where this is off, such annotations mean nothing. */
+    /** Functions run where their annotations say; without it such annotations have no effect. */
     readonly developmentFunctions: boolean;
-    /** Whose annotations those are. */
+    /** Whose annotations are trusted. */
     readonly developmentTrust?: DevelopmentTrust | undefined;
   };
   /** Whether a runtime of this control plane runs Functions and Providers; otherwise another controller does. */
@@ -35,7 +35,7 @@ export interface PackageDeps {
 export const packageFieldManagers = {
   /** Revisions, as the manager wants them. */
   manager: "pkg.crossplane.io/manager",
-  /** Everything that is an ordinary update. */
+  /** Plain updates. */
   update: "crossplane",
 } as const;
 

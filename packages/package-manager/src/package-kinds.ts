@@ -2,7 +2,7 @@
 import type { TypeRef } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
 
-/** A kind of package: its objects, and whether something of it runs. */
+/** A kind of package: its objects, and whether it has a runtime. */
 export interface PackageType {
   readonly kind: PackageKind;
   readonly package: TypeRef;
@@ -48,7 +48,7 @@ export const packageLabels = {
   family: "pkg.crossplane.io/provider-family",
 } as const;
 
-/** Keys that mean something to the package manager: never taken from a user's labels. */
+/** The prefix of labels of the package manager: never copied from a user's labels. */
 export const reservedPrefix = "pkg.crossplane.io/";
 
 export const packageFinalizers = {

@@ -14,7 +14,7 @@ import type { RevisionDeps } from "./revision/revision-context.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";
 import { runtimeReconciler } from "./runtime/reconciler.ts";
 
-/** What the package manager is made of. */
+/** The dependencies of the package manager. */
 export interface PackageControllerOptions extends RevisionDeps {
   readonly resolver: ResolverOptions;
   /** The runtimes of Functions and Providers; without one another controller runs them. */
@@ -22,7 +22,7 @@ export interface PackageControllerOptions extends RevisionDeps {
     readonly Function?: PackageRuntime | undefined;
     readonly Provider?: PackageRuntime | undefined;
   };
-  /** Finds cached objects of a kind, to know whom a change of something else concerns. */
+  /** The cached objects of a kind, to map changes of other kinds to them. */
   readonly cached: (type: PackageType["package"]) => readonly KubeObject[];
 }
 

@@ -189,7 +189,8 @@ async function hasRetried({ metadata }: KubeObject): Promise<boolean> {
 
 async function xrOf(claim: KubeObject): Promise<KubeObject> {
   const { resourceRef } = claim["spec"] as { readonly resourceRef: { readonly name: string } };
-  const isSettled = (xr: KubeObject): boolean => conditionOf(xr, "Synced") !== undefined;
+  // Synced is Unknown while a slow step runs.
+  const isSettled = (xr: KubeObject): boolean => ["True", "False"].includes(conditionOf(xr, "Synced")?.status ?? "");
   return plane.until("it was composed, or not", xrType, { name: resourceRef.name }, isSettled);
 }
 

@@ -155,7 +155,7 @@ const rows: Readonly<Record<string, Row>> = {
   "requirements that are never the same": {
     reason: "step, function and what to do",
     spoil: (rsp) => ask(rsp, `answer-${asked++}`, { ...configMap, match: { case: "matchName", value: `n${asked}` } }),
-    want: /step "work": Function "worker": requirements didn't stabilize after .* \(5\): the function has to ask for the same/,
+    want: /step "work": Function "worker": requirements didn't stabilize after .* \(5\): the function must return the same requirements/,
   },
   "a requirement of an unknown kind": {
     reason: "step, function, requirement and kind",

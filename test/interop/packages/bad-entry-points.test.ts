@@ -64,7 +64,7 @@ for (const sandbox of [true, false]) {
 
     const ends = await goPackage(workshop, "v2", ["--no-such-flag"]);
     const image = await plane.push(ends, "acme/function-go:v2");
-    await failingUpgrade(plane, image, /it wrote: .*flag provided but not defined: -no-such-flag/s);
+    await failingUpgrade(plane, image, /last output: .*flag provided but not defined: -no-such-flag/s);
     assert.equal((await composedMaps(plane, composition, "two")).length, 1, "the first version serves on");
 
     const missing = image.replace(/v2$/, "v3");

@@ -162,7 +162,7 @@ const failures: Record<string, Failure> = {
   },
   NeverSettles: {
     handler: restless,
-    says: "requirements didn't stabilize after the maximum number of iterations (5): the function has to ask for the same on every call, also once it has the answer",
+    says: "requirements didn't stabilize after the maximum number of iterations (5): the function must return the same requirements on every call, also when they are satisfied",
   },
   Timeout: {
     handler: never,

@@ -77,7 +77,7 @@ function tellRounds({ response, rounds }: CallOutcome, io: Io): void {
 /** What somebody at a terminal can do about an error of the runner, to be put behind its text. */
 export function adviceOn(error: unknown): string {
   if (isProtocolError(error) && error.code === "UNSTABLE_REQUIREMENTS") {
-    return ": the function has to ask for the same on every call, also once it has the answer";
+    return ": the function must return the same requirements on every call, also when they are satisfied";
   }
   if (/no matches for kind/.test(textOf(error))) {
     return ": if that is spelled right, define it with --crds or add an object of it with --required-resources";

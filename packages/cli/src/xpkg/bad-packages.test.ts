@@ -284,12 +284,12 @@ suite("packages that cannot work", () => {
       return push(name, { packageYaml: `${packageMeta(name, "Configuration")}${spec}` });
     };
     const alone =
-      /no version of \S+\/acme\/lacking satisfies >=v2\.0\.0 \(wanted by \S+\/acme\/wants-two\); it has v1$/;
+      /no version of \S+\/acme\/lacking satisfies >=v2\.0\.0 \(required by \S+\/acme\/wants-two\); available: v1$/;
     await toldByInstall(["configuration", await wanting("wants-two", ">=v2.0.0"), "wants-two"], alone);
     const both =
-      /missing dependencies: "\S+\/acme\/lacking" \(\^3\): no version of \S+ satisfies >=v2\.0\.0 \(wanted by \S+wants-two\) and \^3 \(wanted by \S+wants-three\); it has v1$/;
+      /missing dependencies: "\S+\/acme\/lacking" \(\^3\): no version of \S+ satisfies >=v2\.0\.0 \(required by \S+wants-two\) and \^3 \(required by \S+wants-three\); available: v1$/;
     await toldByInstall(["configuration", await wanting("wants-three", "^3"), "wants-three"], both);
-    const resolution = /^DependencyResolutionFailed: .* and \^3 \(wanted by /;
+    const resolution = /^DependencyResolutionFailed: .* and \^3 \(required by /;
     await until("a warning on the Lock", async () => (await warnings("lock")).some((text) => resolution.test(text)));
   });
 

@@ -17,7 +17,7 @@ export function claimRefTo({ apiVersion, kind, metadata }: KubeObject): ClaimRef
   return { apiVersion, kind, namespace: metadata.namespace ?? "", name: metadata.name ?? "" };
 }
 
-/** Keys that tools of Kubernetes use for the claim itself: what is before the first slash ends like theirs. */
+/** Whether a key belongs to Kubernetes: such labels and annotations stay on the claim. */
 function isReserved(key: string): boolean {
   const prefix = key.split("/", 1)[0] ?? "";
   return prefix.endsWith("kubernetes.io") || prefix.endsWith("k8s.io");
@@ -28,20 +28,20 @@ function withoutReserved(map: JsonObject): Readonly<Record<string, string>> {
   return Object.fromEntries(kept) as Record<string, string>;
 }
 
-/** The labels of a claim's composite resource, as far as the claim decides. */
+/** The labels that a claim sets on its composite resource. */
 export function labelsFor(claim: KubeObject): Readonly<Record<string, string>> {
   const { name = "", namespace = "" } = claim.metadata;
   const own = { [labels.claimName]: name, [labels.claimNamespace]: namespace };
   return { ...withoutReserved(objectAt(claim, ["metadata", "labels"])), ...own };
 }
 
-/** The annotations of a claim's composite resource, as far as the claim decides. An external name it has is its own. */
+/** The annotations that a claim sets on its composite resource. An external name of the composite resource is kept. */
 export function annotationsFor(claim: KubeObject, externalName: string | undefined): Readonly<Record<string, string>> {
   const kept = withoutReserved(objectAt(claim, ["metadata", "annotations"]));
   return externalName === undefined ? kept : { ...kept, [annotations.externalName]: externalName };
 }
 
-/** Fields of claims that mean something for the claim alone, or that the composite resource has fields of its own for. */
+/** Fields of a claim that are not copied to its composite resource. */
 const claimOnly = [
   "compositeDeletePolicy",
   "resourceRef",
@@ -51,16 +51,16 @@ const claimOnly = [
   "claimRef",
 ];
 
-/** What a claim's spec says about its composite resource, references to revisions apart. */
+/** The spec that a claim passes to its composite resource, without references to revisions. */
 export function specFor(claim: KubeObject, isCompositionEnforced: boolean): JsonObject {
   const dropped = new Set(isCompositionEnforced ? [...claimOnly, "compositionRef"] : claimOnly);
   return Object.fromEntries(Object.entries(objectAt(claim, ["spec"])).filter(([key]) => !dropped.has(key)));
 }
 
-/** Fields of a composite resource's spec that never come back to its claim. */
+/** Fields of a composite resource's spec that are never copied to its claim. */
 export const compositeOnly: readonly string[] = ["claimRef", "resourceRefs", "writeConnectionSecretToRef"];
 
-/** What decides over the references that a claim and its composite resource share. */
+/** The facts that decide which references a claim and its composite resource share. */
 export interface SharedReferences {
   /** The definition names the Composition of every composite resource. */
   readonly isCompositionEnforced: boolean;
@@ -68,7 +68,7 @@ export interface SharedReferences {
   readonly isRevisionContradicted: boolean;
 }
 
-/** The claim with what its composite resource knows better: who it is, what it was given, what was selected for it. */
+/** The claim with the fields that its composite resource decides: external name, Composition and revision. */
 export function withFlowBack(claim: KubeObject, xr: KubeObject, shared: SharedReferences): KubeObject {
   const externalName = annotationOf(xr, annotations.externalName);
   const named =
@@ -101,21 +101,21 @@ function isRevisionTheirs(xr: KubeObject, shared: SharedReferences): boolean {
   return policy === "Automatic" || (policy === "Manual" && shared.isRevisionContradicted);
 }
 
-/** The revision a claim makes its composite resource use; undefined: that is not for the claim to say. */
+/** The revision that a claim sets on its composite resource; undefined when the claim does not decide it. */
 export function revisionToSend(
   claim: KubeObject,
   xr: KubeObject | undefined,
   shared: SharedReferences,
 ): JsonValue | undefined {
   if (xr === undefined || updatePolicyOf(xr, "legacy") !== "Manual") return undefined;
-  // Saying nothing would take a reference away that the claim once set, and leave the composite resource without one.
+  // Leaving it out would remove a reference that the claim once applied, and leave the composite resource without one.
   const holder = shared.isRevisionContradicted ? xr : claim;
   return revisionRefOf(holder, "legacy") === undefined
     ? undefined
     : crossplaneField(holder, "legacy", "compositionRevisionRef");
 }
 
-/** Both objects in one: where they differ the second counts, objects in them are merged, and nothing is taken away. */
+/** Merges two objects deeply: values of the second win, and no field is removed. */
 export function overlaid(under: JsonObject, over: JsonObject): JsonObject {
   const merged: Record<string, JsonValue> = { ...under };
   for (const [key, value] of Object.entries(over)) {

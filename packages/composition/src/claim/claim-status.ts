@@ -33,7 +33,7 @@ export function withCompositeConditions(claim: KubeObject, xr: KubeObject): Kube
   return after === before ? claim : withConditions(claim, after);
 }
 
-/** What functions put into a composite resource's status for people, without what the control plane keeps there. */
+/** The status fields of a composite resource that functions set, without those of the control plane. */
 export function sharedStatus(xr: KubeObject, added: AddedStatusFields): JsonObject | undefined {
   const status = memberAt(xr, ["status"]);
   if (status === undefined || status === null) return undefined;
@@ -51,14 +51,14 @@ export function sharedStatus(xr: KubeObject, added: AddedStatusFields): JsonObje
 
 const claimsOwn = ["conditions", "connectionDetails"];
 
-/** The claim with a status of its own conditions and publication time, and of what it shares with its composite resource. */
+/** The claim with the shared status fields of its composite resource. It keeps its own conditions and publication time. */
 export function withSharedStatus(claim: KubeObject, shared: JsonObject): KubeObject {
   const status = objectAt(claim, ["status"]);
   const own = Object.entries(status).filter(([key]) => claimsOwn.includes(key));
   return withMember(claim, ["status"], { ...shared, ...Object.fromEntries(own) });
 }
 
-/** The same without taking anything away that the claim has. */
+/** The same without removing fields of the claim. */
 export function withMergedStatus(claim: KubeObject, shared: JsonObject): KubeObject {
   const status = memberAt(claim, ["status"]);
   return isJsonObject(status) ? withMember(claim, ["status"], overlaid(status, shared)) : claim;

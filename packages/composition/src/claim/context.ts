@@ -49,7 +49,7 @@ export const claimReasons = {
   paused: "ReconciliationPaused",
 } as const;
 
-/** What users read about each step that fails. */
+/** The event reason and message prefix of each step. */
 export const claimSteps: Readonly<Record<ClaimStep, StepText>> = {
   observe: { reason: claimReasons.bind, text: "cannot get bound composite resource" },
   upgrade: {
@@ -96,6 +96,6 @@ export interface ClaimDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly settings?: Partial<ClaimSettings> | undefined;
-  /** Makes the names of composite resources. */
+  /** The source of random names of composite resources. */
   readonly random?: RandomInteger | undefined;
 }

@@ -177,7 +177,7 @@ export function createClaimController(deps: ClaimDeps): InstanceController {
   return { reconcile: claimReconciler({ ...deps, events }), watches: claimWatches(deps.kind) };
 }
 
-/** What wakes a claim: itself, and every change of a composite resource that is, or was, bound to it. */
+/** The watches of a claim: the claim itself, and each composite resource that is, or was, bound to it. */
 export function claimWatches({ claimType, compositeType }: ClaimKind): readonly WatchSpec[] {
   const { group } = parseApiVersion(claimType.apiVersion);
   const boundTo = (xr: KubeObject): readonly ObjectKey[] => {

@@ -23,7 +23,7 @@ import {
 import { sharedStatus, withMergedStatus, withSharedStatus } from "./claim-status.ts";
 import type { ClaimContext } from "./context.ts";
 
-/** What both objects depend on beside each other. */
+/** The facts beside both objects that a sync depends on. */
 export interface SharedFacts extends SharedReferences {
   /** Which fields of the composite resource's status belong to the control plane. */
   readonly added: AddedStatusFields;
@@ -125,7 +125,7 @@ function withRevision(claim: KubeObject, xr: KubeObject): KubeObject {
   });
 }
 
-/** Fills what the claim leaves open with what the composite resource has. */
+/** Fills fields that the claim does not set with those of its composite resource. */
 function withFilledSpec(claim: KubeObject, xr: KubeObject): KubeObject {
   const theirs = Object.entries(objectAt(xr, ["spec"])).filter(([key]) => !compositeOnly.includes(key));
   // The revision has rules of its own.

@@ -4,7 +4,7 @@ import { connectionSecretType } from "./constants.ts";
 
 const advice = "name another one in writeConnectionSecretToRef, or delete it";
 
-/** Throws when an existing Secret is not its new owner's to write connection details into. */
+/** Throws when connection details must not be written into an existing Secret. */
 export function refuseForeignSecret(secret: KubeObject, owner: KubeObject): void {
   const controller = controllerOf(secret);
   const what = secretText(secret);

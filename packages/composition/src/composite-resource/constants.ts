@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names composition gives to things. Other controllers, functions and people rely on each of them.
+// Well-known names of composition. Other controllers, functions and users rely on each of them.
 
 /** Labels of composite and composed resources. */
 export const labels = {
@@ -20,13 +20,13 @@ export const annotations = {
   /** On a composed resource: its name in the pipeline. */
   resourceName: "crossplane.io/composition-resource-name",
   externalName: "crossplane.io/external-name",
-  /** How often to look at this object, as a Go duration. */
+  /** How often to reconcile this object, as a Go duration. */
   pollInterval: "crossplane.io/poll-interval",
   /** A token; a new one asks for a reconcile now. */
   reconcileRequested: "crossplane.io/reconcile-requested-at",
 } as const;
 
-/** Finalizers, one for each controller that has something to do before an object goes. */
+/** Finalizers, one for each controller that cleans up before an object is deleted. */
 export const finalizers = {
   composite: "composite.apiextensions.crossplane.io",
   claim: "finalizer.apiextensions.crossplane.io",
@@ -36,7 +36,7 @@ export const finalizers = {
 
 /** Field managers. The one of composed resources is made for each composite resource: see composedFieldManager. */
 export const fieldManagers = {
-  /** Of plain updates, so that a control plane that takes over goes on with the same owner. */
+  /** Of plain updates, so that a control plane that takes over continues with the same owner. */
   update: "crossplane",
   composite: "apiextensions.crossplane.io/composite",
   composedPrefix: "apiextensions.crossplane.io/composed",
@@ -49,7 +49,7 @@ export const connectionSecretType = "connection.crossplane.io/v1alpha1";
 /** The API group of XRDs, Compositions and revisions. */
 export const apiGroup = "apiextensions.crossplane.io";
 
-/** The kinds composition works with, in the versions controllers use. */
+/** The kinds that composition uses, in the versions of the controllers. */
 export const kinds = {
   definition: { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositeResourceDefinition" },
   composition: { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" },
@@ -58,7 +58,7 @@ export const kinds = {
   crd: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" },
 } as const;
 
-/** Who reports events about XRs and claims: the controllers of their definitions, as users of kubectl know it. */
+/** The event sources of XRs and claims: the controllers of their definitions, as in Crossplane. */
 export const eventSources = {
   composite: "defined/compositeresourcedefinition.apiextensions.crossplane.io",
   claim: "offered/compositeresourcedefinition.apiextensions.crossplane.io",

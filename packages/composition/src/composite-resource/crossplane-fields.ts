@@ -32,7 +32,7 @@ type SecretRef = {
   readonly namespace?: string;
 };
 
-/** Which labels something must carry. */
+/** The labels that a selector requires. */
 export type MatchLabels = Readonly<Record<string, string>>;
 
 /** The fields of the control plane a composite resource has, claims among them. */
@@ -58,7 +58,7 @@ export function crossplaneField(xr: object, schema: CompositeSchema, field: Cros
   return memberAt(xr, [...crossplaneFieldsPath(schema), field]);
 }
 
-/** A copy with fields set; undefined takes one away. */
+/** A copy with fields set; undefined removes one. */
 export function withCrossplaneFields<T extends KubeObject>(
   xr: T,
   schema: CompositeSchema,
@@ -93,7 +93,7 @@ function selectorOf(xr: object, schema: CompositeSchema, field: CrossplaneField)
   return isJsonObject(selector) ? (textMapAt(selector, ["matchLabels"]) ?? {}) : undefined;
 }
 
-/** Who moves the XR to newer revisions. Undefined while no default applied. */
+/** How the XR moves to newer revisions. Undefined until defaults are applied. */
 export function updatePolicyOf(xr: object, schema: CompositeSchema): "Automatic" | "Manual" | undefined {
   const policy = crossplaneField(xr, schema, "compositionUpdatePolicy");
   return policy === "Automatic" || policy === "Manual" ? policy : undefined;
@@ -112,7 +112,7 @@ export function claimRefOf(xr: object, schema: CompositeSchema): ClaimRef | unde
   return typeof ref["name"] === "string" && ref["name"] !== "" ? (ref as ClaimRef) : undefined;
 }
 
-/** Where the XR, claim or composed resource wants its connection details. Modern XRs have no such place. */
+/** The Secret for the connection details of an XR, claim or composed resource. Modern XRs have none. */
 export function connectionSecretRefOf(object: object, schema: CompositeSchema): SecretRef | undefined {
   if (schema !== "legacy") return undefined;
   const ref: JsonObject = objectAt(object, ["spec", "writeConnectionSecretToRef"]);

@@ -8,8 +8,8 @@ const suffixLength = 12;
 const attempts = 10;
 
 /**
- * The name of a new composed resource. It follows from its owner and its name in the pipeline alone, so that a resource
- * deleted behind our back returns under the same name, and a crash never leaves two.
+ * The name of a new composed resource. It is derived only from its owner and its name in the pipeline, so that a deleted resource is
+ * created again under the same name, and a crash never leaves two.
  */
 export function composedName(prefix: string, ownerUid: string, resourceName: string): string {
   const suffix = createHash("sha256").update(`${ownerUid}${resourceName}`).digest("hex").slice(0, suffixLength);
@@ -35,7 +35,7 @@ export async function unusedName(base: string, taken: NameTaken, random?: Random
 const rbacGroup = "rbac.authorization.k8s.io";
 const rbacKinds: ReadonlySet<string> = new Set(["Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"]);
 
-/** The object with a name: its own, or one that follows from its controller and its name in the pipeline. */
+/** The object with a name: its own, or one derived from its controller and its name in the pipeline. */
 export function withComposedName(resourceName: string, object: KubeObject): KubeObject {
   const { name, generateName } = object.metadata;
   if (name || !generateName) return object;
@@ -43,7 +43,7 @@ export function withComposedName(resourceName: string, object: KubeObject): Kube
   return withMember(object, ["metadata", "name"], composedName(generateName, uid, resourceName));
 }
 
-/** Throws when the API server would not take the object's name. */
+/** Throws when the API server would refuse the object's name. */
 export function requireValidName(resourceName: string, { apiVersion, kind, metadata }: KubeObject): void {
   const name = metadata.name ?? "";
   const isRole = rbacKinds.has(kind) && parseApiVersion(apiVersion).group === rbacGroup;

@@ -25,7 +25,7 @@ export function creating(message?: string): ConditionText {
   return { type: "Ready", status: "False", reason: "Creating", ...(message ? { message } : {}) };
 }
 
-/** The object is on its way out. */
+/** The object is being deleted. */
 export const deleting: ConditionText = { type: "Ready", status: "False", reason: "Deleting" };
 
 /** The claim waits for its composite resource. */

@@ -21,7 +21,7 @@ export interface CompositeSettings {
   /** Wake an XR when something it composed or required changes; without it XRs are reconciled at intervals. */
   readonly realtime: boolean;
   readonly pollIntervalMs: number;
-  /** The shortest time an XR may ask for by annotation, and functions by how long their answers hold. */
+  /** The shortest interval that an XR may ask for by annotation, and the shortest time to live of responses. */
   readonly minPollIntervalMs: number;
   /** Write the function revision that ran each step into the status. */
   readonly functionRevisions: boolean;
@@ -54,21 +54,21 @@ export interface CompositeDeps {
   readonly events: EventRecorder;
   readonly engine: Pick<ControllerEngine, "enqueue" | "startWatches" | "stopWatches" | "watchesOf">;
   readonly runStep: RunStep;
-  /** What pipeline steps declare they need is read through these. */
+  /** Read the requirements that pipeline steps declare. */
   readonly fetchers: RequirementFetchers;
   readonly clock: Clock;
   readonly log: Log;
   readonly settings?: Partial<CompositeSettings> | undefined;
   readonly breakerLimits?: Partial<BreakerLimits> | undefined;
   readonly breakerMetrics?: BreakerMetrics | undefined;
-  /** From 0 up to, and without, 1. */
+  /** A random number in [0, 1). */
   readonly random?: (() => number) | undefined;
   /** The time that goes into conditions; that of the clock unless given. */
   readonly timestamp?: (() => string) | undefined;
-  /** What the pipeline's context holds before the first step. */
+  /** The initial context of the pipeline. */
   readonly context?: Struct | undefined;
-  /** Called with what a cluster would not take of the desired resources, which then are used anyway; without it, an error. */
+  /** Called with the error about a desired resource that a cluster would refuse, which is used anyway; without it, the error is thrown. */
   readonly refuse?: ((error: Error) => void) | undefined;
-  /** Called with what a pipeline ended with, before anything is applied. */
+  /** Called with the final context of a pipeline, before anything is applied. */
   readonly onPipeline?: ((xr: KubeObject, context: Struct | undefined) => void) | undefined;
 }

@@ -254,7 +254,7 @@ const rows: Readonly<Record<string, Row>> = {
   StatusOfWrongShape: {
     reason: "a status is an object",
     answer: { composite: { status: "fine" } },
-    says: () => ["functions want a status that is a string; it must be an object"],
+    says: () => ["the desired status is a string; it must be an object"],
   },
 };
 

@@ -112,7 +112,7 @@ test("requirements that never settle fail the step", async () => {
   await assert.rejects(bench.reconcile(name));
   assert.equal(
     (await bench.condition(name, "Synced")).message,
-    'cannot compose resources: cannot run Composition pipeline step "first": Function "first": requirements didn\'t stabilize after the maximum number of iterations (5): the function has to ask for the same on every call, also once it has the answer',
+    'cannot compose resources: cannot run Composition pipeline step "first": Function "first": requirements didn\'t stabilize after the maximum number of iterations (5): the function must return the same requirements on every call, also when they are satisfied',
   );
   assert.equal(count, 6);
 });

@@ -33,7 +33,7 @@ test("a namespaced kind without a namespace, in a namespace that is not there: i
   const name = await made({ resources: { a: configMap() } });
   assert.equal(
     await synced(name),
-    'cannot compose resources: cannot apply composed resource "a": a ConfigMap lives in a namespace, and the function names none: set its metadata.namespace',
+    'cannot compose resources: cannot apply composed resource "a": a ConfigMap is namespaced, and the function set no namespace: set its metadata.namespace',
   );
   bench.functions.set("f", { resources: { a: configMap({}, { namespace: "missing" }) } });
   await assert.rejects(bench.reconcile(name));

@@ -80,7 +80,7 @@ test("a status that is not an object is reported", async () => {
   const { name } = await xr({ composite: { status: "fine" } });
   assert.equal(
     await synced(name),
-    "cannot compose resources: cannot apply composite resource status: functions want a status that is a string; it must be an object",
+    "cannot compose resources: cannot apply composite resource status: the desired status is a string; it must be an object",
   );
 });
 

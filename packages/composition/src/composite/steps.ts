@@ -12,7 +12,7 @@ type StepName =
   | "watch"
   | "publish";
 
-/** What users read about each, in the order of the steps. */
+/** The event reason and message prefix of each step, in order. */
 export const steps: Readonly<Record<StepName, StepText>> = {
   finalizer: { reason: "InitializeCompositeResource", text: "cannot add composite resource finalizer" },
   deletion: { reason: "DeleteCompositeResource", text: "cannot remove composite resource finalizer" },

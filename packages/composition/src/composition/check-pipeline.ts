@@ -13,7 +13,7 @@ import type { ConditionText } from "@purlin/kube-objects/object";
 /** The dependencies of a pipeline check. */
 export interface PipelineDeps {
   readonly revisions: FunctionRevisions;
-  /** Whether a function is run without a package, and so has no revision that could lack anything. */
+  /** Whether a function runs without a package, and so has no revision to check. */
   readonly isUnderDevelopment: (functionName: string, signal?: AbortSignal) => Promise<boolean>;
   /** Whether steps may name revisions of functions. */
   readonly revisionSelectors: boolean;
@@ -26,8 +26,8 @@ function invalid(reason: string, message: string): ConditionText {
 }
 
 /**
- * Whether each step's function can compose, judged by the revision that the step resolves to now. A function that is not
- * there, or whose package has not been read yet, does not make a pipeline invalid: until then the step itself says what is missing.
+ * Whether each step's function has the capability to compose, by the revision that the step resolves to now. A function that is not
+ * installed, or whose package has not been read yet, does not make a pipeline invalid: the step reports what is missing.
  */
 export async function checkPipeline(
   references: readonly FunctionReference[],
@@ -46,7 +46,7 @@ export async function checkPipeline(
 
 const selectingFields = ["functionRevisionRef", "functionRevisionSelector", "function"] as const;
 
-/** Running another revision than the one a step names would be worse than running none. */
+/** A disabled field must not be ignored: another revision than the one that the step names would run. */
 function closedField(reference: FunctionReference): string | undefined {
   const field = selectingFields.find((name) => reference[name] !== undefined);
   if (field === undefined) return undefined;

@@ -5,7 +5,7 @@ import { type JsonObject, type JsonValue, jsonEqual, printJson, sortedKeys } fro
 import { type KubeObject, objectAt, withMember } from "@purlin/kube-objects/object";
 import { labels } from "../composite-resource/constants.ts";
 
-/** What of a Composition makes a revision: its labels, its annotations and its spec. */
+/** The content of a Composition that a revision copies: labels, annotations and spec. */
 type CompositionContent = {
   readonly labels: JsonObject;
   readonly annotations: JsonObject;
@@ -33,7 +33,7 @@ function contentOfRevision(revision: KubeObject): CompositionContent {
   return contentOf(withMember(revision, ["spec", "revision"], undefined));
 }
 
-/** A text that is the same for the same content and differs for different ones. */
+/** The hash of a content. */
 export function hashOf(content: CompositionContent): string {
   const text = printJson(sorted(content));
   return createHash("sha256").update(text).digest("hex");
@@ -48,13 +48,13 @@ function sorted(value: JsonValue): JsonValue {
 
 const labelLength = 63;
 
-/** As much of a hash as a label holds. */
+/** A hash, cut to the length of a label value. */
 export function hashLabel(hash: string): string {
   return hash.slice(0, labelLength);
 }
 
 /**
- * Whether a revision is of this content: its hash says so, or it is the same field by field. The latter recognizes
+ * Whether a revision has this content: by its hash, or field by field. The latter recognizes
  * revisions that another control plane made and hashed in its own way.
  */
 export function isOfContent(revision: KubeObject, content: CompositionContent, hash: string): boolean {

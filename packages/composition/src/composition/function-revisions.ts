@@ -16,7 +16,7 @@ export const functionRevisionType: TypeRef = { apiVersion: "pkg.crossplane.io/v1
 /** The label that ties a revision to its Function. */
 export const packageLabel = "pkg.crossplane.io/package";
 
-/** The FunctionRevisions a client sees. */
+/** The FunctionRevisions that a client reads. */
 export function functionRevisionsOf(client: ControllerClient): FunctionRevisions {
   return {
     get: async (name, signal) => asJson(await client.get(functionRevisionType, { name }, { signal })),
@@ -36,7 +36,7 @@ function asJson(object: KubeObject | undefined): JsonObject | undefined {
   return object;
 }
 
-/** Whether a Function says that it is under development, and may say so. */
+/** Whether a Function has development annotations that are trusted. */
 export async function isUnderDevelopment(
   client: ControllerClient,
   name: string,

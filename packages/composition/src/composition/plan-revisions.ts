@@ -15,7 +15,7 @@ import { contentOf, hashLabel, hashOf, isOfContent } from "./composition-hash.ts
 
 /** The writes after which the content of a Composition is its newest revision. */
 interface RevisionPlan {
-  /** Revisions to be stored anew: adopted, or renumbered because the Composition went back to them. */
+  /** Revisions to update: adopted, or renumbered because the Composition went back to them. */
   readonly updates: readonly KubeObject[];
   /** The revision of content that is new. */
   readonly create: KubeObject | undefined;
@@ -68,7 +68,7 @@ function newRevision(composition: KubeObject, hash: string, revision: number): K
     ...kinds.revision,
     metadata: {
       name: `${name}-${hash.slice(0, shownHash)}`,
-      // Ours come last: a Composition cannot pass its revisions off as another's.
+      // Ours come last: a Composition cannot set the labels of another Composition's revisions.
       labels: {
         ...(authored as Readonly<Record<string, string>>),
         [labels.compositionName]: name,

@@ -4,14 +4,14 @@ import type { CacheChange } from "@purlin/kube-client";
 import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import { functionReferences } from "./function-revisions.ts";
 
-/** Which CompositionRevisions use which functions, kept up by their watch. */
+/** An index of CompositionRevisions by function, updated by their watch. */
 interface RevisionIndex {
   note(change: CacheChange): void;
   /** The revisions with a step that may run one of these functions. */
   using(functions: readonly string[]): readonly ObjectKey[];
 }
 
-/** A step that names an image may run any function's revision, so it is under no function's name. */
+/** The key of steps that name an image: they may run a revision of any function. */
 const anyFunction = "";
 
 /** Makes an empty index. */

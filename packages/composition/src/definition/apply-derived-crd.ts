@@ -66,7 +66,7 @@ function replaced(stored: KubeObject, wanted: KubeObject): KubeObject {
   return { ...stored, metadata: { ...kept, ...wanted.metadata }, spec: objectAt(wanted, ["spec"]) };
 }
 
-/** Whether the server would store exactly what is stored already. */
+/** Whether the stored CRD equals what the server would store. */
 function isAsWanted(stored: KubeObject, wanted: KubeObject): boolean {
   const same = (a: unknown, b: unknown): boolean => jsonEqual((a ?? {}) as JsonValue, (b ?? {}) as JsonValue);
   return (

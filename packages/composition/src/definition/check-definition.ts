@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the schema of definitions cannot say about them, in the words of the definition.
+// Rules that the schema of definitions cannot express, with errors in terms of the definition.
 
 import { goQuote } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
@@ -19,8 +19,8 @@ export function checkClaimNames(xrd: KubeObject): void {
 }
 
 /**
- * Throws when the versions of a definition cannot become those of a CRD. The API server would say so too, but about a CRD
- * that the author of the definition has never seen.
+ * Throws when the versions of a definition cannot become those of a CRD. The API server would refuse them too, but with an error
+ * about a CRD that the author of the definition has never seen.
  */
 export function checkVersions(xrd: KubeObject): void {
   const versions = versionsOf(xrd);

@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-obje
 
 type Check = (value: JsonValue, path: string) => void;
 
-/** The schema, when it has the shape of one. Otherwise throws an error that names the place and what belongs there. */
+/** The schema, if it has the shape of one. Otherwise throws an error with the path and the expected type. */
 export function checkSchemaShape(schema: JsonValue | undefined, path: string): JsonObject {
   try {
     if (schema === undefined) throw misfit(path, "it is missing");
@@ -27,7 +27,7 @@ const aSchema: Check = (value, path) => {
   if (!isJsonObject(value)) throw misfit(path, "must be a schema, an object");
   for (const [keyword, member] of Object.entries(value)) {
     const check = Object.hasOwn(checks, keyword) ? checks[keyword] : undefined;
-    // Null is what YAML makes of a key without a value; to the API server it is as if the key were not there.
+    // A YAML key without a value is null; the API server treats it as absent.
     if (member !== null) check?.(member, `${path}.${keyword}`);
   }
 };

@@ -4,17 +4,17 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
 
-/** Where composite resources of a definition live, and in which style their schema is. */
+/** The scope of the composite resources of a definition, and the style of their schema. */
 export type CompositeScope = "LegacyCluster" | "Namespaced" | "Cluster";
 
-/** Status fields we add to composite resources; an author who has a field of that name keeps it, and we never write it. */
+/** Status fields that are added to composite resources. A field of the same name in the author's schema wins, and is never written. */
 export interface AddedStatusFields {
   readonly claimConditions: boolean;
   readonly lastHandledReconcileAt: boolean;
   readonly functionRevisions: boolean;
 }
 
-/** What the controllers of a definition's composite resources and claims need to know of it when they start. */
+/** The facts of a definition that the controllers of its composite resources and claims are started with. */
 export interface DefinitionFacts {
   readonly name: string;
   readonly uid: string;
@@ -27,7 +27,7 @@ export interface DefinitionFacts {
   readonly claimType: TypeRef | undefined;
 }
 
-/** Reads a CompositeResourceDefinition, in whichever of its versions. */
+/** Reads a CompositeResourceDefinition of any version. */
 export function definitionFacts(xrd: KubeObject): DefinitionFacts {
   const scope = scopeOf(xrd);
   const claimKind = textAt(xrd, ["spec", "claimNames", "kind"]);
@@ -42,7 +42,7 @@ export function definitionFacts(xrd: KubeObject): DefinitionFacts {
   };
 }
 
-/** The scope of a definition. Who says nothing means the legacy one, as definitions did before there were others. */
+/** The scope of a definition; LegacyCluster by default, as in definitions of v1. */
 export function scopeOf(xrd: KubeObject): CompositeScope {
   const scope = memberAt(xrd, ["spec", "scope"]);
   return scope === "Namespaced" || scope === "Cluster" ? scope : "LegacyCluster";
@@ -54,7 +54,7 @@ export function versionsOf(xrd: KubeObject): readonly JsonObject[] {
   return Array.isArray(versions) ? versions.filter(isJsonObject) : [];
 }
 
-/** The version whose objects are stored and reconciled: the last that says so. */
+/** The version whose objects are stored and reconciled: the last referenceable one. */
 export function referenceableVersion(xrd: KubeObject): JsonObject | undefined {
   return versionsOf(xrd).findLast(({ referenceable }) => referenceable === true);
 }

@@ -31,7 +31,7 @@ import { claimSpecFields, claimStatusFields, compositeSpecFields, compositeStatu
 
 const states = [conditionColumn("SYNCED", "Synced"), conditionColumn("READY", "Ready")] as const;
 
-/** The columns every claim has behind its author's. */
+/** The columns of every claim, after those of the author. */
 const claimColumns: readonly Column[] = [
   ...states,
   column("CONNECTION-SECRET", ".spec.writeConnectionSecretToRef.name"),
@@ -40,7 +40,7 @@ const claimColumns: readonly Column[] = [
 
 /** Which of our additions a derived CRD gets. */
 export interface DeriveOptions {
-  /** Whether composite resources tell which function revisions they ran. */
+  /** Whether the status of composite resources has the function revisions that ran. */
   readonly functionRevisions: boolean;
 }
 
@@ -151,7 +151,7 @@ function versionOf(version: JsonObject, index: number, { columns, spec, status }
   };
 }
 
-/** The columns every composite resource has behind its author's. */
+/** The columns of every composite resource, after those of the author. */
 function compositeColumns(schema: CompositeSchema): readonly Column[] {
   const place = schema === "legacy" ? ".spec" : ".spec.crossplane";
   return [

@@ -19,7 +19,7 @@ const specKeywords = [
 const statusKeywords = ["description", "required", "properties", "x-kubernetes-validations", "oneOf"];
 const rootKeywords = ["description", "x-kubernetes-validations"];
 
-/** The schema of a derived kind: what of the author's counts, and the control plane's own fields over it. */
+/** The schema of a derived kind: the author's spec and status, overlaid with the fields of the control plane. */
 export function derivedSchema(
   version: JsonObject,
   path: string,

@@ -36,7 +36,7 @@ interface CompositeFields {
   readonly updatePolicy: string | undefined;
 }
 
-/** What is added to the spec of a composite resource. */
+/** The fields that are added to the spec of a composite resource. */
 export function compositeSpecFields({ scope, updatePolicy }: CompositeFields): Fields {
   // A namespaced composite resource composes in its own namespace only.
   const namespace = scope === "Namespaced" ? {} : { namespace: text };
@@ -56,7 +56,7 @@ export function compositeSpecFields({ scope, updatePolicy }: CompositeFields): F
   return { crossplane: object(machinery, { description }) };
 }
 
-/** What is added to the spec of a claim. */
+/** The fields that are added to the spec of a claim. */
 export function claimSpecFields(deletePolicy: string | undefined): Fields {
   return {
     ...selection,
@@ -70,10 +70,10 @@ export function claimSpecFields(deletePolicy: string | undefined): Fields {
 const texts = listOf(text, "set");
 const connectionDetails = object({ lastPublishedTime: time });
 
-/** What is added to the status of a claim. `claimConditionTypes` is never written; upstream has it, so schemas are equal. */
+/** The fields that are added to the status of a claim. `claimConditionTypes` is never written; upstream has it, so schemas are equal. */
 export const claimStatusFields: Fields = { claimConditionTypes: texts, conditions, connectionDetails };
 
-/** What is added to the status of a composite resource. */
+/** The fields that are added to the status of a composite resource. */
 export function compositeStatusFields(isLegacy: boolean, added: AddedStatusFields): Fields {
   const ran = listOf(object({ "functionRevision*": text, "step*": text }), { mapBy: "step" });
   return {

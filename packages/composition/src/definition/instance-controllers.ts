@@ -8,7 +8,7 @@ const concurrentReconciles = 100;
 
 /** The controllers that definitions have started in one role, by the name of their definition. */
 export interface InstanceControllers {
-  /** What the running controller was made for. */
+  /** The facts that the running controller was started with. */
   running(definition: string): DefinitionFacts | undefined;
   /** Does nothing when it runs. */
   start(facts: DefinitionFacts): void;
@@ -18,7 +18,7 @@ export interface InstanceControllers {
   stop(definition: string): Promise<void>;
 }
 
-/** A controller is made when it is started, not at every look at its definition: what it remembers goes with it. */
+/** A controller is created when it is started, not at every reconcile of its definition: its memory ends with it. */
 export function createInstanceControllers(
   { engine, concurrency = concurrentReconciles, backoff }: DefinitionDeps,
   role: DefinitionRole,
@@ -36,7 +36,7 @@ export function createInstanceControllers(
     running,
     start(facts) {
       if (running(facts.name) !== undefined) return;
-      // One that ended by itself is made anew.
+      // A controller that ended by itself is created again.
       forget(facts.name);
       const controller = create(facts);
       engine.start({ name: nameOf(facts.name), reconcile: controller.reconcile, concurrency, backoff });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A definition is served by two controllers of the same shape: one makes composite resources possible, one makes claims.
+// A definition is reconciled by two controllers of the same shape: one for composite resources, one for claims.
 
 import {
   type ConditionText,
@@ -15,11 +15,11 @@ import { claimCrdName, type DeriveOptions, deriveClaimCrd, deriveCompositeCrd } 
 
 /** What the two roles differ in. */
 export interface DefinitionRole {
-  /** As texts call the kind. */
+  /** The name of the kind in messages. */
   readonly what: "composite resource" | "composite resource claim";
   /** Its name, and the source of its events. */
   readonly controllerName: string;
-  /** Before the definition's name in the names of the controllers it starts. */
+  /** The prefix of the names of the controllers that it starts. */
   readonly prefix: "composite" | "claim";
   /** The category of the CRDs it makes. */
   readonly category: "composite" | "claim";
@@ -29,7 +29,7 @@ export interface DefinitionRole {
   readonly terminating: ConditionText;
   /** The reason of the Synced condition that reports failures of this role. */
   readonly failure: string;
-  /** Where the definition's status names the kind that is being reconciled. */
+  /** The field of the definition's status that has the reconciled kind. */
   readonly statusField: "compositeResourceType" | "compositeResourceClaimType";
   readonly timeoutMs: number;
   crdName(xrd: KubeObject): string;

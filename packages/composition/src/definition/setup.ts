@@ -17,8 +17,8 @@ import { definitionReconciler } from "./reconciler.ts";
 import { claimRole, compositeRole, type DefinitionRole } from "./role.ts";
 
 /**
- * The controller that makes composite resources of definitions possible: it derives their CRD, waits until it is
- * established, and runs the controller of the composite resources as long as the definition is there.
+ * The controller of definitions in the composite role: it derives the CRD of composite resources, waits until it is established, and
+ * runs the controller of the composite resources while the definition exists.
  */
 export function createDefinedController(
   deps: DefinitionDeps & { readonly compositeController: CreateInstanceController },
@@ -46,7 +46,7 @@ function roleController(
   });
 }
 
-/** What wakes one role of definitions: the definitions that are about it, and the CRDs it made. */
+/** The watches of one role: its definitions, and the CRDs that it created. */
 function definitionWatches(role: DefinitionRole): readonly WatchSpec[] {
   return [
     { type: "CompositeResourceDefinition", object: kinds.definition, keys: (change) => definitionsOf(role, change) },
@@ -59,7 +59,7 @@ function definitionsOf(role: DefinitionRole, { object }: CacheChange): readonly 
   return role === compositeRole || isAboutClaims(object) ? [{ name }] : [];
 }
 
-/** Also one that offered claims once: they have to be dealt with when it goes. */
+/** Includes a definition that no longer offers claims: existing ones are deleted with it. */
 function isAboutClaims(xrd: KubeObject): boolean {
   return memberAt(xrd, ["spec", "claimNames"]) !== undefined || hasFinalizer(xrd, claimRole.finalizer);
 }

@@ -55,7 +55,7 @@ export function withConversionNotice(xrd: KubeObject, crd: KubeObject, context: 
 }
 
 /**
- * The definition with the failure of a role in its Synced condition, which it has only since something failed. When both
+ * The definition with the failure of a role in its Synced condition, which is absent until a first failure. When both
  * roles fail, the failure of the composite role is shown: without composite resources claims are of no use.
  */
 export function withFailure(xrd: KubeObject, message: string, context: StatusContext): KubeObject {

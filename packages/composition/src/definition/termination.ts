@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A definition goes in this order: its instances, the controller that frees them, their CRD, the definition itself.
+// Deletes in this order: the instances, the controller that removes their finalizers, their CRD, the definition itself.
 
 import { isNoMatch } from "@purlin/kube-client";
 import { attempt, crdType, type ReconcileResult } from "@purlin/kube-controller";

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { closestName } from "@purlin/kube-objects/schema";
 import { schemaKeywords } from "./check-schema-shape.ts";
 
-/** A member of a schema that means nothing to an API server. */
+/** A keyword of a schema that API servers do not know. */
 interface UnknownKeyword {
   /** Where it is, from the schema that was searched. */
   readonly path: readonly (string | number)[];

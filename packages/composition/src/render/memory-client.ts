@@ -17,13 +17,13 @@ import {
 import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
 import { carries } from "../composite/select/choose-revision.ts";
 
-/** One apply, as it was asked for. */
+/** One apply request. */
 interface AppliedObject {
   readonly object: KubeObject;
   readonly subresource: string;
 }
 
-/** A client whose API server is a map. It checks nothing and defaults nothing: there are no schemas. */
+/** A client of objects in memory. Without schemas it neither validates nor defaults. */
 export interface MemoryClient extends ControllerClient {
   /** Every apply in its order. */
   readonly applied: readonly AppliedObject[];
@@ -107,8 +107,8 @@ function pathOf({ apiVersion, kind }: TypeRef, { namespace, name }: ObjectKey): 
 }
 
 /**
- * What applying an object to a stored one makes of it without a schema: objects merge, the rest is replaced. A subresource
- * has one writer here, so what an apply leaves out of it goes.
+ * The result of applying an object without a schema: objects are merged, other values replaced. A subresource has one writer here, so
+ * fields that an apply leaves out are removed.
  */
 export function mergeApplied(stored: KubeObject | undefined, wanted: KubeObject, subresource: string): KubeObject {
   if (subresource !== "") return { ...(stored ?? wanted), [subresource]: wanted[subresource] ?? {} };

@@ -18,22 +18,22 @@ import { isSame, type PreparedInputs, prepareInputs, type RenderInputs, uidOf } 
 /** The time of every condition in the output of a render, so that equal inputs have equal outputs. */
 const renderTime = "2024-01-01T00:00:00Z";
 
-/** How to render. */
+/** The options of a render. */
 interface RenderOptions {
   readonly runStep: RunStep;
   /** Where bootstrap requirements come from. */
   readonly fetchers: RequirementFetchers;
   /** Secrets that steps name as credentials, or that hold connection details. */
   readonly secrets?: readonly KubeObject[] | undefined;
-  /** What the pipeline's context holds before the first step. */
+  /** The initial context of the pipeline. */
   readonly context?: JsonObject | undefined;
   readonly timeoutMs?: number | undefined;
-  /** Whether the status tells which function revisions ran, as it does where steps may choose them. */
+  /** Whether the status has the function revisions that ran, as it has where steps may select them. */
   readonly functionRevisions?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** What rendering led to. */
+/** The result of a render. */
 export interface Rendered {
   /** The XR after one reconcile; `full` with everything the input had. */
   readonly xr: { readonly short: KubeObject; readonly full: KubeObject };
@@ -41,9 +41,9 @@ export interface Rendered {
   readonly resources: readonly KubeObject[];
   /** The events of the XR, in order. */
   readonly results: readonly EventText[];
-  /** What a cluster would refuse of the resources. */
+  /** Errors about resources that a cluster would refuse. */
   readonly warnings: readonly string[];
-  /** What the last step left in the context; undefined when the pipeline did not end. */
+  /** The final context; undefined when the pipeline failed. */
   readonly context: JsonObject | undefined;
   /** Why the reconcile failed, if it did. */
   readonly failure: Error | undefined;
@@ -51,7 +51,7 @@ export interface Rendered {
 
 const silent: Log = { debug() {}, info() {}, error() {} };
 
-/** Runs the very reconcile of the composite controller over objects in memory, once. */
+/** Runs the reconcile of the composite controller once, over objects in memory. */
 export async function renderComposite(inputs: RenderInputs, options: RenderOptions): Promise<Rendered> {
   const prepared = prepareInputs(inputs);
   const client = createMemoryClient(objectsOf(prepared, inputs, options));
@@ -145,7 +145,7 @@ function isRevisionChoice({ reason, message }: EventText): boolean {
   return reason === steps.revisionSelector.reason && message.startsWith("Selected composition revision: ");
 }
 
-/** What was applied apart from the XR, by the name in the pipeline. A function may have left out names and kinds. */
+/** The applied composed resources, sorted by their name in the pipeline. A function may have left out names and kinds. */
 function composedIn({ applied }: MemoryClient, xr: KubeObject): readonly KubeObject[] {
   const composed = applied.filter(({ object, subresource }) => subresource === "" && !isSame(object, xr));
   const named = composed.map(({ object }) => ({ name: annotationOf(object, annotations.resourceName) ?? "", object }));

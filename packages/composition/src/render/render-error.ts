@@ -2,10 +2,10 @@
 
 const brand = Symbol.for("purlin.dev/composition/RenderError");
 
-/** Which of the inputs is to blame. */
+/** The input with the error. */
 type RenderInput = "xr" | "composition" | "definition" | "observed";
 
-/** An input that cannot be rendered: what is wrong, in which input, at which field. */
+/** An error about an input of a render, with input and field. */
 export class RenderError extends Error {
   readonly input: RenderInput;
   /** Where in the object, as a path of members; empty for the object itself. */

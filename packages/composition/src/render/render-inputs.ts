@@ -25,20 +25,20 @@ import { definitionFacts } from "../definition/definition-facts.ts";
 import { storedDefinition, withSchemaDefaults } from "./render-definition.ts";
 import { RenderError } from "./render-error.ts";
 
-/** What is rendered: the objects a platform team and its users write. */
+/** The inputs of a render: the objects that a platform team and its users write. */
 export interface RenderInputs {
   /** A composite resource, or a claim if a definition is given. */
   readonly xr: KubeObject;
   readonly composition: KubeObject;
   readonly definition?: KubeObject | undefined;
-  /** Composed resources as they are said to be. */
+  /** Observed composed resources. */
   readonly observed?: readonly KubeObject[] | undefined;
 }
 
-/** The inputs made fit for the reconciler. */
+/** The inputs as the reconciler needs them. */
 export interface PreparedInputs {
   readonly xr: KubeObject;
-  /** The XR before it was made fit, with the defaults of its schema. */
+  /** The given XR, with the defaults of its schema. */
   readonly given: KubeObject;
   readonly schema: CompositeSchema;
   readonly claim: KubeObject | undefined;
@@ -69,7 +69,7 @@ function schemaOf(definition: KubeObject | undefined): CompositeSchema {
   return definition === undefined ? "modern" : definitionFacts(definition).schema;
 }
 
-/** A claim stands for the composite resource that would be made for it. */
+/** The composite resource that would be created for a claim. */
 function fromClaim({ xr, definition }: RenderInputs): {
   readonly xr: KubeObject;
   readonly claim: KubeObject | undefined;
@@ -126,7 +126,7 @@ function requireSelected(composition: KubeObject, xr: KubeObject, schema: Compos
   }
 }
 
-/** The given Composition is the one that counts, whichever the XR would select in a cluster. */
+/** The given Composition is used, whichever the XR would select in a cluster. */
 function withIdentity(xr: KubeObject, composition: KubeObject, schema: CompositeSchema): KubeObject {
   const stored = withMember(withMember(xr, ["metadata", "uid"], uidOf(xr)), ["spec"], specOf(xr));
   const undecided = withCrossplaneFields(stored, schema, {
@@ -147,7 +147,7 @@ function specOf(xr: KubeObject): JsonValue {
   return isJsonObject(xr["spec"]) ? xr["spec"] : {};
 }
 
-/** The output of a render is fit to be observed; what it says about itself is not a resource. */
+/** The output of an earlier render can be observed; its results and context are not resources. */
 function isRendered({ apiVersion }: KubeObject): boolean {
   return apiVersion.startsWith("render.crossplane.io/");
 }

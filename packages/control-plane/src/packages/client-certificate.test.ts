@@ -98,7 +98,7 @@ test("an invalid certificate stops the start, and is logged later; the last vali
   await api.users.create(broken);
   await assert.rejects(
     scene.keep(),
-    /^Error: Secret "default\/crossplane-tls-client" has no certificate to call functions with: it needs .*; delete it/,
+    /^Error: Secret "default\/crossplane-tls-client" has no valid client certificate for functions: it needs .*; delete it/,
   );
   await api.users.delete({ ...secretType, ...key });
   await eventually("the cache has heard of it", async () => {
@@ -110,7 +110,7 @@ test("an invalid certificate stops the start, and is logged later; the last vali
   const stored = await api.users.get(secretType, key);
   await api.users.update({ ...stored, data: { "tls.crt": "", "tls.key": "eA==", "ca.crt": "eA==" } });
   await eventually("it is logged", async () =>
-    scene.logged.some((line) => line.includes("has no certificate to call functions with")),
+    scene.logged.some((line) => line.includes("has no valid client certificate for functions")),
   );
   certificate.security.current();
 });

@@ -38,7 +38,7 @@ export function createClientCertificate(secretName: string = defaultSecretName):
   return {
     security: {
       current() {
-        if (identity === undefined) throw new Error("the certificate to call functions with is not there yet");
+        if (identity === undefined) throw new Error("the client certificate for functions is not ready yet");
         return identity;
       },
     },
@@ -80,7 +80,7 @@ function identityOf(secret: KubeObject): TlsIdentity {
   } catch (error) {
     const where = `${secret.metadata.namespace ?? ""}/${secret.metadata.name ?? ""}`;
     const advice = "delete it to have a new one made";
-    throw new Error(`Secret "${where}" has no certificate to call functions with: ${textOf(error)}; ${advice}`, {
+    throw new Error(`Secret "${where}" has no valid client certificate for functions: ${textOf(error)}; ${advice}`, {
       cause: error,
     });
   }
@@ -102,7 +102,7 @@ function repeat(
   };
   const lookNow = (): void => {
     looking = looking.then(look).then(later, (error: unknown) => {
-      if (!stopped) log.info("cannot keep the certificate functions are called with", { error: textOf(error) });
+      if (!stopped) log.info("failed to renew the client certificate for functions", { error: textOf(error) });
       later(retryMs);
     });
   };

@@ -319,6 +319,6 @@ test("what a cluster needs is made once, and what is there is left as it is", as
 test("before a control plane runs there is no certificate, which is said", async () => {
   const directory = mkdtempSync(join(tmpdir(), "purlin-cluster-packages-"));
   const { security } = await openClusterPackages({ directory, functionRevisionSelectors: false });
-  assert.throws(() => security.current(), /the certificate to call functions with is not there yet/);
+  assert.throws(() => security.current(), /the client certificate for functions is not ready yet/);
   rmSync(directory, { recursive: true, force: true });
 });

@@ -35,7 +35,7 @@ export type PackageRuntimeMode = "Deployment" | "External";
 export interface ClusterPackageOptions extends PackageSettings {
   /** Where package contents are kept; they are fetched again when they are gone. */
   readonly directory: string;
-  /** Who runs what; Deployments unless given. */
+  /** What runs Functions and Providers; Deployments unless given. */
   readonly runtimes?: { readonly Function: PackageRuntimeMode; readonly Provider: PackageRuntimeMode } | undefined;
   /** The control plane's own account. Packages may be pulled with its secrets; it must exist when it is given. */
   readonly serviceAccount?: string | undefined;
@@ -114,7 +114,7 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
       };
       const changed: Parameters<typeof followOwned>[1] = (type, name, kind) => {
         parts.engine.enqueue(runtimeControllerName(type), { name });
-        // Webhooks are called with what is in it.
+        // The CA bundle of webhooks comes from it.
         if (kind === "Secret") parts.engine.enqueue(revisionControllerName(type), { name });
       };
       opening.defer(followOwned(informers, changed));
@@ -125,7 +125,7 @@ export async function openClusterPackages(options: ClusterPackageOptions): Promi
   };
 }
 
-/** A client whose lists and watches see one namespace: caches over it hold, and may see, nothing of others. */
+/** A client whose lists and watches are limited to one namespace, for caches and permissions of that namespace. */
 export function inNamespace(client: KubeClient, namespace: string): KubeClient {
   return {
     ...client,

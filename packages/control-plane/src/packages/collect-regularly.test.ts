@@ -39,7 +39,7 @@ test("collection comes a moment after the start, then regularly, also after one 
     await setImmediate();
   }
   assert.equal(runs, 3);
-  assert.deepEqual(logged, ["cannot collect what packages left behind"]);
+  assert.deepEqual(logged, ["failed to collect unused package contents"]);
 });
 
 test("stopping ends the wait, tells a collection that runs, and waits for it", async () => {

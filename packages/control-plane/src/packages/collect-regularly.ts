@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, Log } from "@purlin/kube-controller";
 
-/** When to collect. */
+/** The intervals of collections. */
 interface CollectRegularlyOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Once everything that was there before has been looked at. */
+  /** The delay of the first collection, after existing objects are reconciled. */
   readonly firstMs?: number | undefined;
   readonly everyMs?: number | undefined;
 }
 
 const minuteMs = 60_000;
 
-/** Collects now and then until it is disposed of, which waits for a collection that runs. One that fails is tried again later. */
+/** Collects periodically until it is disposed of, which waits for a running collection. A failed collection is retried later. */
 export function collectRegularly(
   collect: (signal: AbortSignal) => Promise<unknown>,
   { clock, log, firstMs = minuteMs, everyMs = 10 * minuteMs }: CollectRegularlyOptions,
@@ -24,7 +24,7 @@ export function collectRegularly(
       await collect(stopping.signal);
     } catch (error) {
       if (stopping.signal.aborted) return;
-      log.info("cannot collect what packages left behind", {
+      log.info("failed to collect unused package contents", {
         error: error instanceof Error ? error.message : String(error),
       });
     }

@@ -34,7 +34,7 @@ interface PackageManagementOptions extends PackageSettings {
   readonly processes: FunctionProcesses;
   /** Packages come from it, too. */
   readonly ownRegistry?: OwnRegistry | undefined;
-  /** Whether functions are shut in; looked up unless given. */
+  /** The sandbox of functions; detected unless given. */
   readonly sandbox?: SandboxSupport | undefined;
 }
 
@@ -46,12 +46,12 @@ export interface PackageManagement extends PackageManager {
 
 const collectionLimits = { maxBytes: 1024 ** 3, minAgeMs: 10 * 60_000 };
 
-/** Systems refuse sockets whose path is longer than about this. */
+/** The longest path of a socket that all systems accept, approximately. */
 const maxSocketPath = 90;
 
 /**
- * Where sockets are, empty: with everything else or, where that path would be too long, in a new folder whose name no other user can
- * guess and take first. What an earlier start left there is removed.
+ * An empty folder for sockets: below the directory or, if that path is too long, a new temporary folder with an unpredictable name.
+ * Sockets of an earlier start are removed.
  */
 async function socketFolder(directory: string): Promise<string> {
   const folder = join(directory, "sockets");

@@ -29,14 +29,14 @@ import type { ControlPlaneDeps } from "../control-plane.ts";
 
 const compositionRevision = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
 
-/** What can be set about packages, wherever they run. */
+/** The settings of packages on a machine and on a cluster. */
 export interface PackageSettings {
   readonly functionRevisionSelectors: boolean;
   /** Whether Functions may be run where their annotations say, without a package; not unless given. */
   readonly developmentFunctions?: boolean | undefined;
-  /** Whose annotations those are. */
+  /** Whose annotations are trusted. */
   readonly developmentTrust?: DevelopmentTrust | undefined;
-  /** Where pull secrets, certificates and what runs are. */
+  /** The namespace of pull secrets, certificates and runtimes. */
   readonly namespace?: string | undefined;
   /** Whether a dependency that violates a constraint may be moved to a higher version, or also to a lower one. */
   readonly dependencyVersions?: "fixed" | "upgrade" | "downgrade" | undefined;
@@ -50,7 +50,7 @@ export interface PackageSettings {
 
 /** A package manager, for a control plane that is being started. */
 export interface PackageManager {
-  /** Makes what must be there, and the controllers. What it opens is closed with the result. */
+  /** Creates required objects and the controllers. Disposing of the result closes everything. */
   open(parts: ControlPlaneDeps, signal: AbortSignal): Promise<OpenPackageManager>;
   /** The uses of function revisions: a revision that is in use is not stopped. */
   readonly leases?: RevisionLeases;
@@ -69,7 +69,7 @@ export const defaultNamespace = "crossplane-system";
 
 /** The registry that runs beside the control plane. */
 export interface OwnRegistry extends Pick<RegistryClientOptions, "refuses"> {
-  /** Knows the token of its registry, and nothing of others. */
+  /** The credentials of this registry only. */
   readonly credentials: CredentialsFor;
 }
 

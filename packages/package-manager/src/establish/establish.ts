@@ -17,18 +17,18 @@ import { packageFieldManagers } from "../package-deps.ts";
 import type { Established } from "./established.ts";
 import { type WebhookClient, withWebhookClient } from "./webhook-client.ts";
 
-/** What a revision installs and how. */
+/** The objects that a revision installs, and how. */
 export interface EstablishInput {
   readonly client: ControllerClient;
   readonly revision: KubeObject;
   /** The package the revision belongs to: objects outlive a revision, not the package. */
   readonly package: KubeObject;
   readonly objects: readonly KubeObject[];
-  /** Active revisions control what they install; others only keep an eye on it. */
+  /** Active revisions control their objects; inactive ones only own them. */
   readonly control: boolean;
   /** How webhooks of the package are called; absent where nothing of it runs. */
   readonly webhooks?: WebhookClient | undefined;
-  /** What is known to be as it should be; without it, the server is asked each time. */
+  /** Objects known to be unchanged; without it, every object is written as a dry run each time. */
   readonly established?: Established | undefined;
   /** How many objects are written at a time; 10 unless given. */
   readonly workers?: number | undefined;
@@ -68,7 +68,7 @@ export async function establish(input: EstablishInput): Promise<readonly ObjectR
     .toSorted((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));
 }
 
-/** Two objects of one name would each be fine alone, and the second fail when the first is there. */
+/** Two objects of one name would each pass the dry run, and the second would fail once the first exists. */
 function refuseTwins(objects: readonly KubeObject[]): void {
   const seen = new Set<string>();
   for (const { apiVersion, kind, metadata } of objects) {
@@ -100,7 +100,7 @@ async function planObject(input: EstablishInput, wanted: KubeObject): Promise<Pl
     : { action: "update", object, existing };
 }
 
-/** The wanted object in the place of the existing one, under our control. */
+/** The wanted object as an update of the existing one, under our control. */
 function controlled(
   { revision, package: owner }: EstablishInput,
   existing: KubeObject,
@@ -111,7 +111,7 @@ function controlled(
     const { kind, name, uid } = controller;
     throw new Error(`${wanted.metadata.name ?? ""} is already controlled by ${kind} ${name} (UID ${uid})`);
   }
-  // Finalizers are not the package's business: who put one there counts on being asked.
+  // Finalizers of other controllers are kept.
   const { finalizers, ownerReferences, resourceVersion, uid } = existing.metadata;
   const own = { finalizers, ownerReferences, resourceVersion, uid };
   const kept = { ...wanted, metadata: { ...wanted.metadata, ...own } } as KubeObject;
@@ -148,7 +148,7 @@ function stamped(object: KubeObject, revision: KubeObject): KubeObject {
   return add(add(object, "labels", "commonLabels"), "annotations", "commonAnnotations");
 }
 
-/** What of an object a package decides: the server's own additions do not make a difference. */
+/** The fields of an object that a package sets, without those of the server. */
 function comparable({ metadata, ...rest }: KubeObject): JsonValue {
   const { labels, annotations, ownerReferences } = metadata;
   const { status: _, ...content } = rest as JsonObject;
@@ -160,7 +160,7 @@ function comparable({ metadata, ...rest }: KubeObject): JsonValue {
   };
 }
 
-/** Whether a write would change anything but its own traces: a server adds defaults to what a package says. */
+/** Whether a write would change more than its own metadata: a server adds defaults to the fields of a package. */
 function changes(plan: Plan, tried: KubeObject | undefined): boolean {
   if (plan.action === "none" || tried === undefined) return false;
   return plan.action === "create" || !jsonEqual(comparable(tried), comparable(plan.existing));
@@ -220,7 +220,7 @@ export async function release(
 }
 
 /**
- * Does some work for each item, so many at a time, and gives the results in order. After the first failure nothing new is begun;
+ * Runs a task for each item with limited concurrency, and resolves to the results in order. After the first failure no task is started;
  * running writes are waited for, so that none is left when the caller gets the error.
  */
 export async function inParallel<T, R>(

@@ -5,17 +5,17 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestOf } from "@purlin/oci";
 import { createMemory } from "../fetch/memory.ts";
 
-/** An object as it is, and as a revision would write it. */
+/** A stored object, and as a revision would write it. */
 interface Attempted {
   readonly revision: KubeObject;
   readonly existing: KubeObject;
-  /** What of the write counts. */
+  /** The fields that the write sets. */
   readonly wanted: JsonValue;
 }
 
-/** Writes that a server was asked about and that would change nothing, so that it need not be asked again. */
+/** Writes that were found to change nothing, so that they are not sent again. */
 export interface Established {
-  /** Whether just this write was found to change nothing about just this state of the object. */
+  /** Whether this write was found to change nothing in this state of the object. */
   knows(attempted: Attempted): boolean;
   remember(attempted: Attempted): void;
 }

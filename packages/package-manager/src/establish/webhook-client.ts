@@ -15,7 +15,7 @@ export interface WebhookClient {
 const port = 9443;
 const configurations = ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"];
 
-/** The object as it is installed: its webhooks call the package, wherever the author's YAML pointed them. */
+/** The object as it is installed: its webhooks call the package, whatever the package's YAML has. */
 export function withWebhookClient(object: KubeObject, client: WebhookClient | undefined): KubeObject {
   if (configurations.includes(object.kind)) return configuration(object, required(object, client));
   if (textAt(object, ["spec", "conversion", "strategy"]) !== "Webhook") return object;
@@ -28,7 +28,7 @@ function required({ kind, metadata }: KubeObject, client: WebhookClient | undefi
   throw new Error(`${kind} ${metadata.name ?? ""} has webhooks, and there is no certificate to call them with`);
 }
 
-/** One name a kind and package: a new revision takes the place of the old one, whatever its author called it. */
+/** One name per kind and package: a new revision replaces the old one, whatever its name in the YAML. */
 function configuration(object: KubeObject, client: WebhookClient): KubeObject {
   const name = `crossplane-${object.kind.toLowerCase()}-${client.service}`;
   const webhooks = memberAt(object, ["webhooks"]);

@@ -7,7 +7,7 @@ import { packageTypes } from "../package-kinds.ts";
 import type { ImagePins } from "./image-pins.ts";
 import { pinNameOf, referenceOfRevision } from "./package-request.ts";
 
-/** What is collected, and for whom the rest is kept. */
+/** The dependencies and limits of a collection. */
 interface ImageCollection {
   readonly client: ControllerClient;
   readonly store: ContentStore;
@@ -16,14 +16,14 @@ interface ImageCollection {
   readonly unpacked?: { readonly roots: ImageRoots; readonly used: () => ReadonlySet<string> } | undefined;
   /** Images that no revision needs are kept for later while all together take no more than this. */
   readonly maxBytes: number;
-  /** What was used since then is left alone. */
+  /** Images that were used since then are kept. */
   readonly minAgeMs: number;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
  * Removes images that no revision needs any more, and unpacked ones of which none is active and nothing runs. Nothing is removed unless all
- * revisions are known. Answers with the revisions there are.
+ * revisions are known. Resolves to all revisions.
  */
 export async function collectImages(collection: ImageCollection): Promise<readonly KubeObject[]> {
   const { client, store, pins, unpacked, maxBytes, minAgeMs, signal } = collection;

@@ -6,8 +6,8 @@ import type { PackageClient } from "./package-client.ts";
 import type { PinName } from "./package-request.ts";
 
 /**
- * What each reference stood for when it was last fetched, and which digest a package and a revision were made of. A collector must know
- * it, also after a restart; and after a restart no registry decides anew what runs.
+ * The digest of each reference when it was last fetched, and the digest of each package and revision. The collector needs them, also
+ * after a restart; and after a restart no registry decides anew what runs.
  */
 export interface ImagePins {
   get(reference: string): string | undefined;
@@ -17,7 +17,7 @@ export interface ImagePins {
   forget(references: readonly string[]): Promise<void>;
 }
 
-/** Opens the pins in a file. One that is damaged knows nothing; whatever was pinned is fetched again when it is needed. */
+/** Opens the pins in a file. A damaged file counts as empty; images are fetched again when needed. */
 export async function openImagePins(file: string): Promise<ImagePins> {
   const pins = readPins(await readFile(file, "utf8").catch(() => "{}"));
   let written: Promise<void> = Promise.resolve();
@@ -56,7 +56,7 @@ function readPins(text: string): Map<string, string> {
 }
 
 /**
- * Pins what is fetched before it is, so that nothing of it is collected meanwhile. A revision is resolved once for ever, a package once
+ * Pins an image before it is fetched, so that it is not collected meanwhile. A revision is resolved once for ever, a package once
  * for each change of it unless its policy is Always: a registry that begins to serve another image under a tag changes nothing.
  */
 export function pinFetched(client: PackageClient, pins: ImagePins): PackageClient {
@@ -73,7 +73,7 @@ export function pinFetched(client: PackageClient, pins: ImagePins): PackageClien
     async contents(resolved, request) {
       await pins.set(request.reference, resolved.digest);
       const contents = await client.contents(resolved, request);
-      // Only what could be read: a broken package may be pushed again under the same tag.
+      // Only an image that could be read: a broken package may be pushed again under the same tag.
       await note(request.pin, resolved.resolved, resolved.digest);
       return contents;
     },

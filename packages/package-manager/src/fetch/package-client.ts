@@ -39,7 +39,7 @@ export interface PullSecretSource {
   readonly serviceAccount?: string | undefined;
 }
 
-/** What a reference stands for at this moment. */
+/** A reference resolved to a digest. */
 export interface ResolvedPackage {
   /** After rewriting, as it is pulled and run. */
   readonly reference: ImageReference;
@@ -60,7 +60,7 @@ export interface PackageClient {
   contents(resolved: ResolvedPackage, request: PackageRequest): Promise<PackageContents>;
   /** The whole image of a digest, in the store, to be run. */
   image(resolved: ResolvedPackage, request: PackageRequest, platform: Platform): Promise<PulledImage>;
-  /** How the image behind a digest is to be run, without fetching what runs. */
+  /** The process configuration of an image, without fetching its layers. */
   config(resolved: ResolvedPackage, request: PackageRequest): Promise<ImageConfig>;
   /** The tags of a source, `registry/repository`. */
   tags(source: string, request: Omit<PackageRequest, "reference">): Promise<string[]>;
@@ -68,7 +68,7 @@ export interface PackageClient {
   pin(revision: string, digest: string): Promise<void>;
 }
 
-/** What packages are fetched with. */
+/** The dependencies of a package client. */
 interface PackageClientOptions extends PullSecretSource {
   readonly client: ControllerClient;
   readonly store: ContentStore;
@@ -79,7 +79,7 @@ interface PackageClientOptions extends PullSecretSource {
 const contentPlatform: Platform = { os: "linux", architecture: "amd64" };
 /** Packages of Providers are large: what is remembered is counted in characters of `package.yaml`. */
 const rememberedCharacters = 64 * 1024 * 1024;
-/** What a client found out about registries counts for so long: one may begin to speak TLS. */
+/** How long facts about registries are cached: one may start to serve TLS. */
 const sharedMs = 60_000;
 
 /** Makes a package client. */
@@ -136,7 +136,7 @@ export function createPackageClient(options: PackageClientOptions): PackageClien
       const secrets = pullSecret === undefined ? request.pullSecrets : [...request.pullSecrets, pullSecret];
       return (await registryFor(secrets, request.signal)).tags(parseRepository(reference), request);
     },
-    // This client knows nothing of earlier starts.
+    // This client keeps no pins.
     pin: async () => {},
   };
 

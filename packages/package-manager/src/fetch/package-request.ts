@@ -6,7 +6,7 @@ import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { PackageError } from "@purlin/oci";
 import type { ResolvedPackage } from "./package-client.ts";
 
-/** When the registry must be asked for what is on disk. */
+/** When the registry is asked although the image is on disk. */
 type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
 /** The object that a digest is remembered for. */
@@ -16,20 +16,20 @@ export interface PinName {
   readonly isRevision: boolean;
 }
 
-/** Which package, and how it may be fetched. */
+/** A package to fetch. */
 export interface PackageRequest {
   /** As the user wrote it. */
   readonly reference: string;
   readonly pullSecrets: readonly string[];
   readonly pullPolicy: PullPolicy;
-  /** For whom the digest behind the reference is remembered; absent: it is looked up each time. */
+  /** The owner of the pinned digest; without it the reference is resolved each time. */
   readonly pin?: PinName | undefined;
   /** The digest that is remembered for a rewritten reference; the registry is not asked then. */
   readonly pinned?: ((resolved: string) => string | undefined) | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** How a package, or a revision of one, wants a reference to be fetched. */
+/** The request of a package or revision for a reference. */
 export function requestOf(object: KubeObject, reference: string, signal: AbortSignal): PackageRequest {
   const secrets = memberAt(object, ["spec", "packagePullSecrets"]);
   const names = (Array.isArray(secrets) ? secrets : []).filter(isJsonObject).map((one) => textAt(one, ["name"]) ?? "");
@@ -48,7 +48,7 @@ export function pinNameOf({ kind, metadata }: KubeObject): PinName {
   return { name: `${metadata.uid ?? ""}/${metadata.generation ?? 0}/${marksOf(metadata)}`, isRevision: false };
 }
 
-/** A user who changes a label or an annotation wants the package to be looked at again. */
+/** A change of labels or annotations resolves the package again. */
 function marksOf({ labels, annotations }: KubeObject["metadata"]): string {
   const entries = [labels ?? {}, annotations ?? {}].map((map) =>
     Object.entries(map).toSorted(([a], [b]) => (a < b ? -1 : 1)),

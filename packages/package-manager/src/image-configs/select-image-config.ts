@@ -3,7 +3,7 @@
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 
-/** What an ImageConfig can be for, as `status.appliedImageConfigRefs` calls it. */
+/** The purposes of an ImageConfig, as in `status.appliedImageConfigRefs`. */
 type ImageConfigPurpose = "RewriteImage" | "SetImagePullSecret" | "VerifyImage" | "ConfigureRuntime";
 
 /** An ImageConfig that was applied. */
@@ -25,7 +25,7 @@ interface SelectedImageConfig {
   readonly prefix: string;
 }
 
-/** Among the ImageConfigs that say something for the purpose, the one with the longest prefix of the reference. */
+/** Of the ImageConfigs with settings for the purpose, the one with the longest matching prefix. */
 export function selectImageConfig(
   configs: readonly KubeObject[],
   reference: string,
@@ -60,7 +60,7 @@ interface RewrittenReference {
   readonly verification: string | undefined;
 }
 
-/** Rewrites a reference once, then finds everything else by what it became. */
+/** Rewrites a reference once, then selects the other ImageConfigs by the result. */
 export function applyImageConfigs(configs: readonly KubeObject[], original: string): RewrittenReference {
   const applied: AppliedImageConfig[] = [];
   const note = (selected: SelectedImageConfig | undefined, reason: ImageConfigPurpose): void => {

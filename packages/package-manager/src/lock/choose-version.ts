@@ -18,8 +18,8 @@ export function highestAllowed(tags: readonly string[], constraints: readonly st
 }
 
 /**
- * Where to move an installed package that does not satisfy everybody: up as little as possible, or, where that is allowed, down as
- * little as possible.
+ * The version for an installed package that does not satisfy all constraints: the lowest higher one, or, if downgrades are allowed, the
+ * highest lower one.
  */
 export function nearestAllowed(
   tags: readonly string[],

@@ -2,10 +2,10 @@
 import { isDigest, parseConstraint, parseVersion } from "@purlin/oci";
 import type { LockDependency, LockEntry } from "./lock-entry.ts";
 
-/** What is installed and what it needs, by source. */
+/** Installed packages and their dependencies, by source. */
 export type DependencyGraph = ReadonlyMap<string, LockEntry>;
 
-/** Builds the graph. Two packages of one source have no place in it. */
+/** Builds the graph. Throws for two packages of one source. */
 export function buildGraph(entries: readonly LockEntry[]): DependencyGraph {
   const graph = new Map<string, LockEntry>();
   for (const entry of entries) {
@@ -19,7 +19,7 @@ export function buildGraph(entries: readonly LockEntry[]): DependencyGraph {
   return graph;
 }
 
-/** Everything a package needs, directly or not, and which of it is not installed. */
+/** All transitive dependencies of a package, and those that are not installed. */
 export function transitiveOf(
   graph: DependencyGraph,
   { dependencies }: Pick<LockEntry, "dependencies">,
@@ -37,7 +37,7 @@ export function transitiveOf(
   return { found: [...found], missing: [...missing.values()] };
 }
 
-/** The first circle of packages that need each other, as the sources along it. */
+/** The first dependency cycle, as the sources along it. */
 export function findCycle(graph: DependencyGraph): readonly string[] | undefined {
   const done = new Set<string>();
   for (const start of graph.keys()) {
@@ -82,12 +82,12 @@ export function firstMissing(
   return undefined;
 }
 
-/** Who needs a source. */
+/** The packages that depend on a source. */
 export function parentsOf(graph: DependencyGraph, source: string): readonly LockEntry[] {
   return [...graph.values()].filter(({ dependencies }) => dependencies.some((one) => one.source === source));
 }
 
-/** The direct dependencies that are installed in a version that will not do, each said in words. */
+/** The direct dependencies that are installed in an incompatible version, in words. */
 export function incompatibilities(graph: DependencyGraph, { dependencies }: Pick<LockEntry, "dependencies">): string[] {
   return dependencies.flatMap(({ source, constraint }) => {
     const entry = graph.get(source);
@@ -96,7 +96,7 @@ export function incompatibilities(graph: DependencyGraph, { dependencies }: Pick
   });
 }
 
-/** Whether an installed version will do: the same digest, or a version the constraint allows. */
+/** Whether an installed version satisfies a constraint: the same digest, or an allowed version. */
 export function satisfies(version: string, constraint: string): boolean {
   if (isDigest(constraint)) return version === constraint;
   const parsed = parseVersion(version);

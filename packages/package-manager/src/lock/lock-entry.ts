@@ -6,7 +6,7 @@ import type { PackageDependency, PackageKind } from "@purlin/oci";
 import { parseRepository, sourceOf } from "@purlin/oci";
 import { packageApiVersion } from "../package-kinds.ts";
 
-/** A package that is installed, as the Lock keeps it. */
+/** An installed package in the Lock. */
 export interface LockEntry {
   /** The name of its revision. */
   readonly name: string;
@@ -18,7 +18,7 @@ export interface LockEntry {
   readonly dependencies: readonly LockDependency[];
 }
 
-/** What a package needs, as the Lock keeps it. */
+/** A dependency in the Lock. */
 export interface LockDependency {
   readonly source: string;
   readonly kind: PackageKind;

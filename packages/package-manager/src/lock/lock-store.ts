@@ -11,16 +11,16 @@ import { type LockEntry, readLock, writeLock } from "./lock-entry.ts";
 /** There is one Lock. */
 export const lockName = "lock";
 
-/** What the Lock's condition begins with when dependencies cannot be resolved. */
+/** The prefix of the Lock's condition when dependencies cannot be resolved. */
 export const resolutionFailed = "Error occurred during dependency resolution ";
 
-/** Why the resolver of dependencies could not go on; undefined when it could, or has not tried. */
+/** Why dependency resolution failed; undefined when it succeeded, or did not run yet. */
 export function resolutionProblem(lock: KubeObject): string | undefined {
   const { status, message = "" } = conditionOf(conditionsOf(lock), "Resolved");
   return status === "False" ? message.replace(resolutionFailed, "") : undefined;
 }
 
-/** The Lock and what it says. */
+/** The Lock and its entries. */
 interface LockState {
   readonly object: KubeObject;
   readonly entries: readonly LockEntry[];

@@ -3,7 +3,7 @@ import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { dnsLabel, type ImageReference, isImageReferenceError, parseRepository, sourceOf } from "@purlin/oci";
 import { packageFieldManagers } from "../package-deps.ts";
 
-/** What a package object refers to; undefined where its reference does not name an image. */
+/** The reference of a package object; undefined when it is invalid. */
 function referenceOf(object: KubeObject): ImageReference | undefined {
   try {
     return parseRepository(textAt(object, ["spec", "package"]) ?? "");
@@ -49,7 +49,7 @@ export function isResolverMade(object: KubeObject): boolean {
   );
 }
 
-/** Which of two packages of one source stays in the Lock: one that a user made before one of the resolver, then the older one. */
+/** The order of two packages of one source in the Lock: packages of users before those of the resolver, then the older one. */
 export function compareClaims(a: KubeObject, b: KubeObject): number {
   const made = Number(isResolverMade(a)) - Number(isResolverMade(b));
   if (made !== 0) return made;

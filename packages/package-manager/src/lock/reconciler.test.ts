@@ -76,7 +76,7 @@ test("a dependency no version satisfies names every constraint, who wants it, an
   await register(cluster, own);
   await register(cluster, entry(cluster, "b", "v1", { dep: "<v3" }));
   const at = (name: string): string => `${cluster.registry}/acme/${name}`;
-  const text = `no version of ${at("dep")} satisfies >=v2 (wanted by ${at("a")}) and <v3 (wanted by ${at("b")}); it has v1.1.0`;
+  const text = `no version of ${at("dep")} satisfies >=v2 (required by ${at("a")}) and <v3 (required by ${at("b")}); available: v1.1.0`;
   await assert.rejects(reconcileLock(cluster.deps, installOnly, pass), { message: `${resolutionFailed}${text}` });
   assert.equal(await resolved(cluster), `False Error occurred during dependency resolution ${text}`);
   assert.deepEqual(cluster.takeEvents(), [
@@ -126,7 +126,7 @@ test("a Lock that was edited by hand may hold an unknown kind", async () => {
   await register(cluster, { ...own, dependencies });
   await assert.rejects(
     reconcileLock(cluster.deps, installOnly, pass),
-    /acme\/dep is wanted as constructor, which is not a kind of package/,
+    /dependency .*acme\/dep has the unknown package kind constructor/,
   );
 });
 
@@ -184,7 +184,7 @@ test("a cycle is reported and nothing is installed", async () => {
   await using cluster = await startPackageCluster();
   await register(cluster, entry(cluster, "a", "v1", { b: "*", missing: "*" }));
   await register(cluster, entry(cluster, "b", "v1", { a: "*" }));
-  await assert.rejects(reconcileLock(cluster.deps, installOnly, pass), /need each other in a circle: .*a → .*b → .*a/);
+  await assert.rejects(reconcileLock(cluster.deps, installOnly, pass), /dependency cycle: .*a → .*b → .*a/);
   assert.deepEqual(await installedPackages(cluster), []);
 });
 
@@ -223,7 +223,7 @@ test("where only a lower version would do, a downgrade must be allowed", async (
   await register(cluster, entry(cluster, "a", "v1", { dep: "<v1.0.0" }));
   await assert.rejects(
     reconcileLock(cluster.deps, { ...installOnly, allowUpgrades: true }, pass),
-    /no version of .*acme\/dep satisfies <v1\.0\.0 \(wanted by .*acme\/a\); v1\.0\.0 is installed, it has v0\.8\.0, /,
+    /no version of .*acme\/dep satisfies <v1\.0\.0 \(required by .*acme\/a\); installed: v1\.0\.0, available: v0\.8\.0, /,
   );
   await reconcileLock(cluster.deps, { allowUpgrades: true, allowDowngrades: true }, pass);
   assert.deepEqual(await installedPackages(cluster), ["dep /acme/dep:v0.9.0"]);

@@ -28,7 +28,7 @@ import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";
 import { resolutionFailed } from "./lock-store.ts";
 import { compareClaims, dependencyName, sourceOfPackage, versionOfPackage } from "./package-source.ts";
 
-/** What the resolver of dependencies may do beyond installing what is missing. */
+/** What the resolver may do beside installing missing dependencies. */
 export interface ResolverOptions {
   readonly allowUpgrades: boolean;
   readonly allowDowngrades: boolean;
@@ -83,7 +83,7 @@ async function ensureFinalizer({ client, stored, signal }: LockContext): Promise
 async function resolveFirst(context: LockContext, entries: readonly LockEntry[]): Promise<void> {
   const graph = buildGraph(entries);
   const cycle = findCycle(graph);
-  if (cycle !== undefined) throw new Error(`packages need each other in a circle: ${cycle.join(" → ")}`);
+  if (cycle !== undefined) throw new Error(`dependency cycle: ${cycle.join(" → ")}`);
   const missing = firstMissing(graph);
   if (missing !== undefined) return install(context, missing.dependency, wishesFor(graph, missing.dependency));
   if (!context.allowUpgrades) return;
@@ -106,7 +106,7 @@ function wishesFor(graph: DependencyGraph, { source }: { readonly source: string
 }
 
 function unsatisfied(source: string, wishes: readonly Wish[], there: string): Error {
-  const wanted = wishes.map(({ constraint, by }) => `${constraint} (wanted by ${by})`).join(" and ");
+  const wanted = wishes.map(({ constraint, by }) => `${constraint} (required by ${by})`).join(" and ");
   return new Error(`no version of ${source} satisfies ${wanted}; ${there}`);
 }
 
@@ -118,11 +118,10 @@ function firstUnsatisfied(graph: DependencyGraph): LockEntry | undefined {
   return undefined;
 }
 
-/** Installs a dependency, unless a package of its source is there already, under any name. */
+/** Installs a dependency, unless a package of its source exists under any name. */
 async function install(context: LockContext, dependency: LockDependency, wishes: readonly Wish[]): Promise<void> {
   const { source, kind } = dependency;
-  if (!Object.hasOwn(packageTypes, kind))
-    throw new Error(`${source} is wanted as ${kind}, which is not a kind of package`);
+  if (!Object.hasOwn(packageTypes, kind)) throw new Error(`dependency ${source} has the unknown package kind ${kind}`);
   const installed = await installedFrom(context, dependency);
   if (installed !== undefined) return adopt(context, { dependency, installed, wishes });
   const version = await versionFor(context, source, wishes);
@@ -131,7 +130,7 @@ async function install(context: LockContext, dependency: LockDependency, wishes:
   try {
     await context.client.create(object, { fieldManager: packageFieldManagers.update, signal: context.signal });
   } catch (error) {
-    // A package of that name that is there already is a user's choice, and stays.
+    // An existing package of that name is a user's choice, and stays.
     if (!isAlreadyExists(error)) throw error;
   }
 }
@@ -159,7 +158,7 @@ interface Adoption {
   readonly wishes: readonly Wish[];
 }
 
-/** Leaves an installed package as it is, or moves it to a version that suits. Its revision enters the Lock by itself. */
+/** Keeps an installed package, or moves it to a version that satisfies all constraints. Its revision enters the Lock by itself. */
 async function adopt(context: LockContext, { dependency, installed, wishes }: Adoption): Promise<void> {
   const { source, kind } = dependency;
   const { name } = installed.metadata;
@@ -176,7 +175,7 @@ async function versionFor(context: LockContext, source: string, wishes: readonly
   const tags = await tagsOf(context, source);
   const version = highestAllowed(tags, constraints);
   if (version !== undefined) return version;
-  throw unsatisfied(source, wishes, `it has ${listed(tags)}`);
+  throw unsatisfied(source, wishes, `available: ${listed(tags)}`);
 }
 
 function tagsOf(context: LockContext, source: string): Promise<readonly string[]> {
@@ -185,7 +184,7 @@ function tagsOf(context: LockContext, source: string): Promise<readonly string[]
   return during(`cannot list the versions of ${source}`, () => explainTimeout(context, read));
 }
 
-/** Moves a package that does not suit everybody who needs it. */
+/** Moves a package that does not satisfy all constraints. */
 async function move(
   context: LockContext,
   entry: Pick<LockEntry, "source" | "kind" | "version">,
@@ -198,7 +197,7 @@ async function move(
   const choice = { installed: entry.version, constraints, allowDowngrade: allowDowngrades };
   const version = digest ?? nearestAllowed(tags, choice);
   if (version === undefined)
-    throw unsatisfied(entry.source, wishes, `${entry.version} is installed, it has ${listed(tags)}`);
+    throw unsatisfied(entry.source, wishes, `installed: ${entry.version}, available: ${listed(tags)}`);
   const owner = await installedFrom(context, entry);
   if (owner === undefined) throw new Error(`cannot find the installed package of ${entry.source}`);
   const changed = withMember(owner, ["spec", "package"], referenceTo(entry.source, version));

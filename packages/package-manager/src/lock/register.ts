@@ -6,7 +6,7 @@ import { buildGraph, incompatibilities, transitiveOf } from "./dependency-graph.
 import type { LockDependency, LockEntry } from "./lock-entry.ts";
 import { getLock, putLock, resolutionProblem } from "./lock-store.ts";
 
-/** How far the dependencies of a package are there. */
+/** The state of the dependencies of a package. */
 export interface DependencyCounts {
   readonly found: number;
   readonly installed: number;
@@ -17,14 +17,14 @@ export interface DependencyCounts {
 
 const namedMissing = 3;
 
-/** A revision that enters the Lock. */
+/** A revision that is added to the Lock. */
 interface Registration {
   readonly own: LockEntry;
-  /** The revisions whose place it takes: all of its own package, and those of packages that give way to it. */
+  /** The revisions that it replaces: all of its own package, and those of packages that yield to it. */
   readonly siblings: ReadonlySet<string>;
 }
 
-/** Enters a package into the Lock and looks at what it needs. */
+/** Adds a package to the Lock and checks its dependencies. */
 export async function registerPackage(
   client: ControllerClient,
   { own, siblings }: Registration,
@@ -47,7 +47,7 @@ export async function registerPackage(
   return { ...counts, invalid: wrong.length, problem };
 }
 
-/** The entries with one of them new, in the place of what was there of the same package. */
+/** The entries with a new one, which replaces the entries of the same package. */
 function withEntry(entries: readonly LockEntry[], own: LockEntry, siblings: ReadonlySet<string>): readonly LockEntry[] {
   const isOwn = ({ name }: LockEntry): boolean => name === own.name || siblings.has(name);
   const at = entries.findIndex(isOwn);
@@ -55,7 +55,7 @@ function withEntry(entries: readonly LockEntry[], own: LockEntry, siblings: Read
   return entries.with(at, own).filter((entry, place) => place === at || !isOwn(entry));
 }
 
-/** What is missing and, where the resolver tried to get one of them and could not, why. */
+/** The missing dependencies and, if their resolution failed, the reason. */
 function missingText(missing: readonly LockDependency[], lock: KubeObject): string {
   const sorted = missing.map(({ source, constraint }) => `"${source}" (${constraint})`).toSorted();
   const rest = sorted.length - namedMissing;
@@ -65,7 +65,7 @@ function missingText(missing: readonly LockDependency[], lock: KubeObject): stri
   return concerns ? `${text}: ${why}` : text;
 }
 
-/** Takes a revision out of the Lock. */
+/** Removes a revision from the Lock. */
 export async function unregisterPackage(client: ControllerClient, name: string, signal: AbortSignal): Promise<void> {
   const lock = await getLock(client, signal);
   await putLock(client, lock, { next: lock.entries.filter((entry) => entry.name !== name), signal });

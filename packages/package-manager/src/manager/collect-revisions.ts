@@ -13,7 +13,7 @@ export type CollectionPlan =
   /** There are too many, and each is needed. */
   | { readonly action: "blocked" };
 
-/** Which revisions there are and which cannot go. */
+/** The revisions, and those that cannot be deleted. */
 interface CollectionInput {
   readonly revisions: readonly RevisionState[];
   readonly current: string;
@@ -21,7 +21,7 @@ interface CollectionInput {
   readonly historyLimit: number;
   /** Revisions that compositions name. */
   readonly inUse: ReadonlySet<string>;
-  /** As shipped, the lowest goes whatever it does. Ours never takes an Active one, nor one in use. */
+  /** Upstream deletes the lowest one in any case. A guarded collection never deletes an Active revision, nor one in use. */
   readonly isGuarded: boolean;
 }
 
@@ -48,7 +48,7 @@ export async function collectRevisions(
   if (lowest !== undefined) await attempt(steps.collect, () => remove(context, lowest, isGuarded));
 }
 
-/** Where it matters what the revision does, it must be as it was when we looked; the server refuses otherwise. */
+/** A guarded revision must be unchanged since it was read; the server refuses the deletion otherwise. */
 async function remove(
   { client, type, signal }: PackageContext,
   { metadata }: KubeObject,

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt, textAt, textMapAt } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels, reservedPrefix } from "../package-kinds.ts";
 
-/** Everything that decides what a revision looks like. */
+/** The inputs of a revision. */
 export interface RevisionInput {
   readonly type: PackageType;
   readonly package: KubeObject;
@@ -31,7 +31,7 @@ const copied = [
 ] as const;
 const maxSecretName = 253;
 
-/** The revision as the manager wants it: every field it has a say in, and no other. */
+/** The revision with exactly the fields that the manager applies. */
 export function desiredRevision(input: RevisionInput): KubeObject {
   const { type, package: owner, name, number, desiredState, digest } = input;
   const spec: Record<string, JsonValue> = {

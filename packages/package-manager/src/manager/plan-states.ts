@@ -4,17 +4,17 @@ import { isServing, readRevision } from "@purlin/function-runner";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { type CurrentRevision, numberOf } from "./revision-identity.ts";
 
-/** Who shall be active. */
+/** The states of the revisions of a package. */
 export interface StatePlan {
-  /** The state the current revision shall have. */
+  /** The desired state of the current revision. */
   readonly current: string;
-  /** Older revisions that shall be Active, highest number first. */
+  /** Older revisions that are to be Active, highest number first. */
   readonly active: readonly string[];
-  /** Older revisions that shall be Inactive. */
+  /** Older revisions that are to be Inactive. */
   readonly inactive: readonly string[];
 }
 
-/** The package, what it points to now, and the revisions there are. */
+/** The package, its current revision, and all its revisions. */
 interface StateInput {
   readonly package: KubeObject;
   readonly revisions: readonly KubeObject[];
@@ -33,7 +33,7 @@ export function handsOver({
   return isFunction && (isRollout || isAutomatic(owner));
 }
 
-/** Whether the manager decides who is active. */
+/** Whether the manager decides which revisions are active. */
 export function isAutomatic(owner: KubeObject): boolean {
   const policy = textAt(owner, ["spec", "revisionActivationPolicy"]);
   return policy === undefined || policy === "Automatic";
@@ -72,7 +72,7 @@ function limitOf(owner: KubeObject): number {
   return typeof limit === "number" && limit >= 1 ? limit : 1;
 }
 
-/** A revision as far as activation and collection look at it. */
+/** The facts of a revision for activation and collection. */
 export function stateOf(revision: KubeObject): RevisionState {
   return {
     name: revision.metadata.name ?? "",
@@ -82,7 +82,7 @@ export function stateOf(revision: KubeObject): RevisionState {
   };
 }
 
-/** A revision as far as activation looks at it. */
+/** The facts of a revision that activation depends on. */
 export interface RevisionState {
   readonly name: string;
   readonly number: number;

@@ -31,7 +31,7 @@ import { healthOf, installationOf, reportDevelopment, reportIgnored, unpackingFa
 import { type CurrentRevision, currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
 import { deactivate, transition } from "./transition-states.ts";
 
-/** What a package's reference stands for now, and the revision of it. */
+/** The resolved reference of a package, and its revision. */
 interface CurrentPackage {
   readonly resolved: ResolvedPackage;
   readonly current: CurrentRevision;
@@ -129,8 +129,8 @@ function namesOfActive(current: KubeObject, older: readonly string[]): readonly 
 }
 
 /**
- * Looks the reference up and reads the package once, so that no revision is made of what cannot be installed. A revision that is
- * there already was installed before an ImageConfig demanded signatures, and stays.
+ * Resolves the reference and reads the package, so that no revision is created of a package that cannot be installed. An existing
+ * revision was installed before an ImageConfig required signatures, and stays.
  */
 async function resolvePackage(
   context: PackageContext,
@@ -189,7 +189,7 @@ async function applyCurrent(
   });
 }
 
-/** Where users decide, what they have written since we looked must not be undone: the server refuses then. */
+/** With a policy other than Automatic, edits of users since the read must not be undone: the server refuses the write then. */
 function asSeen(revision: KubeObject, seen: KubeObject | undefined): KubeObject {
   const resourceVersion = seen?.metadata.resourceVersion;
   if (resourceVersion === undefined) return revision;

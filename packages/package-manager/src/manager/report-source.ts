@@ -28,7 +28,7 @@ export async function reportDevelopment(context: PackageContext, { kind }: Devel
 }
 
 /**
- * Says that development annotations have no effect, and why: a condition, and an event when that is new. Removes the condition once it
+ * Reports that development annotations have no effect, and why: in a condition, and in an event when that is new. Removes the condition once it
  * no longer holds. Resolves to whether the Function was written; the write brings the next reconcile.
  */
 export async function reportIgnored(
@@ -78,7 +78,7 @@ function healthOfSource(state: Exclude<ProcessState, { readonly phase: "starting
   return { type: "Healthy", status: "False", reason: failedReason, message };
 }
 
-/** What the current revision says about the health of its package. */
+/** The health of a package, from the conditions of its current revision. */
 export function healthOf(revision: KubeObject | undefined, hasRuntime: boolean): ConditionText {
   const conditions = revision === undefined ? [] : conditionsOf(revision);
   const own = conditionOf(conditions, "RevisionHealthy");
@@ -87,7 +87,7 @@ export function healthOf(revision: KubeObject | undefined, hasRuntime: boolean):
   const runtime = conditionOf(conditions, "RuntimeHealthy");
   if (runtime.status !== "True") return unhealthy(`Package runtime health is "${runtime.status}"`, runtime.message);
   const active = conditionOf(conditions, "RuntimeActive");
-  // What there is to know about a runtime that works, such as that it has no sandbox, is said where users look.
+  // Notes about a healthy runtime, such as a missing sandbox, are shown on the package.
   if (active.status !== "False") return { ...healthy, ...(runtime.message && { message: runtime.message }) };
   return { ...healthy, reason: "AwaitingActivation", ...(active.message && { message: active.message }) };
 }
@@ -99,7 +99,7 @@ function unhealthy(text: string, detail: string | undefined): ConditionText {
   return { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message };
 }
 
-/** Whether the current revision is in charge. */
+/** Whether the current revision is active. */
 export function installationOf(revision: KubeObject): ConditionText {
   const type = "Installed";
   if (textAt(revision, ["spec", "desiredState"]) === "Active") {

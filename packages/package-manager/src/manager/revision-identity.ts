@@ -9,7 +9,7 @@ export function numberOf(revision: KubeObject): number {
   return typeof number === "number" ? number : 0;
 }
 
-/** What identifies the content of a package. */
+/** The identity of the content of a package. */
 interface PackageIdentity {
   readonly packageName: string;
   /** What the package's reference points to. */
@@ -24,7 +24,7 @@ export interface CurrentRevision {
   readonly existing: KubeObject | undefined;
 }
 
-/** The name that follows the content and every change of the package's spec. */
+/** A name derived from the content and the generation of the package. */
 function nameByGeneration({ packageName, digest, generation }: PackageIdentity): string {
   const id = createHash("sha256")
     .update(`${hexOf(digest)}|${generation}`)
@@ -32,7 +32,7 @@ function nameByGeneration({ packageName, digest, generation }: PackageIdentity):
   return friendlyName(packageName, id);
 }
 
-/** The name that follows the content alone. */
+/** A name derived from the content alone. */
 function nameByDigest({ packageName, digest }: PackageIdentity): string {
   return friendlyName(packageName, hexOf(digest));
 }

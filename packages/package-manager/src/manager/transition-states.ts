@@ -7,7 +7,7 @@ import { secretName } from "./desired-revision.ts";
 import { type PackageContext, steps } from "./package-context.ts";
 import type { StatePlan } from "./plan-states.ts";
 
-/** Sets those of some revisions that are Active to Inactive. */
+/** Sets Active revisions to Inactive. */
 export async function deactivate(
   context: PackageContext,
   revisions: readonly KubeObject[],
@@ -21,7 +21,7 @@ export async function deactivate(
   }
 }
 
-/** Activates older revisions that the plan wants, then stops those that it does not. */
+/** Activates the older revisions of the plan, then deactivates the others. */
 export async function transition(
   context: PackageContext,
   revisions: readonly KubeObject[],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Lock has room for one package of each source. A second one gives way, so that it does not stop all the others.
+// The Lock holds one package of each source. A second one yields, so that it does not block all others.
 
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { isDeleted, type KubeObject } from "@purlin/kube-objects/object";
@@ -12,11 +12,11 @@ import { packageLabels } from "../package-kinds.ts";
 import { releaseObjects } from "./install-objects.ts";
 import { packageOf, type RevisionContext } from "./revision-context.ts";
 
-/** Entries of the Lock that are in the way of a revision's own. */
+/** Other packages of the source of a revision. */
 interface Rivals {
-  /** The package that keeps the place; undefined where this revision may have it. */
+  /** The package that stays in the Lock; undefined when this revision replaces it. */
   readonly lead: KubeObject | undefined;
-  /** Entries whose place this revision takes. */
+  /** Entries that this revision replaces. */
   readonly replaced: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export async function findRivals(
   return { lead: undefined, replaced };
 }
 
-/** The package of a revision in the Lock; undefined where either is gone or going. */
+/** The package of a revision in the Lock; undefined when either is gone or being deleted. */
 async function livePackageOf({ client, type, signal }: RevisionContext, name: string): Promise<KubeObject | undefined> {
   const revision = await client.get(type.revision, { name }, { signal });
   if (revision === undefined || isDeleted(revision)) return undefined;
@@ -50,7 +50,7 @@ async function livePackageOf({ client, type, signal }: RevisionContext, name: st
 
 /**
  * Leaves the Lock and the installed objects to another package of the same source. A package that the resolver made, and that
- * nothing depends on any more, is deleted; everything else is for users to decide. Always throws.
+ * nothing depends on any more, is deleted; users decide about all others. Always throws.
  */
 export async function giveWay(context: RevisionContext, { source }: LockEntry, lead: KubeObject): Promise<never> {
   const { client, revision, type, signal, events, log } = context;
@@ -73,7 +73,7 @@ interface Redundancy {
   readonly objects: readonly ObjectReference[];
 }
 
-/** Whether nothing is lost with a package. Compositions name Functions, so those stay. */
+/** Whether a package can be deleted without loss. Compositions name Functions, so those stay. */
 async function isRedundant(context: RevisionContext, { own, lead, objects }: Redundancy): Promise<boolean> {
   if (context.type.kind === "Function" || !isResolverMade(own)) return false;
   for (const object of objects) {

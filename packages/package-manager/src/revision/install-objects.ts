@@ -9,7 +9,7 @@ import { otherKinds, packageLabels } from "../package-kinds.ts";
 import { renewedAnnotation } from "../runtime/certificates/leaf-secret.ts";
 import { packageOf, type RevisionContext, steps } from "./revision-context.ts";
 
-/** Installs what the package brings, and says what there is of it now. */
+/** Installs the objects of the package. Resolves to their references. */
 export function installObjects(
   context: RevisionContext,
   contents: PackageContents,
@@ -25,7 +25,7 @@ export function installObjects(
   });
 }
 
-/** How webhooks of the package are called. What runs must have its certificate first, whether it has any or not. */
+/** How webhooks of the package are called. The runtime must have its certificate first, with or without webhooks. */
 async function webhookClientOf(context: RevisionContext): Promise<WebhookClient> {
   const { client, revision, namespace, signal } = context;
   const name = await serverSecretOf(context);
@@ -39,7 +39,7 @@ async function webhookClientOf(context: RevisionContext): Promise<WebhookClient>
   return { caBundle, service: revision.metadata.labels?.[packageLabels.package] ?? "", namespace };
 }
 
-/** The runtime's controller looks at a new revision when we do, and is done a moment later: half a second of looks, rarer ones later. */
+/** The controller of the runtime reconciles a new revision at the same time, and is done a moment later: polls for half a second. */
 const looks = 30;
 const longestPauseMs = 25;
 
@@ -60,7 +60,7 @@ async function serverSecretOf({
   }
 }
 
-/** Lets go of what the revision installed, so that another one can take it. Says what that is. */
+/** Releases the objects of the revision, so that another one can take them. Resolves to their references. */
 export async function releaseObjects(context: RevisionContext): Promise<readonly ObjectReference[]> {
   const { client, revision, signal, maxConcurrentEstablishers: workers } = context;
   const references = objectReferences(revision);

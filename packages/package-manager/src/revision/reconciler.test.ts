@@ -84,8 +84,8 @@ test("a package for another version is refused without a retry, unless constrain
   cluster.takeEvents();
   await passRevision(cluster, "Function", revision, { crossplaneVersion });
   const text = "incompatible Crossplane version: package is not compatible with Crossplane version (v2.4.0-rc.1)";
-  assert.equal(await revisionHealth(cluster, "Function", "f"), `False ${text}; it wants >=v2.0.0`);
-  assert.deepEqual(cluster.takeEvents(), [`Warning LintPackage: ${text}; it wants >=v2.0.0`]);
+  assert.equal(await revisionHealth(cluster, "Function", "f"), `False ${text}; required: >=v2.0.0`);
+  assert.deepEqual(cluster.takeEvents(), [`Warning LintPackage: ${text}; required: >=v2.0.0`]);
   await install(cluster, "Function", "f", { ignoreCrossplaneConstraints: true });
   await assert.rejects(
     passRevision(cluster, "Function", revision, { crossplaneVersion }),

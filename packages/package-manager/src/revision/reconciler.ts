@@ -139,7 +139,7 @@ function incompatibility(
     return undefined;
   }
   if (parseConstraint(meta.crossplaneConstraint).allows(version)) return undefined;
-  const wanted = `it wants ${meta.crossplaneConstraint}`;
+  const wanted = `required: ${meta.crossplaneConstraint}`;
   return `${steps.compatible.text}: package is not compatible with Crossplane version (${crossplaneVersion}); ${wanted}`;
 }
 

@@ -3,19 +3,19 @@
 import type { ControllerClient } from "@purlin/kube-controller";
 import { controllerOf, type KubeObject } from "@purlin/kube-objects/object";
 
-/** How writes of runtime objects are signed. */
+/** The field manager of runtime objects. */
 export const runtimeFieldManager = "pkg.crossplane.io/runtime";
 
-/** What is there, and how long to wait. */
+/** The stored object, and the signal of the apply. */
 interface ApplyOwnedOptions {
-  /** The object as it is, if it is there. */
+  /** The stored object, if it exists. */
   readonly existing: KubeObject | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Applies an object of a runtime. An object has one controller, and an apply takes only back what an apply gave: where
- * another tool made the old owner its controller, as older Crossplanes do, that owner is taken out first.
+ * Applies an object of a runtime. An object has one controller, and an apply removes only fields that an apply set: an old controller
+ * that another tool set, as older versions of Crossplane do, is removed first.
  */
 export async function applyOwned(
   client: ControllerClient,

@@ -4,36 +4,36 @@ import type { WatchSpec } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PackageType } from "../package-kinds.ts";
 
-/** How the program of a revision is. */
+/** The state of the program of a revision. */
 export interface RuntimeReport {
   /** Whether it is up. */
   readonly isHealthy: boolean;
-  /** Why not, or what else there is to say. */
+  /** Why it is not healthy, or a note. */
   readonly message?: string | undefined;
-  /** Whether that is worth an event: something is wrong, and not only on its way. */
+  /** Whether to emit an event: the program failed, and is not just starting. */
   readonly isProblem?: boolean | undefined;
-  /** Where a function answers; absent leaves what was published before: a revision that has served keeps its endpoint while it is active. */
+  /** The endpoint of a function. Without it the published endpoint stays: a revision that has served keeps it while it is active. */
   readonly endpoint?: string | undefined;
-  /** When to look again, whatever happens. */
+  /** When to reconcile again. */
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** What was made before anything runs. */
+/** The objects that were created before the program runs. */
 export interface RuntimePreparation {
   readonly tlsServerSecretName: string;
-  /** Providers call others with it. */
+  /** The client certificate of a Provider. */
   readonly tlsClientSecretName?: string | undefined;
   /** The ImageConfig that chose how the package runs. */
   readonly imageConfig?: string | undefined;
 }
 
-/** What is left to do about a revision that was retired. */
+/** The state of a revision that is being retired. */
 export interface Retirement {
-  /** When to look again: something is not over yet. */
+  /** When to reconcile again; absent when it is retired. */
   readonly requeueAfterMs?: number | undefined;
 }
 
-/** One reconcile over one revision. */
+/** One reconcile of one revision. */
 export interface RuntimeContext {
   readonly type: PackageType;
   readonly revision: KubeObject;
@@ -42,12 +42,12 @@ export interface RuntimeContext {
 
 /** Runs the programs of packages. */
 export interface PackageRuntime {
-  /** Makes what must be there before anything runs: certificates, names. */
+  /** Creates what the program needs before it runs: certificates, names. */
   prepare(context: RuntimeContext): Promise<RuntimePreparation>;
-  /** Makes the program run, and says how it is. Called again whenever something about it changes. */
+  /** Runs the program. Resolves to its state; called again whenever that may have changed. */
   run(context: RuntimeContext): Promise<RuntimeReport>;
-  /** Ends the program of a revision that is not active any more, or that is gone. */
+  /** Stops the program of a revision that is no longer active, or that is gone. */
   retire(context: RuntimeContext): Promise<Retirement>;
-  /** What else than a revision itself concerns it. `all` are the revisions of the kind there are. */
+  /** Further watches, beside that of revisions. `all` returns the revisions of the kind. */
   watches?(type: PackageType, all: () => readonly KubeObject[]): readonly WatchSpec[];
 }

@@ -71,7 +71,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
     async run(context) {
       const { type, revision } = context;
       if (type.kind !== "Function") {
-        return { isHealthy: false, message: `a ${type.kind} runs on a cluster; here only functions do` };
+        return { isHealthy: false, message: `a ${type.kind} runs only on a cluster` };
       }
       const name = revision.metadata.name ?? "";
       if (runsSource(processes, name)) throw new Error(nameTaken);
@@ -91,7 +91,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       if (waitMs > 0) return { requeueAfterMs: waitMs };
       started.delete(name);
       retirements.forget(name);
-      // Not waited for: the revision may be wanted again meanwhile.
+      // Not awaited: the revision may become active again meanwhile.
       void processes.stop(name);
       await deleteSecret(options, revision, signal);
       return {};
@@ -115,7 +115,7 @@ function configuredBy({ metadata }: KubeObject, revisions: readonly KubeObject[]
 
 const nameTaken = "a Function of the same name runs from a source file: give one of them another name";
 
-/** Processes are known by name, and those of source files by that of their Function. */
+/** A process is named after its revision or, if it runs a source file, after its Function. */
 function runsSource(processes: FunctionProcesses, name: string): boolean {
   const process = processes.get(name);
   return process !== undefined && process.root === undefined;
@@ -125,7 +125,7 @@ function secretOf(revision: string): string {
   return `${revision}-tls-server`;
 }
 
-/** The certificates of a revision go with its process. One that is gone altogether took its secret along. */
+/** Deletes the certificates of a revision. The garbage collector deletes those of a revision that is gone. */
 async function deleteSecret(
   { client, namespace }: ProcessRuntimeOptions,
   { metadata }: KubeObject,
@@ -180,8 +180,8 @@ async function specOf(
 }
 
 /**
- * The limits that the revision's DeploymentRuntimeConfig sets, as users of Crossplane expect. One that is not there sets none: on this machine
- * a function runs without it.
+ * The limits that the revision's DeploymentRuntimeConfig sets, as users of Crossplane expect. Without one there are no limits: on this machine
+ * a function runs without a runtime config.
  */
 async function limitsOf(
   client: ControllerClient,
@@ -193,7 +193,7 @@ async function limitsOf(
   return config === undefined ? {} : limitsOfRuntimeConfig(objectAt(config, ["spec"]));
 }
 
-/** Another one for each image, as a new one is started beside the old one. Paths of sockets must be short on every system. */
+/** A socket per image, as a new process is started beside the old one. Paths of sockets must be short. */
 function socketOf(folder: string, names: readonly string[]): string {
   return join(folder, createHash("sha256").update(names.join("/")).digest("hex").slice(0, 12));
 }
@@ -212,6 +212,6 @@ function reportOf(process: FunctionProcess, sandbox: SandboxSupport, revision: K
   return {
     isHealthy: false,
     isProblem: true,
-    message: `${state.problem}${lines ? `; it wrote: ${lines}` : ""}; ${advice}`,
+    message: `${state.problem}${lines ? `; last output: ${lines}` : ""}; ${advice}`,
   };
 }

@@ -20,7 +20,7 @@ export interface ComposedResource {
   readonly synced: boolean;
 }
 
-/** How applying went. */
+/** The result of applying. */
 export interface AppliedResources {
   readonly resources: readonly ComposedResource[];
   readonly events: readonly PipelineEvent[];
@@ -36,8 +36,8 @@ interface ApplyOptions {
 }
 
 /**
- * Applies the composed resources. One that is refused is reported and the others go on; any other failure ends it, with
- * those not yet begun left alone.
+ * Applies the composed resources. A refused resource is reported and the others are still applied; any other failure ends it, without
+ * starting the rest.
  */
 export async function applyComposed(
   desired: readonly DesiredResource[],
@@ -88,8 +88,8 @@ export function isComposedManager(manager: string): boolean {
 }
 
 /**
- * What to do about a conflict that a uid or resourceVersion of the function's own causes; undefined for any other. Values
- * that the function copied from the observed resource are right, and a conflict over them is a race.
+ * Advice about a conflict that a uid or resourceVersion of the function causes; undefined for any other conflict. Values that the
+ * function copied from the observed resource are correct, and a conflict over them is a race.
  */
 function wrongIdentity({ metadata }: KubeObject, observed: KubeObject | undefined): string | undefined {
   const fields = (["uid", "resourceVersion"] as const).filter(
@@ -109,7 +109,7 @@ async function explained(
   if (object.metadata.namespace || !isNotFound(error)) return error;
   const mapping = await mapper.mapping(object, signal).catch(() => undefined);
   if (!mapping?.namespaced) return error;
-  const what = `a ${object.kind} lives in a namespace, and the function names none`;
+  const what = `a ${object.kind} is namespaced, and the function set no namespace`;
   return new Error(`${what}: set its metadata.namespace`, { cause: error });
 }
 
@@ -122,8 +122,8 @@ function warn(message: string): PipelineEvent {
 }
 
 /**
- * The manager of the fields a composite resource sets on what it composes: one for each name and kind of composite
- * resource, so that two of them never fight unnoticed for one object.
+ * The field manager of a composite resource on its composed resources: one for each name and kind of composite resource, so that a
+ * conflict between two of them over one object is detected.
  */
 export function composedFieldManager({ apiVersion, kind, metadata }: KubeObject): string {
   const { group } = parseApiVersion(apiVersion);
@@ -147,9 +147,9 @@ interface KnownComposed {
 }
 
 /**
- * Throws a conflict when something would be made or taken in for an XR that is on its way out, or another one by now.
- * The cache of XRs may hear of that later than the one of what they composed: what is being collected would be made once
- * more, and what was to be left behind would be taken back and then deleted.
+ * Throws a conflict when a resource would be created or adopted for an XR that is being deleted or was replaced. The cache of XRs may be
+ * behind the cache of composed resources: a resource that was just collected would be created again, and an orphaned one would be
+ * adopted and then deleted.
  */
 export async function requireAlive(
   { read, stored }: KnownComposite,
@@ -158,11 +158,11 @@ export async function requireAlive(
 ): Promise<void> {
   const { uid } = read.metadata;
   if (current !== undefined && isControlledBy(current, uid)) return;
-  // Storing references answers with the XR as it is. What went since then says that the XR may have gone, too.
+  // Storing references returned the newest XR. A composed resource that disappeared since then means that the XR may be gone, too.
   const isFresh = stored !== read && observed === undefined;
   const xr = isFresh ? stored : await ignoreNotFound(client.live.get(read, keyOf(read), { signal }));
   if (xr !== undefined && !isDeleted(xr) && xr.metadata.uid === uid) return;
   const { group } = parseApiVersion(read.apiVersion);
-  const why = "it is being deleted, and nothing is made for it any more";
+  const why = "it is being deleted; no resources are created for it";
   throw conflict({ group, resource: read.kind.toLowerCase() }, read.metadata.name ?? "", why);
 }

@@ -5,7 +5,7 @@ import { wrapError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { gvkOf, type KubeObject } from "@purlin/kube-objects/object";
 
-/** What the members of metadata that we read and change must be. The API server judges the rest. */
+/** The types of the metadata fields that composition reads and changes. The API server validates the rest. */
 const metadataShape: Readonly<Record<string, "string" | "object" | "list">> = {
   name: "string",
   generateName: "string",
@@ -15,10 +15,10 @@ const metadataShape: Readonly<Record<string, "string" | "object" | "list">> = {
   ownerReferences: "list",
 };
 
-/** Takes an error about a desired resource: throws it, or goes on with what cannot be applied to a cluster. */
+/** Handles an error about a desired resource: throws it, or continues with a resource that a cluster would refuse. */
 export type Refuse = (error: Error) => void;
 
-/** The object that a function wants under a name. Refuses one that a cluster would not take or that cannot be completed. */
+/** The object that a function desires under a name. Refuses an object that a cluster would refuse or that cannot be completed. */
 export function decodeDesired(name: string, { resource }: Resource, refuse: Refuse): KubeObject {
   const value: JsonObject = resource?.value ?? {};
   if (name === "") refuse(unnamed(value));
@@ -38,12 +38,10 @@ export function decodeDesired(name: string, { resource }: Resource, refuse: Refu
 /** The next reconcile could not find out which resource of the pipeline it was. */
 function unnamed({ kind }: JsonObject): Error {
   const what = typeof kind === "string" ? `a ${kind}` : "one of them";
-  return new Error(
-    `cannot use a desired composed resource without a name: functions name resources, and ${what} has none`,
-  );
+  return new Error(`cannot use a desired composed resource without a name: ${what} has none`);
 }
 
-/** The type of an object that may lack one; what is missing, or not an apiVersion, is empty. */
+/** The type of an object; a missing field or an invalid apiVersion is empty. */
 function typeIn({ apiVersion, kind }: JsonObject): { readonly apiVersion: string; readonly kind: string } {
   const type = { apiVersion: String(apiVersion ?? ""), kind: String(kind ?? "") };
   return type.apiVersion.split("/").length > 2 ? { apiVersion: "", kind: "" } : type;

@@ -335,7 +335,7 @@ const wrongTogether: Readonly<
   NoName: {
     reason: "the next reconcile could not find it",
     resources: { "": cm(), a: cm() },
-    want: "cannot use a desired composed resource without a name: functions name resources, and a ConfigMap has none",
+    want: "cannot use a desired composed resource without a name: a ConfigMap has none",
   },
   SameObject: {
     reason: "each apply would undo the other",

@@ -28,24 +28,24 @@ export interface DesiredResource {
   readonly ready: boolean;
 }
 
-/** The composed resources of a pipeline, and what there is to say about them. */
+/** The composed resources of a pipeline, and their events. */
 export interface DesiredResources {
   readonly resources: readonly DesiredResource[];
   readonly events: readonly PipelineEvent[];
 }
 
-/** What turning a desired state into objects depends on. */
+/** The inputs for turning a desired state into objects. */
 interface DesiredContext {
   readonly xr: KubeObject;
   readonly observed: Observed;
   readonly mapper: RestMapper;
   readonly signal: AbortSignal;
-  /** What to do about a resource that a cluster would not take; throws unless given. */
+  /** Called for a resource that a cluster would refuse; throws unless given. */
   readonly refuse?: Refuse | undefined;
 }
 
 /**
- * The objects a desired state stands for, in the order of their names, complete with name, namespace, labels and owner.
+ * The objects of a desired state, sorted by name, complete with name, namespace, labels and owner.
  * Rejects when one of them cannot be an object of this XR.
  */
 export async function desiredResources(state: State | undefined, context: DesiredContext): Promise<DesiredResources> {
@@ -71,7 +71,7 @@ const rethrow: Refuse = (error) => {
   throw error;
 };
 
-/** What exists keeps its identity: a function can neither rename nor move it. */
+/** An existing resource keeps its identity: a function can neither rename nor move it. */
 function identify(object: KubeObject, observed: Observation | undefined): KubeObject {
   if (observed === undefined) return object;
   const { name, namespace, generateName } = observed.object.metadata;
@@ -79,13 +79,13 @@ function identify(object: KubeObject, observed: Observation | undefined): KubeOb
   return identity.reduce((o, [field, value]) => withMember(o, ["metadata", field], value || undefined), object);
 }
 
-/** An object where its kind belongs, and what there is to say about that. */
+/** An object in its namespace, and an event about that. */
 interface Placed {
   readonly object: KubeObject;
   readonly event?: PipelineEvent | undefined;
 }
 
-/** A namespaced XR composes namespaced resources, in its own namespace. What is cluster-scoped has none. */
+/** A namespaced XR composes namespaced resources, in its own namespace. Cluster-scoped resources have none. */
 async function place(
   name: string,
   object: KubeObject,
@@ -105,7 +105,7 @@ async function place(
 
 async function hasNamespace(name: string, object: KubeObject, context: DesiredContext): Promise<boolean> {
   const { observed, mapper, signal } = context;
-  // What was found in a namespace is of a kind that has them.
+  // The kind of an object that was found in a namespace is namespaced.
   if (sameKind(observed.resources.get(name)?.object, object)?.metadata.namespace) return true;
   const question = `cannot check if composed resource "${name}" is namespaced ${kindAndName(object)}`;
   try {

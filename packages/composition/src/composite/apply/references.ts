@@ -11,7 +11,7 @@ import {
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
 
-/** References to objects in the order they are stored in. Those of a namespaced XR name no namespace: it is its own. */
+/** References to objects in their stored order. Those of a namespaced XR have no namespace: it is the XR's own. */
 export function referencesTo(objects: readonly KubeObject[], xr: KubeObject): readonly ResourceRef[] {
   const refs = objects.map((object) => referenceTo(object, xr));
   return refs
@@ -27,8 +27,8 @@ function referenceTo({ apiVersion, kind, metadata }: KubeObject, xr: KubeObject)
 }
 
 /**
- * Stores the references, before any object they name is made: what is not written down could be lost. The XR's uid goes
- * along, so that one deleted meanwhile is not made again.
+ * Stores the references before the objects they name are created: an object without a reference could be lost. The uid of the XR is
+ * sent along, so that an XR that was deleted meanwhile is not created again.
  */
 export async function applyReferences(
   xr: KubeObject,
@@ -42,7 +42,7 @@ export async function applyReferences(
   });
 }
 
-/** An object of which nothing is known but which one it is. */
+/** The type and identity of an object, and nothing else. */
 export function identityOf({ apiVersion, kind, metadata: { name = "", namespace, uid } }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: { name, ...(namespace ? { namespace } : {}), ...(uid ? { uid } : {}) } };
 }

@@ -16,7 +16,7 @@ interface Garbage {
 const atOnce = 8;
 
 /**
- * The observed resources that are not desired and are ours to delete. What has no controller was never ours: a reference
+ * The observed resources that are not desired and are ours to delete. A resource without a controller was never ours: a reference
  * to it may be forged. Throws when another owner controls one.
  */
 export function garbageOf({ composite, resources }: Observed, desired: ReadonlySet<string>): readonly Garbage[] {
@@ -41,7 +41,7 @@ export async function collectGarbage(
   );
 }
 
-/** The labels go first: what lingers because of its finalizers is not part of the tree any more. */
+/** Removes the labels first: a resource that waits for its finalizers is no longer part of the tree. */
 async function remove({ name, object }: Garbage, client: ControllerClient, signal: AbortSignal): Promise<void> {
   const what = `"${name}" ${kindAndName(object)}`;
   await during(`cannot cleanup composed resource labels of resource ${what}`, () =>

@@ -5,7 +5,7 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { formatApiVersion, type GroupVersionKind, type KubeObject } from "@purlin/kube-objects/object";
 
-/** Reads what functions require through a controller's client: from shared caches, Secrets live. */
+/** Reads required resources through a controller's client: from shared caches, and Secrets live. */
 export function clientReader(client: Pick<ControllerClient, "get" | "list" | "mapper">): ResourceReader {
   return {
     async scopeOf(gvk, signal) {

@@ -10,20 +10,20 @@ import { annotations, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, type ResourceRef, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
 import type { CompositeKind } from "../deps.ts";
 
-/** An object as it is, with its connection details. */
+/** An observed object, with its connection details. */
 export interface Observation {
   readonly object: KubeObject;
   readonly connectionDetails: ConnectionDetails;
 }
 
-/** The XR and what it composed, as they are. */
+/** The observed XR and its composed resources. */
 export interface Observed {
   readonly composite: Observation;
   /** By name in the pipeline. */
   readonly resources: ReadonlyMap<string, Observation>;
 }
 
-/** Those that no cache has are asked for; a server must not get as many requests at once as an XR has references. */
+/** Concurrent reads of composed resources that are not cached: an API server must not get one request per reference at once. */
 const atOnce = 16;
 
 interface Reader {
@@ -81,7 +81,7 @@ async function readComposed(
   const key: ObjectKey = { namespace, name: ref.name ?? "" };
   return during(`cannot get composed resource (a ${ref.kind} named ${key.name})`, async () => {
     try {
-      // A cache may be behind. Making a resource again because of that would be worse than one more read.
+      // A cache may be behind: one more read is better than creating a resource again.
       const cached = await client.get(ref, key, { signal });
       return cached ?? (await ignoreNotFound(client.live.get(ref, key, { signal })));
     } catch (error) {
@@ -116,7 +116,7 @@ export function described(name: string, object: KubeObject): string {
   return `composed resource "${name}" ${kindAndName(object)}`;
 }
 
-/** What an object is, in messages that name it otherwise. */
+/** The kind and name of an object, in messages. */
 export function kindAndName({ kind, metadata }: KubeObject): string {
   return metadata.name ? `(a ${kind} named ${metadata.name})` : `(a ${kind})`;
 }

@@ -34,7 +34,7 @@ const fatalError = {
   message: "A fatal error occurred before the status of this condition could be determined.",
 } as const;
 
-/** The conditions of functions that count: those of the control plane are not theirs to set. */
+/** The conditions that functions may set: all but those of the control plane. */
 export function settable(conditions: readonly PipelineCondition[]): readonly PipelineCondition[] {
   return conditions.filter(({ type }) => !systemConditionTypes.has(type));
 }

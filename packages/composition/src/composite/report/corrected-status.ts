@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-obje
 import { type KubeObject, type ManagedFieldsEntry, memberAt, objectAt, withMember } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 
-/** The lists of a status that are merged item by item, and what tells their items apart. */
+/** The lists of a status that are merged item by item, and the keys of their items. */
 const keyedLists: readonly { readonly path: readonly string[]; readonly key: string }[] = [
   { path: ["conditions"], key: "type" },
   { path: ["crossplane", "functionRevisions"], key: "step" },
@@ -44,7 +44,7 @@ function objectHas(fields: JsonObject, path: readonly string[], member: string):
   return Object.hasOwn(objectAt(fields, path), member);
 }
 
-/** A stored status whose items are as they are about to be applied. Its order stays, and so does what is not ours. */
+/** The stored status with the items that are about to be applied. The order and items of other writers stay. */
 export function correctedStatus(stored: JsonObject, applied: JsonObject): JsonObject {
   return keyedLists.reduce((status, { path, key }) => {
     const [have, want] = [itemsAt(status, path), itemsAt(applied, path)];

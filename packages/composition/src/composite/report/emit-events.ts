@@ -32,7 +32,7 @@ export async function readClaim({ deps, stored, statusSignal }: CompositeContext
 
 /**
  * The events of a reconcile, no more than `most` of a type. Functions may return thousands of results, and an API server keeps
- * few events of one object. Of too many, those that say the same become one, and the last one says how many are left out.
+ * few events of one object. Duplicates are merged, and the last event has the number of those left out.
  */
 export function boundedEvents(events: readonly PipelineEvent[], most: number): readonly PipelineEvent[] {
   if (events.length <= most) return events;

@@ -9,8 +9,8 @@ const verbs = ["get", "list", "watch", "create", "update", "patch", "delete"] as
 type Managed = TypeRef & { readonly namespace?: string | undefined };
 
 /**
- * Asks the API server whether we may manage a kind. Says who may not do what; undefined when nothing is denied or the
- * question cannot be answered: a diagnosis never hides the error it explains.
+ * Asks the API server whether the control plane may manage a kind. Resolves to the denied verbs in words; undefined when nothing is
+ * denied or the review fails: a diagnosis never hides the error it explains.
  */
 export async function diagnoseAccess(
   resource: Managed,
@@ -50,7 +50,7 @@ async function isAllowed(
   return memberAt(await client.create(review, { signal }), ["status", "allowed"]) === true;
 }
 
-/** Who the API server takes us for. */
+/** The user name of the control plane at the API server. */
 async function ownName(client: ControllerClient, signal: AbortSignal): Promise<string> {
   const review = { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview", metadata: {} };
   const unknown = "the control plane";

@@ -134,7 +134,7 @@ export function isSchemaLate(error: unknown, { ownFields }: StatusRules): boolea
   return paths.length > 0 && paths.every((path) => own.has(statusField(path) ?? ""));
 }
 
-/** What is before the first place where a path is not declared, and between two of them, ends with the path. */
+/** The last word of a text: the path in front of the message that it is not declared. */
 function lastWord(text: string): string {
   const start = Math.max(...[" ", "\n", ":"].map((end) => text.lastIndexOf(end)));
   return text.slice(start + 1);
@@ -145,9 +145,9 @@ function statusField(path: string): string | undefined {
   return root === "" && status === "status" ? field : undefined;
 }
 
-/** Derives Synced and Ready. What the pipeline says about the XR itself beats what its resources say. */
+/** Derives Synced and Ready. The readiness that the pipeline sets on the XR wins over that of its resources. */
 export function readinessOf(resources: readonly ComposedResource[], composite: Ready | undefined): Readiness {
-  // One without a name, which only render lets through, goes by its position.
+  // A resource without a name, which only render accepts, is named by its position.
   const named = resources.map(({ name, ...state }, index) => ({ ...state, name: name || String(index) }));
   const unsynced = named.filter(({ synced }) => !synced).map(({ name }) => name);
   const unready = named.filter(({ ready }) => !ready).map(({ name }) => name);

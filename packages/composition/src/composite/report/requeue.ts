@@ -10,7 +10,7 @@ import type { CompositeSettings } from "../deps.ts";
 interface RequeueFacts {
   readonly xr: KubeObject;
   readonly settled: boolean;
-  /** How long the pipeline's answers hold. */
+  /** The time to live of the pipeline's responses. */
   readonly ttlMs: number | undefined;
   readonly settings: Pick<CompositeSettings, "realtime" | "pollIntervalMs" | "minPollIntervalMs">;
   readonly random: () => number;
@@ -36,13 +36,13 @@ export function askedInterval(xr: KubeObject, minMs: number): number | undefined
   return ms === undefined || ms <= 0 ? undefined : Math.max(ms, minMs);
 }
 
-/** A tenth less to a tenth more, so that XRs made together do not stay in step. */
+/** Adds up to ten percent of jitter, so that XRs created together do not stay in step. */
 function jittered(ms: number, random: () => number): number {
   return Math.round(ms * (0.9 + 0.2 * random()));
 }
 
 const stepMs = 250;
-/** A shorter wait is taken at its word; for longer ones the step is less than what chance adds anyway. */
+/** A shorter wait is exact; for longer ones the step is smaller than the jitter. */
 const leastWaitMs = 10_000;
 
 /**
@@ -53,7 +53,7 @@ function inStep(ms: number, now: number): number {
   return ms < leastWaitMs ? ms : Math.ceil((now + ms) / stepMs) * stepMs - now;
 }
 
-/** As planned, but not later than in so many milliseconds. */
+/** The planned result, with a limit on the delay. */
 export function atLatest(planned: ReconcileResult, ms: number | undefined): ReconcileResult {
   if (ms === undefined || planned.requeue) return planned;
   return { ...planned, requeueAfterMs: Math.min(planned.requeueAfterMs ?? ms, ms) };

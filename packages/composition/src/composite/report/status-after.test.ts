@@ -134,7 +134,7 @@ for (const [status, shape] of [
 ] as const) {
   test(`a desired status that is a ${shape} is refused`, () => {
     assert.throws(() => desiredStatus({ status }), {
-      message: `functions want a status that is a ${shape}; it must be an object`,
+      message: `the desired status is a ${shape}; it must be an object`,
     });
   });
 }

@@ -54,7 +54,7 @@ export function statusAfter(
   return status;
 }
 
-/** Types meant for the claim stay in the list for good, in the order they were first mentioned. */
+/** Condition types for the claim stay in the list for good, in the order of their first appearance. */
 function withClaimConditions(status: JsonObject, { conditions }: StatusDraft, { ownFields }: StatusRules): JsonObject {
   const before = textsAt(status, ["claimConditionTypes"]);
   const named = settable(conditions.pipeline).filter(({ forClaim }) => forClaim);
@@ -64,7 +64,7 @@ function withClaimConditions(status: JsonObject, { conditions }: StatusDraft, { 
   return ownFields.has("claimConditions") ? withMember(listed, ["claimConditions"], types) : listed;
 }
 
-/** The status to apply: what functions want, and over it what belongs to the control plane. */
+/** The status to apply: the fields of functions, overlaid with those of the control plane. */
 export function appliedStatus(desired: JsonObject, after: JsonObject, rules: StatusRules): JsonObject {
   const reserved = crossplaneStatusFields(rules);
   const fromFunctions = Object.entries(desired).filter(([key]) => !reserved.has(key));
@@ -99,5 +99,5 @@ export function desiredStatus(composite: JsonObject | undefined): JsonObject {
   const status = composite?.["status"] ?? {};
   if (isJsonObject(status)) return status;
   const shape = Array.isArray(status) ? "list" : typeof status;
-  throw new Error(`functions want a status that is a ${shape}; it must be an object`);
+  throw new Error(`the desired status is a ${shape}; it must be an object`);
 }

@@ -91,7 +91,7 @@ export function adviceOn(error: unknown): string {
     return ": check that the function runs and can be reached there";
   }
   if (hasCause(error, (one) => isProtocolError(one) && one.code === "UNSTABLE_REQUIREMENTS")) {
-    return ": the function has to ask for the same on every call, also once it has the answer";
+    return ": the function must return the same requirements on every call, also when they are satisfied";
   }
   return "";
 }

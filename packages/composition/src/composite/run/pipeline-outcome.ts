@@ -8,7 +8,7 @@ import type { ConditionText, TypeRef } from "@purlin/kube-objects/object";
 export interface PipelineEvent extends EventText {
   /** The claim gets it too, if there is one. */
   readonly forClaim: boolean;
-  /** What goes before the message on the XR; empty for none. */
+  /** The prefix of the message on the XR; may be empty. */
   readonly detail: string;
 }
 
@@ -23,23 +23,23 @@ export type FunctionRevisionUsed = {
   readonly functionRevision: string;
 };
 
-/** Resources a step asked for, by the name it gave them. */
+/** Resources that a step requires, by requirement name. */
 export interface StepRequirement {
   readonly step: string;
   readonly name: string;
   readonly selector: ResourceSelector;
 }
 
-/** What a pipeline that ran to its end said. */
+/** The outcome of a pipeline that ran to its end. */
 export interface PipelineOutcome {
   readonly desired: State | undefined;
   readonly context: Struct | undefined;
   readonly events: readonly PipelineEvent[];
   readonly conditions: readonly PipelineCondition[];
   readonly requirements: readonly StepRequirement[];
-  /** The kinds whose schemas steps asked for. */
+  /** The kinds whose schemas steps require. */
   readonly schemas: readonly TypeRef[];
   readonly functionRevisions: readonly FunctionRevisionUsed[];
-  /** The shortest time a step's answer holds; undefined when none said. */
+  /** The shortest time to live of a response; undefined when no response has one. */
   readonly ttlMs: number | undefined;
 }

@@ -136,12 +136,12 @@ async function runOne(
   return response;
 }
 
-/** One by one: there may be more than a call takes arguments. */
+/** Pushes one by one: a call has a limit of arguments. */
 function append<T>(list: T[], more: readonly T[]): void {
   for (const item of more) list.push(item);
 }
 
-/** The error with the name of what it is about, where it does not say that itself. */
+/** The error with the name of its subject, unless it has it. */
 function naming(what: string, error: unknown): unknown {
   return textOf(error).includes(what) ? error : wrapError(what, error);
 }
@@ -156,7 +156,7 @@ function referenceOf(step: PipelineStep): FunctionReference {
   };
 }
 
-/** Bootstrap requirements are dependencies as much as those a function asks for, whose names win when seeding. */
+/** Bootstrap requirements are dependencies like those of a function, whose names win when seeding. */
 function requirementsOf(step: PipelineStep, { requirements }: RunFunctionResponse): readonly StepRequirement[] {
   const declared = step.requirements?.requiredResources ?? [];
   const selectors = [

@@ -11,7 +11,7 @@ import {
 import { shortened } from "@purlin/kube-objects/object";
 import type { PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
 
-/** What one response tells people. */
+/** The results of one response. */
 interface StepResults {
   readonly events: readonly PipelineEvent[];
   readonly conditions: readonly PipelineCondition[];
@@ -44,7 +44,7 @@ function eventOf(step: string, { severity, message: text, reason, target }: Resu
   return { ...common, type: "Warning", message: assumed, forClaim: false, detail: "" };
 }
 
-/** Whether a target includes the claim. Whatever is not understood is for the composite resource alone. */
+/** Whether a target includes the claim. An unknown target means the composite resource alone. */
 export function isForClaim(target: Target | undefined): boolean {
   return target === Target.TARGET_COMPOSITE_AND_CLAIM;
 }
@@ -64,7 +64,7 @@ function statusText(status: Status): PipelineCondition["status"] {
   return status === Status.STATUS_CONDITION_FALSE ? "False" : "Unknown";
 }
 
-/** Milliseconds of a response's time to live; undefined when it says none. */
+/** Milliseconds of a response's time to live; undefined when it has none. */
 export function ttlOf({ meta }: RunFunctionResponse): number | undefined {
   const ms = meta?.ttl === undefined ? 0 : milliseconds(meta.ttl);
   return ms > 0 ? ms : undefined;

@@ -8,7 +8,7 @@ import { conditionsOf, type KubeObject, keyText, type ObjectKey } from "@purlin/
  * waits for it instead of failing its first reconcile.
  */
 export interface AwaitedVerdicts {
-  /** Whether to wait for the condition ValidPipeline of a revision. False when it is there, or has not come for long. */
+  /** Whether to wait for the condition ValidPipeline of a revision. False when it is set, or after a timeout. */
   isAwaited(xr: ObjectKey, revision: KubeObject): boolean;
   forget(xr: ObjectKey): void;
 }
@@ -16,7 +16,7 @@ export interface AwaitedVerdicts {
 /** An XR waits this long. After that its status says that the state of the pipeline is unknown. */
 const patienceMs = 10_000;
 
-/** How soon to look again. The verdict wakes an XR that is known to use the revision, which a new XR may not be yet. */
+/** The polling interval. The verdict starts a reconcile of the XRs that are known to use the revision, which a new XR may not be yet. */
 export const verdictPollMs = 250;
 
 export function createAwaitedVerdicts(clock: Pick<Clock, "now">): AwaitedVerdicts {

@@ -4,7 +4,7 @@ import { isControlledBy, type KubeObject, memberAt } from "@purlin/kube-objects/
 import { labels } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/crossplane-fields.ts";
 
-/** What the choice of a revision depends on. */
+/** The inputs for the choice of a revision. */
 export interface RevisionQuestion {
   readonly policy: "Automatic" | "Manual" | undefined;
   readonly selector: MatchLabels | undefined;
@@ -23,7 +23,7 @@ export type RevisionChoice =
   | { readonly use: "newest-or-stay"; readonly matching: MatchLabels };
 
 /**
- * Says how to find the XR's revision. Under Manual a revision stays as long as it carries the labels of the selector, so
+ * Decides how to find the revision of an XR. Under Manual a revision stays as long as it carries the labels of the selector, so
  * that editing the selector is how a user moves the XR.
  */
 export function chooseRevision({ policy, selector, ref, pinned }: RevisionQuestion): RevisionChoice {

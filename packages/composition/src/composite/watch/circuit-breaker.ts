@@ -3,7 +3,7 @@
 import type { Clock } from "@purlin/kube-controller";
 import { isDeleted, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
-/** How many watch events an XR may get. */
+/** The limits on watch events of one XR. */
 export interface BreakerLimits {
   readonly burst: number;
   readonly refillPerSecond: number;
@@ -36,7 +36,7 @@ export interface CircuitBreaker {
   forget(target: ObjectKey): void;
 }
 
-/** What a breaker is made with. */
+/** The options of a breaker. */
 interface BreakerOptions {
   readonly controller: string;
   readonly clock: Pick<Clock, "now">;
@@ -167,10 +167,10 @@ function sourceOf({ kind, metadata: { name = "", namespace } }: KubeObject): str
   return namespace ? `${kind}/${name} (${namespace})` : `${kind}/${name}`;
 }
 
-/** What a breaker did with an event. */
+/** The decision about an event. */
 type BreakerVerdict = "Allowed" | "Dropped" | "HalfOpenAllowed";
 
-/** Who counts what breakers do. */
+/** The metrics of breakers. */
 export interface BreakerMetrics {
   opened(controller: string): void;
   closed(controller: string): void;

@@ -9,16 +9,16 @@ import { type ObjectReference, ReferenceIndex, sameReference } from "./reference
 interface Dependencies {
   readonly composed: readonly KubeObject[];
   readonly requirements: readonly StepRequirement[];
-  /** The kinds whose schemas its functions look at: these change with the CRDs that define them. */
+  /** The kinds whose schemas its functions read: these change with their CRDs. */
   readonly schemas?: readonly TypeRef[];
 }
 
-/** Knows which XRs depend on which objects. In memory only: it fills as XRs are reconciled. */
+/** An index of the objects that XRs depend on. In memory only: reconciles fill it. */
 export interface DependencyTracker {
-  /** Replaces what is known about an XR. */
+  /** Replaces the dependencies of an XR. */
   record(xr: ObjectKey, dependencies: Dependencies): void;
   forget(xr: ObjectKey): void;
-  /** The XRs that depend on an object, each once. Costs as much as there are, not as many as are known. */
+  /** The XRs that depend on an object, each once. The cost grows with the result, not with the index. */
   dependents(object: KubeObject): Iterable<ObjectKey>;
   /** Resources a step of an XR asked for last time, by the name it gave them. */
   seeds(xr: ObjectKey, step: string): ReadonlyMap<string, ResourceSelector>;

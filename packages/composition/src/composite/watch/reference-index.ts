@@ -28,12 +28,12 @@ interface Slot {
 }
 
 interface KindIndex {
-  /** By what an object must have for the reference to be worth a look: its name, one label, a kind, or nothing. */
+  /** References by an anchor that a matching object must have: its name, one label, a kind, or none. */
   readonly anchors: Map<string, Map<string, Slot>>;
   size: number;
 }
 
-/** References by what they refer to. Finding those that match an object costs its labels and the matches, no more. */
+/** An index of references. A lookup costs the labels of the object and the matches. */
 export class ReferenceIndex {
   readonly #kinds = new Map<string, KindIndex>();
 

@@ -74,8 +74,8 @@ export function createSelfUpdates(): SelfUpdates {
 }
 
 /**
- * Whether storing references made the only news. What is made next wakes the XR by itself; what is no longer referred to
- * does not, so functions must be asked once more when something went.
+ * Whether storing references only added some. A new resource starts a reconcile by itself; a removed one does not, so the functions must
+ * run once more when a reference was removed.
  */
 export function onlyAddedReferences(before: KubeObject, stored: KubeObject, schema: CompositeSchema): boolean {
   const now = new Set(resourceRefsOf(stored, schema).map((ref) => JSON.stringify(ref)));
@@ -83,7 +83,7 @@ export function onlyAddedReferences(before: KubeObject, stored: KubeObject, sche
   return kept && jsonEqual(withoutBookkeeping(before, schema), withoutBookkeeping(stored, schema));
 }
 
-/** Whether writing the status changed nothing but conditions. */
+/** Whether writing the status changed only conditions. */
 export function onlyConditions(before: KubeObject, stored: KubeObject, schema: CompositeSchema): boolean {
   const same = jsonEqual(withoutConditions(before), withoutConditions(stored));
   return same && jsonEqual(withoutBookkeeping(before, schema), withoutBookkeeping(stored, schema));

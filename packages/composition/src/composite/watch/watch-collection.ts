@@ -6,13 +6,13 @@ import type { DependencyTracker } from "./dependency-tracker.ts";
 
 /** Ends watches on kinds that no XR depends on any more. */
 export interface WatchCollection {
-  /** A kind lost its last dependent: look in a while, as another may come. */
+  /** A kind lost its last dependent: collects after a while, as another may come. */
   schedule(): void;
   collect(): Promise<void>;
   close(): void;
 }
 
-/** What a collection works on. */
+/** The dependencies of a collection. */
 interface WatchCollectionOptions {
   readonly controller: string;
   readonly engine: Pick<ControllerEngine, "stopWatches" | "watchesOf">;
@@ -23,7 +23,7 @@ interface WatchCollectionOptions {
 
 const delayMs = 60_000;
 
-/** Looks only when there may be something to end, so that a steady control plane does nothing. */
+/** Runs only when a watch may have become unneeded, so that an idle control plane does nothing. */
 export function createWatchCollection(options: WatchCollectionOptions): WatchCollection {
   const { controller, engine, tracker, clock, log } = options;
   let cancel: (() => void) | undefined;

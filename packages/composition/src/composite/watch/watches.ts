@@ -87,7 +87,7 @@ function keysOfComposite(change: CacheChange, { breaker, users, selfUpdates }: C
   users.note(change);
   const { object } = change;
   const key = keyOf(object);
-  // One that goes may come back under the same name, and starts afresh then.
+  // A deleted XR may be created again under the same name, and starts with a closed circuit.
   if (change.type === "deleted" || isDeleted(object)) {
     breaker.forget(key);
     return [key];
@@ -95,7 +95,7 @@ function keysOfComposite(change: CacheChange, { breaker, users, selfUpdates }: C
   return selfUpdates.isNews(change) && admitted(change, { breaker }) ? [key] : [];
 }
 
-/** Whether the breaker lets a change of an XR wake it. */
+/** Whether the circuit breaker admits a change of an XR. */
 export function admitted({ type, object }: CacheChange, { breaker }: Pick<CompositeState, "breaker">): boolean {
   return breaker.admit(keyOf(object), object, type === "updated" ? 2 : 1);
 }

@@ -11,7 +11,7 @@ import { otherKinds } from "../../package-kinds.ts";
 /** The Secret with the authority that signs every certificate of packages on a cluster. */
 export const authoritySecretName = "crossplane-root-ca";
 
-/** Where certificates are kept, and what time it is. */
+/** The dependencies of certificates. */
 export interface CertificateDeps {
   readonly client: ControllerClient;
   readonly namespace: string;

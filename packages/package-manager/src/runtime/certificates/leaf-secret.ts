@@ -9,7 +9,7 @@ import { otherKinds } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
 import { type CertificateDeps, certificateKeys, ensureAuthority, secretData, secretText } from "./authority-secret.ts";
 
-/** A certificate that must be there. */
+/** A certificate to ensure. */
 export interface LeafRequest {
   readonly secretName: string;
   /** The new controller of the Secret; absent leaves the controller as it is. */
@@ -19,7 +19,7 @@ export interface LeafRequest {
   readonly usage: CertificateUsage;
 }
 
-/** A certificate that is there. */
+/** A certificate that exists. */
 export interface Leaf {
   readonly secret: KubeObject;
   /** Changes when the certificate is renewed; undefined while it is the first. */
@@ -34,7 +34,7 @@ const lastThird = 1 / 3;
 const defaultDays = 365;
 
 /**
- * Sees that a certificate is there and is renewed in time. A Secret in which anything is present that the authority did
+ * Ensures that a certificate exists and is renewed in time. A Secret with any content that the authority did
  * not sign is left alone: another tool manages it.
  */
 export async function ensureLeaf(deps: CertificateDeps, request: LeafRequest, signal: AbortSignal): Promise<Leaf> {
@@ -83,7 +83,7 @@ interface Wanted {
   readonly mark?: string | undefined;
 }
 
-/** The same data with another owner counts as a change: what is used must not go with who used it before. */
+/** The same data with another owner counts as a change: the Secret must not be deleted with its old owner. */
 async function apply(
   { client, namespace }: { readonly client: ControllerClient; readonly namespace: string },
   { request, existing, data, mark }: Wanted,
@@ -120,7 +120,7 @@ function signedBy(authority: KeyPair, secret: KubeObject): string | undefined {
   }
 }
 
-/** No certificate outlives its authority: one that ends with it is not made better by another one. */
+/** No certificate outlives its authority: renewing one that ends with it has no effect. */
 function endsBefore(certPem: string, authorityPem: string): boolean {
   return readValidity(certPem).notAfter < readValidity(authorityPem).notAfter;
 }

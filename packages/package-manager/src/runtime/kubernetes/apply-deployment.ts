@@ -9,7 +9,7 @@ import { runtimeKinds } from "./kubernetes-runtime-options.ts";
 import { isNewer, pullSecrets, type RuntimeScene } from "./runtime-scene.ts";
 import { serviceAccountOf } from "./service-account.ts";
 
-/** Applies the Deployment of a revision, and the account its Pods run as where that is ours. Answers with it as it is. */
+/** Applies the Deployment of a revision, and the account its Pods run as if that is ours. Resolves to the stored Deployment. */
 export async function applyDeployment(scene: RuntimeScene, certificateMark: string | undefined): Promise<KubeObject> {
   const { options, type, revision, names, config, signal } = scene;
   const { objects, namespace } = options;
@@ -46,8 +46,8 @@ async function applyServiceAccount(scene: RuntimeScene, pullSecretNames: readonl
 }
 
 /**
- * A Deployment whose name the template gives cannot change the Pods it is of: that of an older revision goes first. Only
- * so are such upgrades possible, with a pause.
+ * The selector of a Deployment is immutable: with a fixed name in the template, the Deployment of the older revision is deleted first.
+ * Such upgrades have a short downtime.
  */
 async function makeRoom({ options, revision, names, siblings, signal }: RuntimeScene): Promise<void> {
   const { objects, namespace } = options;
@@ -59,7 +59,7 @@ async function makeRoom({ options, revision, names, siblings, signal }: RuntimeS
   await deleteExactly({ objects, namespace, uid: undefined, signal }, existing);
 }
 
-/** Where a revision is known by its digest that alone counts: a tag beside it would only mislead. */
+/** The image of a revision by digest, if it has one: a tag beside it would be ignored. */
 function imageOf(revision: KubeObject): string {
   const image = textAt(revision, ["status", "resolvedImage"]) ?? textAt(revision, ["spec", "image"]) ?? "";
   if (textAt(revision, ["spec", "digest"]) === undefined) return image;

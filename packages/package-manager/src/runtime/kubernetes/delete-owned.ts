@@ -7,7 +7,7 @@ import { controllerOf, isControlledBy, isDeleted, type KubeObject } from "@purli
 import { type PackageType, packageTypes } from "../../package-kinds.ts";
 import { runtimeKinds } from "./kubernetes-runtime-options.ts";
 
-/** Whose objects are meant, and where they are. */
+/** The owner and namespace of objects. */
 export interface Ownership {
   readonly objects: ControllerClient;
   readonly namespace: string;
@@ -16,7 +16,7 @@ export interface Ownership {
   readonly signal: AbortSignal;
 }
 
-/** The objects of a kind that a revision controls, those on their way out apart. */
+/** The objects of a kind that a revision controls, except those being deleted. */
 export async function ownedObjects(
   { objects, namespace, uid, signal }: Ownership,
   kind: keyof typeof runtimeKinds,
@@ -25,7 +25,7 @@ export async function ownedObjects(
   return all.filter((object) => isControlledBy(object, uid) && !isDeleted(object));
 }
 
-/** Deletes an object, if it is still the one that was looked at: what took its name meanwhile is another's. */
+/** Deletes an object if it still has the uid that was read. */
 export async function deleteExactly({ objects, signal }: Ownership, object: KubeObject): Promise<void> {
   const { apiVersion, kind, metadata } = object;
   const { name = "", namespace, uid } = metadata;
@@ -40,8 +40,8 @@ export async function deleteExactly({ objects, signal }: Ownership, object: Kube
 }
 
 /**
- * Tells whenever something changes that the runtime of a revision owns: its Deployment, Service, ServiceAccount or
- * Secrets. `kind` is what of it. Returns how to stop.
+ * Calls the listener whenever an object of the runtime of a revision changes: its Deployment, Service, ServiceAccount or Secrets.
+ * `kind` is the kind of the object. The result ends that.
  */
 export function followOwned(
   informers: InformerPool,

@@ -8,7 +8,7 @@ import { runtimeContainer, unprivileged } from "./runtime-container.ts";
 import { podLabels, type RuntimeNames } from "./runtime-names.ts";
 import { mergeByName, type ObjectPlace, templatedMetadata, withoutNulls } from "./templated-metadata.ts";
 
-/** What a Deployment is made of. */
+/** The inputs of a Deployment. */
 export interface DeploymentInput {
   readonly type: PackageType;
   readonly revision: KubeObject;
@@ -16,10 +16,10 @@ export interface DeploymentInput {
   /** `spec` of the runtime config. */
   readonly config: JsonObject;
   readonly place: ObjectPlace;
-  /** Runs where the template names no image. */
+  /** The image, unless the template has one. */
   readonly image: string;
   readonly pullSecrets: readonly string[];
-  /** Tells certificates apart that were renewed; each roll of it replaces the Pods. */
+  /** Changes when a certificate is renewed, which replaces the Pods. */
   readonly certificateMark?: string | undefined;
 }
 

@@ -13,7 +13,7 @@ export interface KubernetesRuntimeOptions {
   readonly objects: ControllerClient;
   readonly packages: PackageClient;
   readonly namespace: string;
-  /** The control plane's own account: Pods may pull what it may. It must exist. */
+  /** The service account of the control plane: Pods use its pull secrets. It must exist. */
   readonly serviceAccount?: string | undefined;
   readonly clock: Clock;
   /** Days a certificate is good for; a year unless given. */
@@ -24,7 +24,7 @@ export interface KubernetesRuntimeOptions {
   readonly leases?: RevisionLeases | undefined;
 }
 
-/** The kinds that runtimes on a cluster are made of. */
+/** The kinds of runtime objects on a cluster. */
 export const runtimeKinds: Readonly<Record<"deployment" | "service" | "serviceAccount" | "secret", TypeRef>> = {
   deployment: { apiVersion: "apps/v1", kind: "Deployment" },
   service: { apiVersion: "v1", kind: "Service" },

@@ -30,20 +30,20 @@ interface RevisionCertificates {
   readonly renewInMs: number | undefined;
 }
 
-/** How a Deployment is. */
+/** The state of a Deployment. */
 interface DeploymentState {
   /** Why it does not serve; undefined while it does. */
   readonly problem: string | undefined;
-  /** Kubernetes says that it does not serve; otherwise it says nothing yet. */
+  /** Whether Kubernetes reports it as unavailable; otherwise there is no report yet. */
   readonly isBroken: boolean;
-  /** It serves, and what serves is what was last asked for, or may still be what was asked for before. */
+  /** It serves, with Pods of the newest or of the previous template. */
   readonly isServing: boolean;
-  /** Nothing is left of what was asked for before. */
+  /** No Pod of a previous template is left. */
   readonly isRolledOut: boolean;
 }
 
 const defaultLingerMs = 5_000;
-/** A Deployment that does not come up is looked at this often, though its own changes wake us. */
+/** How often an unavailable Deployment is reconciled, beside its own watch events. */
 const lookAgainMs = 30_000;
 /** Timers are for days, not for months. */
 const longestWaitMs = 3_600_000;
@@ -52,7 +52,7 @@ const longestWaitMs = 3_600_000;
 export function createKubernetesRuntime(options: KubernetesRuntimeOptions): PackageRuntime {
   const { clock, lingerMs = defaultLingerMs, leases } = options;
   const retirements = createRetirements({ clock, lingerMs, leases });
-  // What a revision had under other names: it goes on being used itself, so only a while is waited.
+  // Objects under former names: the revision itself stays in use, so only the linger time counts.
   const leftovers = createRetirements({ clock, lingerMs });
   const requireRunnable = createRunnableCheck(options.packages);
   return {
@@ -101,7 +101,7 @@ async function publish(scene: RuntimeScene, state: DeploymentState): Promise<str
   const { type, options, revision, names } = scene;
   if (!state.isServing) return undefined;
   const isReached = await applyService(scene, true);
-  // The certificate goes where the calls go: it must not be collected with the one that served before.
+  // The certificate belongs to the serving revision: it must not be collected with the previous one.
   if (isReached) await ensureCertificates(scene, true);
   if (type.kind !== "Function" || !isReached) return undefined;
   const wanted = endpointOf(names.service, options.namespace);
@@ -165,7 +165,7 @@ export function deploymentState(deployment: KubeObject, kind: PackageKind): Depl
 }
 
 /**
- * Sees that the certificates of a revision are there. The Secret may be shared by all revisions of a package; then it
+ * Ensures the certificates of a revision. The Secret may be shared by all revisions of a package; then it
  * belongs to the one in charge.
  */
 async function ensureCertificates(scene: RuntimeScene, isInCharge: boolean): Promise<RevisionCertificates> {

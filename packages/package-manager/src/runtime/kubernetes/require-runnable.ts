@@ -9,7 +9,7 @@ const remembered = 256;
 
 /**
  * Refuses images that cannot run on a cluster: a TypeScript function without a base runs on the Node of Purlin itself,
- * which is not there. Each image is looked at once; one that cannot be looked at now is given the benefit of the doubt.
+ * which a cluster does not have. Each image is checked once; an image that cannot be read now is accepted.
  */
 export function createRunnableCheck(
   packages: PackageClient,

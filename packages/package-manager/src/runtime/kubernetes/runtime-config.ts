@@ -14,7 +14,7 @@ interface ChosenRuntimeConfig {
   readonly imageConfig: string | undefined;
 }
 
-/** What runs unless a package says otherwise. */
+/** The default runtime config. */
 export const defaultRuntimeConfig: KubeObject = {
   ...otherKinds.runtimeConfig,
   metadata: { name: "default" },

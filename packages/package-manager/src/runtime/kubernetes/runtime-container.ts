@@ -14,14 +14,14 @@ export const unprivileged: JsonObject = { runAsNonRoot: true, runAsUser: package
 
 const confined: JsonObject = { ...unprivileged, privileged: false, allowPrivilegeEscalation: false };
 /**
- * A pod without a probe counts as ready before its process has done anything, and a build that cannot start would take the place
- * of the one that serves.
+ * A Pod without a probe counts as ready before its process serves, and a build that cannot start would replace
+ * the serving one.
  */
 const answers: JsonObject = { tcpSocket: { port: "grpc" }, periodSeconds: 2 };
 const serverFolder = "/tls/server";
 const clientFolder = "/tls/client";
 
-/** The container that runs the package, as the template has it where it says anything. */
+/** The container that runs the package: that of the template, completed. */
 export function runtimeContainer(input: DeploymentInput, given: JsonObject): JsonObject {
   const { type, revision, names, image } = input;
   const policy = textAt(revision, ["spec", "packagePullPolicy"]) ?? given["imagePullPolicy"] ?? "IfNotPresent";
@@ -42,7 +42,7 @@ export function runtimeContainer(input: DeploymentInput, given: JsonObject): Jso
   };
 }
 
-/** It is part of what tells ports apart, so it is said even where it goes without saying. */
+/** The protocol is part of the key of a port, so it is set even to its default. */
 function withProtocol(ports: readonly JsonObject[]): JsonObject[] {
   return ports.map((port) => ({ protocol: "TCP", ...port }));
 }

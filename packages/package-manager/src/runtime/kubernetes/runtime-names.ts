@@ -6,7 +6,7 @@ import { secretName } from "../../manager/desired-revision.ts";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { runtimePort } from "./kubernetes-runtime-options.ts";
 
-/** What the objects of a revision are called. */
+/** The names of the objects of a revision. */
 export interface RuntimeNames {
   readonly package: string;
   /** Whether Service and certificate are the revision's own, not the package's. */
@@ -21,7 +21,7 @@ export interface RuntimeNames {
 
 /**
  * Names the objects of a revision. Whether they are named after the revision or the package follows from the Secret its
- * manager chose, so each revision keeps its names until the manager says otherwise. Names of the runtime config win.
+ * manager chose, so each revision keeps its names until the manager changes it. Names of the runtime config win.
  */
 export function runtimeNames({ kind }: PackageType, revision: KubeObject, config: JsonObject): RuntimeNames {
   const name = revision.metadata.name ?? "";
@@ -55,12 +55,12 @@ export function serverNames({ service, package: owner, isPerRevision }: RuntimeN
   return [...new Set(services)].flatMap((name) => [name, `${name}.${namespace}`, `${name}.${namespace}.svc`]);
 }
 
-/** Where the function behind a Service is called. */
+/** The endpoint of the function behind a Service. */
 export function endpointOf(service: string, namespace: string): string {
   return `dns:///${service}.${namespace}:${runtimePort}`;
 }
 
-/** What the Pods of a revision are known by. */
+/** The labels of the Pods of a revision. */
 export function podLabels({ kind }: PackageType, revision: KubeObject): Readonly<Record<string, string>> {
   const key = kind === "Function" ? packageLabels.function : packageLabels.provider;
   return {

@@ -12,7 +12,7 @@ import { findRuntimeConfig } from "./runtime-config.ts";
 import { fixedName, type RuntimeNames, runtimeNames } from "./runtime-names.ts";
 import { pullSecretsOf } from "./service-account.ts";
 
-/** One revision and everything that decides what it shall look like. */
+/** One revision and the inputs of its runtime objects. */
 export interface RuntimeScene extends RuntimeContext {
   readonly options: KubernetesRuntimeOptions;
   readonly config: JsonObject;
@@ -23,7 +23,7 @@ export interface RuntimeScene extends RuntimeContext {
   readonly siblings: readonly KubeObject[];
 }
 
-/** Looks at everything around a revision. Throws what a user has to put right. */
+/** Reads the inputs of a revision. Throws errors that a user has to correct. */
 export async function openScene(options: KubernetesRuntimeOptions, context: RuntimeContext): Promise<RuntimeScene> {
   const { type, revision, signal } = context;
   const { config, imageConfig } = await findRuntimeConfig(options.client, revision, signal);
@@ -36,7 +36,7 @@ export async function openScene(options: KubernetesRuntimeOptions, context: Runt
   return scene;
 }
 
-/** Whether a revision shall run. */
+/** Whether a revision is to run. */
 export function isActive(revision: KubeObject): boolean {
   return textAt(revision, ["spec", "desiredState"]) === "Active";
 }
@@ -55,7 +55,7 @@ function refuseSharedNames({ config, names, siblings }: RuntimeScene): void {
   }
 }
 
-/** What Pods of the revision pull with, and what their account does. */
+/** The pull secrets of the Pods and of their account. */
 export async function pullSecrets(
   scene: RuntimeScene,
 ): Promise<{ pods: readonly string[]; account: readonly string[] }> {

@@ -5,12 +5,12 @@ import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { runtimeKinds } from "./kubernetes-runtime-options.ts";
 import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 
-/** What a ServiceAccount is made of. */
+/** The inputs of a ServiceAccount. */
 interface ServiceAccountInput {
   /** `spec` of the runtime config. */
   readonly config: JsonObject;
   readonly place: ObjectPlace;
-  /** The account as it is: what others let it pull with, it keeps. */
+  /** The stored account: pull secrets that others added are kept. */
   readonly existing: KubeObject | undefined;
   readonly pullSecrets: readonly string[];
 }

@@ -16,7 +16,7 @@ import { podLabels } from "./runtime-names.ts";
 import { isNewer, type RuntimeScene } from "./runtime-scene.ts";
 import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 
-/** The revision a Service leads to, and where the Service is. */
+/** The revision that a Service selects, and the place of the Service. */
 interface ServiceInput {
   readonly type: PackageType;
   readonly revision: KubeObject;
@@ -26,8 +26,8 @@ interface ServiceInput {
 }
 
 /**
- * Applies the Service that calls reach this revision by. One Service may be shared by all revisions of a package: it leads
- * to the one in charge, and only that one writes it. Answers whether it leads here.
+ * Applies the Service of a revision. One Service may be shared by all revisions of a package: it selects the revision in charge, and
+ * only that one writes it. Resolves to whether it selects this revision.
  */
 export async function applyService(scene: RuntimeScene, isServing: boolean): Promise<boolean> {
   const { options, revision, names, signal } = scene;
@@ -63,7 +63,7 @@ async function apply(
 }
 
 /**
- * In charge is the newest revision that serves, or, while none does, the one the Service leads to already, or else the
+ * In charge is the newest revision that serves, or, while none does, the one that the Service selects already, or else the
  * newest. So a new revision takes over when it serves, and an old one never takes back.
  */
 export function isInCharge(scene: RuntimeScene, service: KubeObject | undefined, isServing: boolean): boolean {

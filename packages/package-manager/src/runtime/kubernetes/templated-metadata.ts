@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, type OwnerReference, textMapAt } from "@purlin/kube-objects/object";
 
-/** Where an object is and whose it is. */
+/** The place and owner of an object. */
 export interface ObjectPlace {
   readonly name: string;
   readonly namespace: string;
@@ -43,7 +43,7 @@ export function addMissing(given: readonly JsonObject[], own: readonly JsonObjec
   return [...given, ...own.filter(({ name }) => !taken.has(name ?? null))];
 }
 
-/** A copy without members that are null: who writes templates by program leaves such as `creationTimestamp: null`. */
+/** A copy without null members: generated templates contain fields such as `creationTimestamp: null`. */
 export function withoutNulls(object: JsonObject): JsonObject {
   return strip(object) as JsonObject;
 }

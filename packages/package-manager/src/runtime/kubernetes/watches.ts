@@ -8,7 +8,7 @@ import { otherKinds, type PackageType, packageLabels } from "../../package-kinds
 
 type All = () => readonly KubeObject[];
 
-/** What else than itself, and than what it owns, concerns the runtime of a revision. */
+/** The watches of the runtime of a revision, beside the revision and its objects. */
 export function kubernetesWatches(type: PackageType, all: All): readonly WatchSpec[] {
   return [
     { type: "Sibling", object: type.revision, keys: (change) => siblingsOf(change, all) },
@@ -21,7 +21,7 @@ export function kubernetesWatches(type: PackageType, all: All): readonly WatchSp
   ];
 }
 
-/** Revisions of a package look at each other to know who is in charge: by number, state and whether they serve. */
+/** Revisions of a package depend on each other: number, state and readiness decide which is in charge. */
 function siblingsOf(change: CacheChange, all: All): ObjectKey[] {
   const { object } = change;
   if (change.type === "updated" && standing(change.previous) === standing(object)) return [];
@@ -40,7 +40,7 @@ function standing(revision: KubeObject): string {
   return JSON.stringify(paths.map((path) => memberAt(revision, path) ?? null));
 }
 
-/** Revisions whose image the ImageConfig matches now, or did before, where it says how they are pulled or run. */
+/** Revisions whose image the ImageConfig matches now, or did before, if it configures how they are pulled or run. */
 function matchedBy(change: CacheChange, all: All): ObjectKey[] {
   const configs = change.type === "updated" ? [change.previous, change.object] : [change.object];
   const relevant = configs.filter((config) => concernsPulling(config) || configuresRuntime(config));
