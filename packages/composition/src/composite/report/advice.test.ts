@@ -41,7 +41,7 @@ const rows: Readonly<Record<string, { reason: string; error: unknown; want: RegE
   Unstable: {
     reason: "its author must know why",
     error: wrapError("cannot run", new ProtocolError("UNSTABLE_REQUIREMENTS", "x")),
-    want: /ask for the same on every call/,
+    want: /the same requirements on every call/,
   },
   Fatal: {
     reason: "the message of a function is reported as it is",
