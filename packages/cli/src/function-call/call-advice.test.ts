@@ -6,7 +6,7 @@ import { RunnerError } from "@purlin/function-runner";
 import { adviceOn } from "./call-command.ts";
 
 const cases: Record<string, { readonly error: unknown; readonly says: RegExp }> = {
-  NeverSettles: { error: new ProtocolError("UNSTABLE_REQUIREMENTS", "x"), says: /ask for the same on every call/ },
+  NeverSettles: { error: new ProtocolError("UNSTABLE_REQUIREMENTS", "x"), says: /the same requirements on every call/ },
   UnknownKind: { error: new Error('no matches for kind "A" in version "v1"'), says: /--crds/ },
   TooSlow: { error: new RunnerError("RPC", "x", { status: "DeadlineExceeded" }), says: /--timeout/ },
   NotAFunction: { error: new RunnerError("RPC", "x", { status: "Unimplemented" }), says: /not a composition function/ },
