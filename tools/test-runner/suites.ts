@@ -14,8 +14,14 @@ const silenceMs = 300_000;
 const chaosSilenceMs = 3_600_000;
 /** More files than this are split: a package of a hundred files would be the last one running on one core. */
 const filesPerProcess = 24;
-/** These start programs and wait for them, so they come first and the short ones fill the gaps. */
-const slowest = ["packages/cli", "packages/function-process", "packages/control-plane", "packages/composition"];
+/** These start programs and wait for them, slowest first, so the short ones fill the gaps. */
+const slowest = [
+  "packages/cli",
+  "packages/package-manager",
+  "packages/function-process",
+  "packages/control-plane",
+  "packages/composition",
+];
 
 const unitFiles = [
   "packages/*/src/**/*.test.ts",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { getCompileCacheDir } from "node:module";
 import type { Readable } from "node:stream";
 import { certificateFlags, ownPorts, prepareBare } from "../image/prepare-bare.ts";
 import { prepareNetworked } from "../image/prepare-networked.ts";
@@ -11,6 +12,7 @@ import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarde
 import type { Launch, LaunchEvents } from "../spawn/launch.ts";
 import type { Supervision } from "../spawn/supervision.ts";
 import { isWorkerMessage } from "../spawn/worker-message.ts";
+import { withCompileCache } from "./clean-environment.ts";
 import type { PortPool } from "./free-port.ts";
 import { relativeTo } from "./load-error.ts";
 import { findSourceFile, type SourceFolders } from "./source-file.ts";
@@ -217,7 +219,7 @@ function programOf(
   }
   // Otherwise two functions would conflict over the port for metrics.
   const args = [workerProgram, program.file, ...flags, "--metrics-address="];
-  return { command: process.execPath, args, cwd, env };
+  return { command: process.execPath, args, cwd, env: withCompileCache(env, getCompileCacheDir()) };
 }
 
 function listenTo({ child }: GuardedProcess, events: LaunchEvents): void {
