@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Clock } from "@purlin/base";
 import { create, Schema, SchemaSelector, Struct } from "@purlin/function-protocol";
 import type { SchemaFetcher } from "@purlin/function-runner";
-import type { Clock } from "@purlin/kube-controller";
 import { awaitPublication, createRecentKinds } from "./await-publication.ts";
 
 /** A clock whose waits end at once, and a server that publishes a schema after so many looks. */

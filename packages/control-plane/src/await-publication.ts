@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock } from "@purlin/base";
 import type { SchemaFetcher } from "@purlin/function-runner";
-import type { Clock } from "@purlin/kube-controller";
 
 /** The kinds whose CRD changed a moment ago. */
 interface RecentKinds {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock, Log } from "@purlin/base";
 import type {
   AnswerLimits,
   DevelopmentTrust,
@@ -8,7 +9,7 @@ import type {
   TlsSource,
 } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
-import type { Clock, InstallProgress, Log, WatchingController } from "@purlin/kube-controller";
+import type { InstallProgress, WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
 import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { PackageManager } from "./packages/package-manager.ts";

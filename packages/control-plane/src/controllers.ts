@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock, Log } from "@purlin/base";
 import {
   type BreakerMetrics,
   type CreateInstanceController,
@@ -13,7 +14,7 @@ import {
   eventSources,
   noBreakerMetrics,
 } from "@purlin/composition";
-import type { Clock, Log, WatchingController } from "@purlin/kube-controller";
+import type { WatchingController } from "@purlin/kube-controller";
 import type { Registry } from "prom-client";
 import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneSettings } from "./control-plane-options.ts";

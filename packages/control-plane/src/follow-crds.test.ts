@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { silentLog, systemClock } from "@purlin/base";
 import { createInformerPool } from "@purlin/kube-client";
-import { silentLog, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { followCrds } from "./follow-crds.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock, Log } from "@purlin/base";
 import type { CacheChange, InformerPool, RestMapper } from "@purlin/kube-client";
-import { type Clock, crdType, isEstablished, type Log } from "@purlin/kube-controller";
+import { crdType, isEstablished } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { createKindRefresher } from "./refresh-kinds.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock } from "@purlin/base";
 import { clientReader, functionRevisionsOf, functionType } from "@purlin/composition";
 import {
   createDevelopmentResolver,
@@ -17,7 +18,7 @@ import {
   type RunStep,
 } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
-import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
 import type { OpenAPISource } from "@purlin/kube-objects/openapi";
 import { createRevisionLeases, type RevisionLeases } from "@purlin/package-manager";

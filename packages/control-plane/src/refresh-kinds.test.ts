@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { manualClock } from "@purlin/base/testing";
 import { type Informer, type InformerPool, NoMatchError, type RestMapper } from "@purlin/kube-client";
-import { manualClock } from "@purlin/kube-controller/testing";
 import { createKindRefresher, type KindRefresher } from "./refresh-kinds.ts";
 
 const app = { apiVersion: "example.org/v1", kind: "App" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock, Log } from "@purlin/base";
 import type { InformerPool, RestMapper } from "@purlin/kube-client";
-import type { Clock, Log } from "@purlin/kube-controller";
 import type { TypeRef } from "@purlin/kube-objects/object";
 
 /** What {@link createKindRefresher} needs. */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock, Log } from "@purlin/base";
 import { compositionCrds } from "@purlin/composition";
 import { createInformerPool, isNoMatch } from "@purlin/kube-client";
 import {
-  type Clock,
   createControllerClient,
   createControllerEngine,
   createEventRecorder,
   installCrds,
-  type Log,
 } from "@purlin/kube-controller";
 import type { TypeRef } from "@purlin/kube-objects/object";
 import { functionCrds, packageCrds } from "@purlin/package-manager";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { runWhileLeading, silentLog, systemClock } from "@purlin/kube-controller";
+import { silentLog, systemClock } from "@purlin/base";
+import { runWhileLeading } from "@purlin/kube-controller";
 import type { ControlPlane, ControlPlaneDeps, ControlPlaneState } from "./control-plane.ts";
 import { type ControlPlaneOptions, defaultControlPlaneSettings } from "./control-plane-options.ts";
 import { type RunOptions, runControllers } from "./run-controllers.ts";

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { silentLog } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
 import {
   create,
   Duration,
@@ -18,7 +21,6 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { Registry } from "prom-client";
 import { answer, type FunctionServer, type Handler, serveFunction } from "../test/function-server.ts";
-import { manualClock } from "../test/manual-clock.ts";
 import { call, patience, targetAt } from "../test/runs.ts";
 import { temporaryDirectory } from "../test/tls.ts";
 import {
@@ -188,13 +190,13 @@ test("an unknown release line is refused before anything runs", () => {
 
 test("every ten minutes connections to revisions that are gone are closed; a list that fails is tried again", async (t) => {
   await using fn = await serveFunction();
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const logged: string[] = [];
   const answers = [() => Promise.reject(new Error("boom")), async () => ["fn-1"], async () => []];
   const runner = makeRunner(t, {
     clock,
     live: { list: () => answers.shift()?.() ?? assert.fail("listed too often") },
-    log: { debug: (message) => logged.push(message), info: (message) => logged.push(message) },
+    log: { ...silentLog, debug: (message) => logged.push(message), info: (message) => logged.push(message) },
   });
   clock.advance(collectEveryMs);
   await run(runner, fn);
@@ -215,7 +217,7 @@ test("every ten minutes connections to revisions that are gone are closed; a lis
 
 test("every minute expired responses are deleted", async (t) => {
   await using fn = await serveFunction({ handler: asking });
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const directory = temporaryDirectory(t);
   const runner = makeRunner(t, { clock, cache: { directory } });
   await run(runner, fn);
@@ -231,7 +233,7 @@ test("every minute expired responses are deleted", async (t) => {
 
 test("closing stops all timers and connections", async (t) => {
   await using fn = await serveFunction();
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const runner = makeRunner(t, { clock, cache: { directory: temporaryDirectory(t) }, live: { list: async () => [] } });
   await run(runner, fn);
   runner.close();

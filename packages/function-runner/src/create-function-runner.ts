@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Clock, type Log, repeat, silentLog, systemClock } from "@purlin/base";
 import type { Registry } from "prom-client";
 import { type CachingRunner, cacheResponses, type ResponseCacheOptions } from "./cache/cache-responses.ts";
-import { type Clock, repeat, systemClock } from "./clock.ts";
 import { asCrossplane } from "./compatibility/as-crossplane.ts";
 import type { LiveRevisions, PoolStats } from "./dial/connection-pool.ts";
 import { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
@@ -10,7 +10,6 @@ import { createRunnerMetrics, noMetrics } from "./metrics.ts";
 import { type RunSink, recordRuns } from "./record/record-runs.ts";
 import { type RequirementFetchers, settleRequirements } from "./requirements/settle-requirements.ts";
 import { textOf } from "./runner-error.ts";
-import { type RunnerLog, silentLog } from "./runner-log.ts";
 
 /** Connections to revisions that no longer serve are looked for this often. */
 export const collectEveryMs: number = 10 * 60_000;
@@ -32,7 +31,7 @@ export interface FunctionRunnerOptions extends Omit<DialOptions, "clock" | "metr
   /** Where metrics are registered. */
   readonly registry?: Registry | undefined;
   readonly clock?: Clock | undefined;
-  readonly log?: RunnerLog | undefined;
+  readonly log?: Log | undefined;
 }
 
 /** A runner with all its layers, to be shared by everything that runs functions, and closed in the end. */
@@ -75,7 +74,7 @@ interface Chores {
   readonly cache: CachingRunner | undefined;
   readonly live: LiveRevisions | undefined;
   readonly clock: Clock;
-  readonly log: RunnerLog;
+  readonly log: Log;
 }
 
 function startChores({ dialling, cache, live, clock, log }: Chores): () => void {

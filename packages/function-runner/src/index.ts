@@ -3,7 +3,6 @@
 // How much functions may answer.
 export { type AnswerLimits, defaultAnswerLimits, isAnswerLimitName } from "./answer/answer-limits.ts";
 // What the surroundings provide.
-export { type Clock, systemClock } from "./clock.ts";
 export { asCrossplane } from "./compatibility/as-crossplane.ts";
 export { type CrossplaneLine, crossplaneLines } from "./compatibility/crossplane-line.ts";
 // Running functions.
@@ -58,7 +57,6 @@ export {
   findRevision,
 } from "./resolution/revision-resolver.ts";
 export { isRunnerError, RunnerError } from "./runner-error.ts";
-export type { RunnerLog } from "./runner-log.ts";
 export { openAPIDocuments } from "./schemas/open-api-documents.ts";
 export type { OpenAPIReader } from "./schemas/open-api-reader.ts";
 export { createSchemaFetcher, noSchemas, type SchemaFetcher } from "./schemas/schema-fetcher.ts";

@@ -3,7 +3,6 @@
 // What reconcilers are given.
 export type { ClosableControllerClient, ControllerClient } from "./client/controller-client.ts";
 export { createControllerClient } from "./client/create-controller-client.ts";
-export { type Clock, systemClock } from "./clock.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
 export {
   attempt,
@@ -60,4 +59,3 @@ export {
 export { withConditionTexts, writeStatus } from "./kit/write-status.ts";
 export { runWhileLeading } from "./leader/leader-election.ts";
 export { leaseSpecOf, leaseType } from "./leader/lease.ts";
-export { type Log, silentLog } from "./log.ts";

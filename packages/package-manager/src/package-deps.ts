@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock, Log } from "@purlin/base";
 import type { ProcessState } from "@purlin/function-process";
 import type { DevelopmentTrust } from "@purlin/function-runner";
-import type { Clock, ControllerClient, EventRecorder, Log, ReconcileContext } from "@purlin/kube-controller";
+import type { ControllerClient, EventRecorder, ReconcileContext } from "@purlin/kube-controller";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import type { PackageClient } from "./fetch/package-client.ts";
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createReconciler, noEvents, silentLog, withConditionTexts } from "@purlin/kube-controller";
+import { silentLog } from "@purlin/base";
+import { createReconciler, noEvents, withConditionTexts } from "@purlin/kube-controller";
 import { conditionsOf, type KubeObject, pausedCondition, saysPaused } from "@purlin/kube-objects/object";
 import { clearConditions } from "./package-deps.ts";
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { resolve } from "node:path";
-import { type RunnerLog, type TlsSource, tlsFromDirectory } from "@purlin/function-runner";
+import type { Log } from "@purlin/base";
+import { type TlsSource, tlsFromDirectory } from "@purlin/function-runner";
 import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -16,7 +18,7 @@ export interface ClientCertificates {
  * Reads what `--tls-client-certs-dir`, or else `$TLS_CLIENT_CERTS_DIR`, names; undefined where nothing is named. Throws a
  * UserError when the folder is of no use.
  */
-export function readClientCertificates(input: CommandInput, io: Io, log?: RunnerLog): ClientCertificates | undefined {
+export function readClientCertificates(input: CommandInput, io: Io, log?: Log): ClientCertificates | undefined {
   const directory = textOption(input, "tlsClientCertsDir") ?? io.env["TLS_CLIENT_CERTS_DIR"];
   if (!directory) return undefined;
   try {

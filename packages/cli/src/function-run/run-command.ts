@@ -3,6 +3,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
+import { systemClock } from "@purlin/base";
 import {
   closeInheritedDescriptors,
   isWorkerMessage,
@@ -12,7 +13,6 @@ import {
   type SupervisorObserver,
   workerProgram,
 } from "@purlin/function-process";
-import { systemClock } from "@purlin/function-runner";
 import { commandName } from "../command-name.ts";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";

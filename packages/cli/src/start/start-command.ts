@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
+import type { Log } from "@purlin/base";
 import {
   type ControlPlane,
   type FunctionOptions,
@@ -10,7 +12,7 @@ import {
   serveStatus,
   startControlPlane,
 } from "@purlin/control-plane";
-import { createInspectorSink, type InspectorSink, type RunnerLog, type TlsSource } from "@purlin/function-runner";
+import { createInspectorSink, type InspectorSink, type TlsSource } from "@purlin/function-runner";
 import { type Logger, newLogger } from "@purlin/function-sdk";
 import type { KubeClient } from "@purlin/kube-client";
 import { ensureNamespace } from "@purlin/package-manager";
@@ -144,7 +146,7 @@ export function statusAddresses(
 }
 
 /** Reads how functions are called. Throws a UserError when the folder with certificates is of no use. */
-function readFunctions(input: CommandInput, io: Io, log: RunnerLog): StartFunctions {
+function readFunctions(input: CommandInput, io: Io, log: Log): StartFunctions {
   return {
     security: readClientCertificates(input, io, log)?.security,
     answerLimits: readFunctionLimits(input),

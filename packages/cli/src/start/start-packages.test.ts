@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { silentLog } from "@purlin/kube-controller";
+import { silentLog } from "@purlin/base";
 import type { CommandInput } from "../commands/command-spec.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import type { Log } from "@purlin/base";
 import {
   type ClusterPackageOptions,
   type ClusterPackages,
   openClusterPackages,
   type PackageRuntimeMode,
 } from "@purlin/control-plane";
-import type { Log } from "@purlin/kube-controller";
 import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
 import { readTextSync } from "../files/read-text.ts";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { join } from "node:path";
+import { type Clock, type Log, systemClock } from "@purlin/base";
 import { functionRevisionType, packageLabel } from "@purlin/composition";
 import {
   type ControlPlane,
@@ -21,7 +23,6 @@ import {
 import { isServing, readRevision } from "@purlin/function-runner";
 import { MASTERS_GROUP } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
-import { type Clock, type Log, systemClock } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The registry of a whole control plane lets go of images that nobody needs: not of those that a revision names.
+
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { type Clock, silentLog } from "@purlin/kube-controller";
+import { type Clock, silentLog } from "@purlin/base";
 import { buildImage, createRegistryClient, openContentStore, parseReference, pushPackage } from "@purlin/oci";
 import { packageMeta } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Log } from "@purlin/base";
 import type { ControlPlaneDeps } from "@purlin/control-plane";
-import type { Log } from "@purlin/kube-controller";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { definitionType } from "../manifests/defined-kinds.ts";
 import { kindsOf } from "../tree/composite-kinds.ts";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages that cannot work, in a whole control plane: a condition, an event and a line of the command tell why, and the revision
 // that ran before goes on serving.
+
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { silentLog } from "@purlin/kube-controller";
+import { silentLog } from "@purlin/base";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   buildImage,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock, Log } from "@purlin/base";
 import {
-  type Clock,
   type ControllerClient,
   type EventRecorder,
-  type Log,
   type ReconcileContext,
   type StepText,
   withConditionTexts,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { type ControllerClient, crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import { silentLog, systemClock } from "@purlin/base";
+import { type ControllerClient, crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { refusal } from "../testing/refusal.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client/objects";
-import type { Clock, WatchSpec } from "@purlin/kube-controller";
+import type { WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, keyOf, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import {
   type CompositeSchema,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock, Log } from "@purlin/base";
 import type { Struct } from "@purlin/function-protocol";
 import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
-import type { Clock, ControllerClient, ControllerEngine, EventRecorder, Log } from "@purlin/kube-controller";
+import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
 import type { BreakerLimits, BreakerMetrics } from "./watch/circuit-breaker.ts";

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { silentLog, systemClock } from "@purlin/base";
 import { create, ResourceSelector } from "@purlin/function-protocol";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import {
@@ -12,8 +13,6 @@ import {
   createCrd,
   installCrds,
   noEvents,
-  silentLog,
-  systemClock,
 } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { conditionOf, conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";

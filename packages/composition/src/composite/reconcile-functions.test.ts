@@ -3,10 +3,11 @@
 
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
+import { manualClock } from "@purlin/base/testing";
 import { create, MatchLabels, ResourceSelector, type RunFunctionRequest } from "@purlin/function-protocol";
 import { observedStructsEncoded } from "@purlin/function-runner";
 import type { ReconcileResult } from "@purlin/kube-controller";
-import { eventually, manualClock } from "@purlin/kube-controller/testing";
+import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";

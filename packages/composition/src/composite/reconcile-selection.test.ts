@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which Composition and which revision an XR uses, on a real API server.
+
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import { systemClock } from "@purlin/kube-controller";
+import { systemClock } from "@purlin/base";
 import { internalError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { manualClock } from "@purlin/kube-controller/testing";
+import { manualClock } from "@purlin/base/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client";
 import {
   attempt,
-  type Clock,
   type ControllerClient,
   defineController,
   type EventRecorder,
-  type Log,
   type ReconcileContext,
   type ReconcileResult,
-  silentLog,
-  systemClock,
   type WatchingController,
 } from "@purlin/kube-controller";
 import { isDeleted, labelOf, type ObjectKey } from "@purlin/kube-objects/object";

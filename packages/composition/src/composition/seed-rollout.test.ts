@@ -3,7 +3,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { createCrd, free, systemClock } from "@purlin/kube-controller";
+import { systemClock } from "@purlin/base";
+import { createCrd, free } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { createCrd, free, systemClock } from "@purlin/kube-controller";
+import { systemClock } from "@purlin/base";
+import { createCrd, free } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { conflict, isConflict } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { type Clock, type Log, silentLog } from "@purlin/base";
 import type { DevelopmentTrust } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
 import {
   attempt,
-  type Clock,
   type ControllerClient,
   defineController,
   type EventRecorder,
-  type Log,
   type ReconcileContext,
-  silentLog,
   type WatchingController,
   withConditionTexts,
 } from "@purlin/kube-controller";

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // A definition is established, changed and deleted while its controllers die at each of their writes in turn, before the
 // server has it and after: the end is the same as without.
+
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { crdType, silentLog, systemClock, type WatchingController } from "@purlin/kube-controller";
+import { silentLog, systemClock } from "@purlin/base";
+import { crdType, type WatchingController } from "@purlin/kube-controller";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";

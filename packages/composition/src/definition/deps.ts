@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock, Log } from "@purlin/base";
 import type {
-  Clock,
   ControllerClient,
   ControllerEngine,
   EventRecorder,
-  Log,
   Reconcile,
   ReconcileContext,
   WatchSpec,

@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import { silentLog, systemClock } from "@purlin/base";
+import { crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";

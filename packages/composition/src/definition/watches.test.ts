@@ -2,8 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { crdType, noEvents, silentLog, systemClock } from "@purlin/kube-controller";
-import { manualClock } from "@purlin/kube-controller/testing";
+import { silentLog, systemClock } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
+import { crdType, noEvents } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type Condition, conditionOf, conditionsOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";

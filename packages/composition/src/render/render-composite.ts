@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { type Log, systemClock } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
-import { type RequirementFetchers, type RunStep, systemClock } from "@purlin/function-runner";
-import type { EventRecorder, EventText, Log } from "@purlin/kube-controller";
+import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
+import type { EventRecorder, EventText } from "@purlin/kube-controller";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, keyOf, withMember } from "@purlin/kube-objects/object";
 import { createCompositeState } from "../composite/composite-state.ts";

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { silentLog, systemClock } from "@purlin/base";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
-import {
-  type ControllerClient,
-  type EventRecorder,
-  type EventText,
-  type ReconcileResult,
-  silentLog,
-  systemClock,
-} from "@purlin/kube-controller";
+import type { ControllerClient, EventRecorder, EventText, ReconcileResult } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";

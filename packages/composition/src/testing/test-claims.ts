@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Claims App of composite resources XApp on an API server, reconciled one pass at a time.
 
-import { type Reconcile, type ReconcileResult, silentLog } from "@purlin/kube-controller";
+import { silentLog } from "@purlin/base";
+import type { Reconcile, ReconcileResult } from "@purlin/kube-controller";
 import type { TestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { RandomInteger } from "@purlin/kube-objects/metadata";

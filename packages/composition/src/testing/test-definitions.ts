@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The controllers of definitions on an API server, with instance controllers that free what is deleted.
 
-import { type ControllerClient, crdType, silentLog, systemClock } from "@purlin/kube-controller";
+import { silentLog, systemClock } from "@purlin/base";
+import { type ControllerClient, crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type Condition, conditionsOf, type KubeObject, type TypeRef, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type Clock, type Log, silentLog } from "@purlin/base";
 import type { KeyPair } from "@purlin/certificates";
 import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner } from "@purlin/function-runner";
 import { nopLogger, start as serveFunction } from "@purlin/function-sdk";
 import { createInformerPool } from "@purlin/kube-client";
-import { type Clock, createControllerClient, type Log, silentLog } from "@purlin/kube-controller";
+import { createControllerClient } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";

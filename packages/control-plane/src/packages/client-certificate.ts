@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Log } from "@purlin/base";
 import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 import type { TlsSource } from "@purlin/function-runner";
 import type { InformerPool } from "@purlin/kube-client";
-import type { Log } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { authoritySecretName, type CertificateDeps, ensureLeaf } from "@purlin/package-manager";

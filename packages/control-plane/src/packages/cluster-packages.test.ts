@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages on a cluster, from the registry to calls over mutual TLS. The test plays everything that Kubernetes would do.
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type Clock, systemClock } from "@purlin/base";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import type { NameResolver, RunStep } from "@purlin/function-runner";
 import { response } from "@purlin/function-sdk";
-import { type Clock, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { textOf } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { join } from "node:path";
+import { silentLog, systemClock } from "@purlin/base";
 import type { TlsSource } from "@purlin/function-runner";
 import { createInformerPool, type KubeClient } from "@purlin/kube-client";
-import { createControllerClient, silentLog, systemClock } from "@purlin/kube-controller";
+import { createControllerClient } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
 import { type ContentStore, openContentStore } from "@purlin/oci";
 import {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { type Clock, silentLog } from "@purlin/kube-controller";
+import { type Clock, silentLog } from "@purlin/base";
 import { collectRegularly } from "./collect-regularly.ts";
 
 interface Timer {

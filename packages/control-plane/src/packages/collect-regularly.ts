@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock, Log } from "@purlin/kube-controller";
+import type { Clock, Log } from "@purlin/base";
 
 /** The intervals of collections. */
 interface CollectRegularlyOptions {

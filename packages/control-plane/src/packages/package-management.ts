@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { silentLog, systemClock } from "@purlin/base";
 import { type FunctionProcesses, findSandbox, mountPoints, type SandboxSupport } from "@purlin/function-process";
-import { silentLog, systemClock } from "@purlin/kube-controller";
 import { type ContentStore, openContentStore, openImageRoots, platformOfNode } from "@purlin/oci";
 import {
   collectImages,

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { DevelopmentTrust } from "@purlin/function-runner";
-import {
-  type Clock,
-  type ControllerClient,
-  type Log,
-  silentLog,
-  systemClock,
-  type WatchingController,
-} from "@purlin/kube-controller";
+import type { ControllerClient, WatchingController } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import {

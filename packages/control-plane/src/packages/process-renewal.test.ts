@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Clock, systemClock } from "@purlin/base";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
-import { type Clock, systemClock } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { startProcessScene } from "../testing/process-scene.ts";
 import { conditionStatus } from "../testing/sample-objects.ts";

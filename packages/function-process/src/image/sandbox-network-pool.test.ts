@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createTestClock, type TestClock } from "../testing/test-clock.ts";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { NetworkMaker, SandboxNetwork } from "./sandbox-network.ts";
 import { createSandboxNetworkPool, type SandboxNetworkPool } from "./sandbox-network-pool.ts";
 
 const bwrap = { program: "bwrap", canDisableUserns: true };
 
 interface Scene {
-  readonly clock: TestClock;
+  readonly clock: ManualClock;
   readonly pool: SandboxNetworkPool;
   /** What happened to networks, which are numbered. */
   readonly log: string[];
@@ -18,7 +19,7 @@ interface Scene {
 }
 
 function scene(): Scene {
-  const clock = createTestClock();
+  const clock = manualClock();
   const log: string[] = [];
   const ends: (() => void)[] = [];
   const open = (maker: NetworkMaker): SandboxNetwork => {

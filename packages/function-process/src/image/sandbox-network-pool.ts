@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from "@purlin/function-runner";
+import type { Clock } from "@purlin/base";
 import { type NetworkMaker, openSandboxNetwork, type SandboxNetwork } from "./sandbox-network.ts";
 
 /** Sandbox networks opened ahead of time: a network takes longer to be ready than most functions do. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The output of a function: a log file, the last lines in memory, and a rate limit.
+
 import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import type { Clock } from "@purlin/function-runner";
+import type { Clock } from "@purlin/base";
 
 /** A file that a program's output is appended to. */
 export interface LogFile {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { randomUUID } from "node:crypto";
-import type { Clock } from "@purlin/function-runner";
+import type { Clock } from "@purlin/base";
 import type { SandboxNetworkPool } from "../image/sandbox-network-pool.ts";
 import type { FunctionLimits } from "../limits/function-limits.ts";
 import { heldText } from "../limits/judge.ts";

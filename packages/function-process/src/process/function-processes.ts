@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { join } from "node:path";
-import { type Clock, systemClock, type TlsSource } from "@purlin/function-runner";
+import { type Clock, systemClock } from "@purlin/base";
+import type { TlsSource } from "@purlin/function-runner";
 import { openSandboxNetwork } from "../image/sandbox-network.ts";
 import { createSandboxNetworkPool } from "../image/sandbox-network-pool.ts";
 import { openBehind } from "../sandbox/proxy-socket.ts";

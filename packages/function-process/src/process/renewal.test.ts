@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates are renewed while real functions are called.
+
 import assert from "node:assert/strict";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type Clock, systemClock } from "@purlin/base";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
-import { type Clock, createDiallingRunner, type FunctionRunner, systemClock } from "@purlin/function-runner";
+import { createDiallingRunner, type FunctionRunner } from "@purlin/function-runner";
 import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
 import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject, functionSource } from "@purlin/oci/testing";

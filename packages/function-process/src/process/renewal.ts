@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from "@purlin/function-runner";
+import type { Clock } from "@purlin/base";
 import type { FunctionCertificates } from "./function-certificates.ts";
 
 /** Sees that a function is replaced in time, as few programs notice that their certificate was renewed. */

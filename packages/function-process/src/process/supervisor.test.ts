@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { LaunchEvents } from "../spawn/launch.ts";
-import { createTestClock, type TestClock } from "../testing/test-clock.ts";
 import { type RestartPolicy, Supervisor } from "./supervisor.ts";
 
 /** A supervisor whose processes are played by the test, and everything that happens, in words. */
 interface Stage {
   readonly supervisor: Supervisor;
   readonly log: string[];
-  readonly clock: TestClock;
+  readonly clock: ManualClock;
   /** The process that was started as the nth. */
   process(number: number): LaunchEvents;
   /** Says that the process at an address answers. */
@@ -23,7 +24,7 @@ const restart: RestartPolicy = { baseMs: 100, maxMs: 500, healthyMs: 0 };
 
 function stage(options: { readonly restart?: RestartPolicy } = { restart }): Stage {
   const log: string[] = [];
-  const clock = createTestClock();
+  const clock = manualClock();
   const started: LaunchEvents[] = [];
   const waiting = new Map<string, () => void>();
   const wait = (what: string): Promise<void> => new Promise((resolve) => void waiting.set(what, resolve));
@@ -120,7 +121,7 @@ test("a function that dies is restarted with exponential backoff", () => {
   const waits: number[] = [];
   for (let number = 1; number <= 5; number++) {
     process(number).ended("exit code 1");
-    const wait = Math.min(...clock.delays());
+    const wait = Math.min(...clock.delays);
     waits.push(wait);
     clock.advance(wait);
   }
@@ -132,7 +133,7 @@ test("a function that served long enough counts as healthy: its next failure res
   const { log, process, clock } = await serving();
   process(1).ended("SIGKILL");
   assert.deepEqual(log, ["died: the function ended by itself (SIGKILL)"]);
-  assert.deepEqual(Math.min(...clock.delays()), 100);
+  assert.deepEqual(Math.min(...clock.delays), 100);
 });
 
 test("a version that never answers is given up", async () => {

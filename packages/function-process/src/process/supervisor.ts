@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from "@purlin/function-runner";
+import type { Clock } from "@purlin/base";
 import type { Launch, Launched } from "../spawn/launch.ts";
 import type { WorkerMessage } from "../spawn/worker-message.ts";
 import { type FileWatcher, watchFiles } from "./watch-files.ts";

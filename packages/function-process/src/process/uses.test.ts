@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { createTestClock } from "../testing/test-clock.ts";
+import { manualClock } from "@purlin/base/testing";
 import { createUses } from "./uses.ts";
 
 async function isDone(promise: Promise<void>): Promise<boolean> {
@@ -15,7 +16,7 @@ async function isDone(promise: Promise<void>): Promise<boolean> {
 }
 
 test("released resolves after the linger time, once the last call is over", async () => {
-  const clock = createTestClock();
+  const clock = manualClock();
   const uses = createUses({ clock, lingerMs: 10, limitMs: 1_000 });
   const first = uses.hold("a");
   const second = uses.hold("a");
@@ -34,7 +35,7 @@ test("released resolves after the linger time, once the last call is over", asyn
 });
 
 test("a run that never ends is not waited for without limit", async () => {
-  const clock = createTestClock();
+  const clock = manualClock();
   const uses = createUses({ clock, lingerMs: 10, limitMs: 1_000 });
   uses.hold("a");
   const released = uses.released("a");

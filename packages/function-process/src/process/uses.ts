@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from "@purlin/function-runner";
+import type { Clock } from "@purlin/base";
 
 /** Who uses which address right now. */
 export interface Uses {

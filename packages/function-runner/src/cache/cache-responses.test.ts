@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import {
   CachedResponse,
   create,
@@ -20,7 +22,6 @@ import {
 } from "@purlin/function-protocol";
 import { Registry } from "prom-client";
 import { answer, serveFunction } from "../../test/function-server.ts";
-import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
 import { call, dial, patience, request, targetAt } from "../../test/runs.ts";
 import { temporaryDirectory } from "../../test/tls.ts";
 import type { FunctionTarget } from "../function-runner.ts";
@@ -61,17 +62,17 @@ async function cached(t: TestContext, setting: Setting = {}): Promise<Bench> {
       }),
   });
   t.after(() => fn.stop());
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const directory = join(temporaryDirectory(t), "cache");
   const registry = new Registry();
   const logged: Record<string, unknown>[] = [];
-  const log = (message: string, fields: object): number => logged.push({ message, ...fields });
+  const log = (message: string, fields: object = {}): number => logged.push({ message, ...fields });
   const runner = cacheResponses(dial(t), {
     schema: noSchemas,
     directory,
     clock,
     metrics: createRunnerMetrics(registry),
-    log: { debug: log, info: log },
+    log: { debug: log, info: log, error: log },
     ...setting.options,
   });
   return {

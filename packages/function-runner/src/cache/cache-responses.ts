@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { join } from "node:path";
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import { type Duration, isFatal, type RunFunctionRequest, type RunFunctionResponse } from "@purlin/function-protocol";
-import { type Clock, systemClock } from "../clock.ts";
 import type { FunctionRunner, FunctionTarget } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
 import type { FetchSchema } from "../requirements/settle-requirements.ts";
 import { textOf } from "../runner-error.ts";
-import { type RunnerLog, silentLog } from "../runner-log.ts";
 import { cacheName, readCacheFile, type StoredResponse, writeCacheFile } from "./cache-file.ts";
 import { evict } from "./evict.ts";
 import { hasNewSchema, requiredDigests } from "./required-schemas.ts";
@@ -25,7 +25,7 @@ export interface ResponseCacheOptions {
   readonly maxBytes?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly metrics?: RunnerMetrics | undefined;
-  readonly log?: RunnerLog | undefined;
+  readonly log?: Log | undefined;
 }
 
 /** A runner with a cache in front of it. */
@@ -68,7 +68,7 @@ class ResponseCache {
   readonly #maxBytes: number;
   readonly #clock: Clock;
   readonly #metrics: RunnerMetrics;
-  readonly #log: RunnerLog;
+  readonly #log: Log;
   /** Whose responses a directory holds, as far as this process knows. */
   readonly #functions = new Map<string, string>();
   #bytes = 0;

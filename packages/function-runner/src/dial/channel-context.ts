@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { ChannelOptions } from "@grpc/grpc-js";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@purlin/base";
 import type { Endpoint } from "./endpoint.ts";
 import type { NameResolver } from "./name-resolver.ts";
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { CallCredentials, ChannelCredentials, type experimental } from "@grpc/grpc-js";
+import type { Clock } from "@purlin/base";
 import { dialTls } from "@purlin/certificates/peer";
-import type { Clock } from "../clock.ts";
 import { textOf } from "../runner-error.ts";
 import type { TlsSource } from "./tls-directory.ts";
 

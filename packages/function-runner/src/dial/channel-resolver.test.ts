@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { experimental } from "@grpc/grpc-js";
-import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { contextOptions } from "./channel-context.ts";
 import { ChannelResolver, refreshMs } from "./channel-resolver.ts";
 import { parseEndpoint } from "./endpoint.ts";
@@ -17,7 +18,7 @@ interface Watched {
 }
 
 function watch(endpoint: string): Watched {
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const reports: string[] = [];
   const lookups: PromiseWithResolvers<string[]>[] = [];
   const names = {

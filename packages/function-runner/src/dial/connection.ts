@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@purlin/base";
 import { Balancer, BalancerConfig, policy } from "./balancer.ts";
 import { contextOptions } from "./channel-context.ts";
 import { FunctionCredentials } from "./channel-credentials.ts";

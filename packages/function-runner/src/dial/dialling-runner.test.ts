@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
@@ -6,9 +7,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { status } from "@grpc/grpc-js";
+import { manualClock } from "@purlin/base/testing";
 import { create, encode, RequestMeta, Resource, RunFunctionRequest, State, Struct } from "@purlin/function-protocol";
 import { answer, serveFunction, statusError } from "../../test/function-server.ts";
-import { manualClock } from "../../test/manual-clock.ts";
 import { call, dial, gate, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { temporaryDirectory } from "../../test/tls.ts";
 import { drainLimitMs } from "./connection-pool.ts";
@@ -114,7 +115,7 @@ test("C54: a run of several calls stays on the old endpoint to its end", async (
 });
 
 test("C54: a call that hangs on the old endpoint ends when draining has taken two minutes", async (t) => {
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const started = gate();
   await using old = await serveFunction({
     handler: () => {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Buffer } from "node:buffer";
 import { type ServiceError, status } from "@grpc/grpc-js";
+import { type Clock, systemClock } from "@purlin/base";
 import {
   type DecodeLimits,
   decodeInTurns,
@@ -21,7 +23,6 @@ import {
   limitAdvice,
 } from "../answer/answer-limits.ts";
 import { problemOf } from "../answer/check-answer.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { noMetrics, type OutcomeLabels, type RunnerMetrics } from "../metrics.ts";
 import { textOf } from "../runner-error.ts";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { type FunctionServer, serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources } from "../../test/leaks.ts";
-import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
 import { call, dial, patience, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { refreshMs } from "./channel-resolver.ts";
 import { createDiallingRunner, type DiallingRunner } from "./dialling-runner.ts";
@@ -77,7 +78,7 @@ test("C58: calls spread evenly over three Pods", async (t) => {
 test("C58: when a Pod dies its share goes to the others, and no call fails", async (t) => {
   const pods = await servePods(hosts);
   t.after(() => Promise.all(pods.map((pod) => pod.stop())));
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const resolver = names(...hosts);
   const runner = dial(t, { names: resolver, clock });
   const endpoint = `dns:///fn.ns:${pods[0]?.port}`;
@@ -120,7 +121,7 @@ test("a function that moved to another address is found again", async (t) => {
 test("new replicas get their share within 30 seconds, without any connection failing", async (t) => {
   const pods = await servePods(hosts.slice(0, 2));
   t.after(() => Promise.all(pods.map((pod) => pod.stop())));
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const resolver = names("127.0.0.1");
   const runner = dial(t, { names: resolver, clock });
   const endpoint = `dns:///fn.ns:${pods[0]?.port}`;
@@ -137,7 +138,7 @@ test("new replicas get their share within 30 seconds, without any connection fai
 
 test("addresses that have not changed leave the connections alone", async (t) => {
   await using fn = await serveFunction();
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const resolver = names("127.0.0.1");
   const runner = dial(t, { names: resolver, clock });
   for (let lookups = 1; lookups <= 5; lookups++) {
@@ -150,7 +151,7 @@ test("addresses that have not changed leave the connections alone", async (t) =>
 
 test("a name that cannot be looked up yet is tried again until it can", async (t) => {
   await using fn = await serveFunction();
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const resolver = names();
   const runner = dial(t, { names: resolver, clock });
   const waiting = runner.run(targetAt(`dns:///fn.ns:${fn.port}`), request(), call());
@@ -168,7 +169,7 @@ test("a name that cannot be looked up yet is tried again until it can", async (t
 
 test("a lookup that never ends counts as failed, and is tried again", async (t) => {
   await using fn = await serveFunction();
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const answers = [new Promise<string[]>(() => {}), Promise.resolve(["127.0.0.1"])];
   const runner = dial(t, { names: { resolve: () => answers.shift() ?? Promise.resolve([]) }, clock });
   const waiting = runner.run(targetAt(`dns:///fn.ns:${fn.port}`), request(), call());
@@ -199,7 +200,7 @@ test("both addresses of localhost are one function", async (t) => {
 
 test("an address needs no lookup", async (t) => {
   await using fn = await serveFunction();
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const runner = dial(t, { names: { resolve: () => assert.fail("nothing to look up") }, clock });
   await runner.run(targetAt(fn.endpoint), request(), call());
   await advance(clock, refreshMs * 2);

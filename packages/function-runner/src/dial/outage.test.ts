@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A function that is down must not block every reconcile that needs it: a waiting reconcile can do nothing else.
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { test } from "node:test";
+import { manualClock } from "@purlin/base/testing";
 import { serveFunction } from "../../test/function-server.ts";
-import { manualClock } from "../../test/manual-clock.ts";
 import { call, dial, request, targetAt } from "../../test/runs.ts";
 import { mostWaiting } from "./connection.ts";
 import { longOutageMs, Outage } from "./outage.ts";
 
 test("an outage is long when it has lasted, whatever its reasons were", () => {
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   let reported = 0;
   const outage = new Outage(clock, () => reported++);
   outage.problem = "refused";
@@ -38,7 +39,7 @@ async function freePort(): Promise<number> {
 }
 
 test("a few calls wait for a function that stays down, all others fail at once; when it is back all are served", async (t) => {
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const runner = dial(t, { clock });
   const port = await freePort();
   const target = targetAt(`127.0.0.1:${port}`);

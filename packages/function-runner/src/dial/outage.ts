@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@purlin/base";
 
 /** A function that restarts is back by then; one that is not is down. */
 export const longOutageMs = 15_000;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { statSync } from "node:fs";
 import type { Socket } from "node:net";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
+import { type Log, silentLog } from "@purlin/base";
 import { createTlsIdentity, parseCertificates, type TlsIdentity } from "@purlin/certificates/peer";
 import { readRegularFileSync } from "@purlin/kube-objects/files";
 import type { FunctionTarget } from "../function-runner.ts";
 import { RunnerError, textOf } from "../runner-error.ts";
-import { type RunnerLog, silentLog } from "../runner-log.ts";
 
 /** Where new connections get their certificates from. */
 export interface TlsSource {
@@ -26,7 +27,7 @@ const files = ["ca.crt", "tls.crt", "tls.key"] as const;
  * Throws when a file is missing or unusable. The files are looked at again for every new connection, so rotated ones are
  * picked up; while new ones are half written, the last good ones stay in use.
  */
-export function tlsFromDirectory(directory: string, log: RunnerLog = silentLog): TlsSource {
+export function tlsFromDirectory(directory: string, log: Log = silentLog): TlsSource {
   let stamp = stampOf(directory);
   let identity = load(directory);
   return {

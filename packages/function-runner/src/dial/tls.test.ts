@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
@@ -6,10 +7,11 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
+import { silentLog } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
 import { issueCertificate } from "@purlin/certificates";
 import { serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources } from "../../test/leaks.ts";
-import { manualClock } from "../../test/manual-clock.ts";
 import { call, dial, gate, patience, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { authority, serverCredentials, temporaryDirectory, writeClientFiles } from "../../test/tls.ts";
 import { createDiallingRunner } from "./dialling-runner.ts";
@@ -170,7 +172,7 @@ test("a function that restarts with a certificate of a new authority is reached 
 
 for (const secured of [true, false]) {
   test(`a peer that accepts connections and never speaks does not keep the channel, TLS ${secured}`, async (t) => {
-    const clock = manualClock();
+    const clock = manualClock(Date.UTC(2026, 0, 1));
     const [connected, closed] = [gate(), gate()];
     const silent = createServer((socket) => {
       connected.open();
@@ -240,8 +242,8 @@ for (const [name, { reason, spoil, want }] of Object.entries(broken)) {
     writeClientFiles(directory, authority());
     const logged: unknown[] = [];
     const source = tlsFromDirectory(directory, {
-      debug() {},
-      info: (_message, fields) => logged.push(fields["error"]),
+      ...silentLog,
+      info: (_message, fields) => logged.push(fields?.["error"]),
     });
     const good = source.current();
     spoil(directory);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { Buffer } from "node:buffer";
+import { systemClock } from "@purlin/base";
 import {
   create,
   encode,
@@ -10,7 +12,6 @@ import {
   RunFunctionResponse,
   toJson,
 } from "@purlin/function-protocol";
-import { systemClock } from "../clock.ts";
 import { FunctionConnection } from "../dial/connection.ts";
 import { systemNames } from "../dial/name-resolver.ts";
 import type { RequestRecord, ResponseRecord, RunSink } from "./record-runs.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { once } from "node:events";
@@ -6,6 +7,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Server, ServerCredentials, type ServiceDefinition } from "@grpc/grpc-js";
+import { silentLog } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
 import {
   CredentialData,
   Credentials,
@@ -20,7 +23,6 @@ import {
 } from "@purlin/function-protocol";
 import { Registry } from "prom-client";
 import { answer } from "../../test/function-server.ts";
-import { manualClock } from "../../test/manual-clock.ts";
 import { call, gate, patience, request, targetAt } from "../../test/runs.ts";
 import { temporaryDirectory } from "../../test/tls.ts";
 import { cacheResponses } from "../cache/cache-responses.ts";
@@ -162,7 +164,7 @@ for (const [name, sink] of Object.entries(badSinks)) {
   test(`a sink that ${name.toLowerCase()} affects nothing but the error count`, async (t) => {
     const registry = new Registry();
     const logged: unknown[] = [];
-    const log = { debug() {}, info: (message: string) => logged.push(message) };
+    const log = { ...silentLog, info: (message: string) => logged.push(message) };
     const runner = recordRuns(echo, sink, { metrics: createRunnerMetrics(registry), log });
     const response = await runner.run(target, request(), traced());
     assert.deepEqual(response.output?.value, { ok: true });

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { randomUUID } from "node:crypto";
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import {
   create,
   inspector,
@@ -7,12 +9,10 @@ import {
   type RunFunctionResponse,
   Timestamp,
 } from "@purlin/function-protocol";
-import { type Clock, systemClock } from "../clock.ts";
 import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
 import { type ObjectHolder, structsOf } from "../request/structs-of.ts";
 import { textOf } from "../runner-error.ts";
-import { type RunnerLog, silentLog } from "../runner-log.ts";
 import { redactRequest, redactResponse } from "./redact.ts";
 
 /**
@@ -49,7 +49,7 @@ export interface RunSink {
 interface RecordOptions {
   readonly clock?: Clock | undefined;
   readonly metrics?: RunnerMetrics | undefined;
-  readonly log?: RunnerLog | undefined;
+  readonly log?: Log | undefined;
 }
 
 /**

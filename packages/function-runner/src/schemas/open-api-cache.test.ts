@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { manualClock } from "../../test/manual-clock.ts";
+import { manualClock } from "@purlin/base/testing";
 import { OpenAPICache } from "./open-api-cache.ts";
 import type { OpenAPIReader } from "./open-api-reader.ts";
 
@@ -19,7 +20,7 @@ const reader: OpenAPIReader = {
 };
 
 test("whatever functions ask for, only so many kinds that do not exist are remembered, and those that do always", async () => {
-  const cache = new OpenAPICache(reader, manualClock());
+  const cache = new OpenAPICache(reader, manualClock(Date.UTC(2026, 0, 1)));
   for (let i = 0; i < 3000; i++) assert.equal(await cache.schema(key, url, kind(`No${i}`)), undefined);
   assert.equal(cache.remembered, 1000);
   const found = await cache.schema(key, url, kind("Thing"));

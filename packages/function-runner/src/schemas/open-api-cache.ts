@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock } from "@purlin/base";
 import { create, Schema, Struct } from "@purlin/function-protocol";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import type { GroupVersionKind } from "@purlin/kube-objects/object";
 import { findSchema, inlineReferences, type OpenAPISource } from "@purlin/kube-objects/openapi";
-import type { Clock } from "../clock.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";
 import type { OpenAPIReader } from "./open-api-reader.ts";
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { create, type Schema, SchemaSelector } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { type ManualClock, manualClock } from "../../test/manual-clock.ts";
 import { gate } from "../../test/runs.ts";
 import { indexLifeMs, negativeLifeMs, settlingMs } from "./open-api-cache.ts";
 import { openAPIDocuments } from "./open-api-documents.ts";
@@ -140,7 +141,7 @@ function fakeServer(): {
   widget: () => Promise<unknown>;
 } {
   const server = new FakeServer();
-  const clock = manualClock();
+  const clock = manualClock(Date.UTC(2026, 0, 1));
   const fetcher = createSchemaFetcher(server, clock);
   const widget = async (): Promise<unknown> =>
     at(await fetcher.schema(select("example.org/v1", "Widget")), "properties", "spec", "type");

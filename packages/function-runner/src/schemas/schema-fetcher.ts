@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Clock, systemClock } from "@purlin/base";
 import { create, Schema } from "@purlin/function-protocol";
 import { type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
 import { openAPIPathKey } from "@purlin/kube-objects/openapi";
-import { type Clock, systemClock } from "../clock.ts";
 import type { FetchSchema } from "../requirements/settle-requirements.ts";
 import { type IndexSnapshot, negativeLifeMs, OpenAPICache } from "./open-api-cache.ts";
 import type { OpenAPIReader } from "./open-api-reader.ts";

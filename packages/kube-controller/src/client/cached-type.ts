@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock } from "@purlin/base";
 import { type CallOptions, type InformerLease, type InformerPool, isNoMatch } from "@purlin/kube-client";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
-import type { Clock } from "../clock.ts";
 import { OwnWrites } from "./own-writes.ts";
 
 /** What {@link CachedTypes} needs. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { createCrd } from "../crd/crd.ts";
@@ -8,7 +10,6 @@ import { installCrds } from "../crd/install-crds.ts";
 import { object, text } from "../crd/schema.ts";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
-import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import type { ClosableControllerClient } from "./controller-client.ts";
 import { createControllerClient } from "./create-controller-client.ts";
 

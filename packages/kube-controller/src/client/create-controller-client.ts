@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Clock, systemClock } from "@purlin/base";
 import type { ApplyOptions, InformerPool, KubeClient, KubeReader, WriteOptions } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "../apply/would-change.ts";
-import { type Clock, systemClock } from "../clock.ts";
 import { CachedTypes } from "./cached-type.ts";
 import type {
   ApplyIfChangedOptions,

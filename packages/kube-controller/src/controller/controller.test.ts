@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { LogFields } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
 import { conflict, internalError } from "@purlin/kube-objects/errors";
-import type { LogFields } from "../log.ts";
 import { noEngineMetrics } from "../metrics.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { Controller, type ControllerOptions } from "./controller.ts";
 import type { Reconcile } from "./reconcile.ts";
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock, Log } from "@purlin/base";
 import { isConflict } from "@purlin/kube-objects/errors";
 import type { ObjectKey } from "@purlin/kube-objects/object";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
 import type { ControllerMetrics, ReconcileOutcome } from "../metrics.ts";
 import { type Backoff, createRetryDelays, type RetryDelays, type RetryRate } from "../queue/retry-delays.ts";
 import { type QueuedItem, WorkQueue } from "../queue/work-queue.ts";

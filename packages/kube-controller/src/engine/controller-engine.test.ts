@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { manualClock } from "@purlin/base/testing";
 import { type CacheChange, createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
 import { keyOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import type { ControllerEngine, WatchSpec } from "./controller-engine.ts";
 import { type ControllerEngineOptions, createControllerEngine } from "./create-controller-engine.ts";
 

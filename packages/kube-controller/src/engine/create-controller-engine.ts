@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { InformerPool } from "@purlin/kube-client";
 import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Registry } from "prom-client";
-import { type Clock, systemClock } from "../clock.ts";
 import { Controller } from "../controller/controller.ts";
-import { type Log, silentLog } from "../log.ts";
 import { createEngineMetrics, type EngineMetrics, noEngineMetrics } from "../metrics.ts";
 import type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./controller-engine.ts";
 import { Watch } from "./watch.ts";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock, Log } from "@purlin/base";
 import type { CacheChange, Informer, InformerLease, InformerPool } from "@purlin/kube-client";
 import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
-import type { Clock } from "../clock.ts";
-import type { Log } from "../log.ts";
 import type { WatchSpec } from "./controller-engine.ts";
 
 /** The dependencies of a watch. */

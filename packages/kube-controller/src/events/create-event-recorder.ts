@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { setTimeout as delay } from "node:timers/promises";
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { KubeWriter } from "@purlin/kube-client";
 import { shortened } from "@purlin/kube-objects/object";
-import { type Clock, systemClock } from "../clock.ts";
-import { type Log, silentLog } from "../log.ts";
 import { EventCorrelator, type EventMemory } from "./event-correlator.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import { type EventSubject, subjectOf } from "./event-subject.ts";

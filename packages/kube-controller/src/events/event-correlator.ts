@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createHash } from "node:crypto";
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@purlin/base";
 import type { EventSubject } from "./event-subject.ts";
 
 /** What to do about something that happened. */

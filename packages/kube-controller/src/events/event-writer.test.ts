@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeWriter } from "@purlin/kube-client";
 import { forbidden, internalError } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
-import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { EventCorrelator } from "./event-correlator.ts";
 import { subjectOf } from "./event-subject.ts";
 import { type EventWrite, EventWriter } from "./event-writer.ts";

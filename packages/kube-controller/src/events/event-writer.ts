@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock } from "@purlin/base";
 import type { KubeWriter } from "@purlin/kube-client";
 import { timestamp } from "@purlin/kube-objects/apply";
 import { findStatusError, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { Clock } from "../clock.ts";
 import type { Correlated } from "./event-correlator.ts";
 import type { EventSubject } from "./event-subject.ts";
 

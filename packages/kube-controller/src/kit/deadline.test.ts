@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { manualClock } from "../testing/manual-clock.ts";
+import { manualClock } from "@purlin/base/testing";
 import { explainTimeout, withDeadline } from "./deadline.ts";
 
 const running = new AbortController().signal;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@purlin/base";
 
 /** How long a reconcile may work, and how long it may report the outcome. */
 export interface ReconcileSignals {

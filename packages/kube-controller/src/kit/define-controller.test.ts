@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { silentLog } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
 import { conflict } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { maxRaces } from "../controller/conflict-streaks.ts";
 import { attempt, TerminalError } from "../controller/reconcile-error.ts";
 import type { EventRecorder } from "../events/event-recorder.ts";
-import { silentLog } from "../log.ts";
-import { manualClock } from "../testing/manual-clock.ts";
 import { createReconciler, defineController, type ReconcilerDefinition } from "./define-controller.ts";
 import { withConditionTexts } from "./write-status.ts";
 

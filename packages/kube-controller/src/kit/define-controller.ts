@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Log } from "@purlin/base";
 import { during, textOf } from "@purlin/kube-objects/errors";
 import { isPaused, type KubeObject, type ObjectKey, pausedCondition, type TypeRef } from "@purlin/kube-objects/object";
 import type { ControllerClient } from "../client/controller-client.ts";
@@ -8,7 +9,6 @@ import type { Reconcile, ReconcileResult } from "../controller/reconcile.ts";
 import { isReconcileError, isTerminalError, type ReconcileError } from "../controller/reconcile-error.ts";
 import { retryBackoff, type WatchingController, type WatchSpec } from "../engine/controller-engine.ts";
 import type { EventRecorder, EventText } from "../events/event-recorder.ts";
-import type { Log } from "../log.ts";
 import type { Backoff } from "../queue/retry-delays.ts";
 import { type DeadlineOptions, type ReconcileSignals, withDeadline } from "./deadline.ts";
 import { withConditionTexts, writeStatus } from "./write-status.ts";

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { Clock } from "@purlin/base";
 import { jsonEqual } from "@purlin/kube-objects/json";
 import {
   type ConditionText,
@@ -12,7 +13,6 @@ import {
   withConditions,
 } from "@purlin/kube-objects/object";
 import type { ControllerClient } from "../client/controller-client.ts";
-import type { Clock } from "../clock.ts";
 
 /** The field manager of plain updates: Crossplane's, so that a control plane that takes over continues with the same owner. */
 const fieldManager = "crossplane";

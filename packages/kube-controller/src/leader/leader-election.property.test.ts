@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // However slow the network is, and whatever gets lost in it: there are never two leaders, and there is one again when it heals.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { alreadyExists, conflict, notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { type LeaderElectionOptions, runWhileLeading } from "./leader-election.ts";
 
 const lease = { namespace: "default", name: "core" };

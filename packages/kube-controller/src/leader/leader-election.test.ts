@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
-import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { type LeaderElectionOptions, runWhileLeading } from "./leader-election.ts";
 import { leaseSpecOf, leaseType } from "./lease.ts";
 

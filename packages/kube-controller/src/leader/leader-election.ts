@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { KubeClient } from "@purlin/kube-client";
 import { isAlreadyExists, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type Clock, systemClock } from "../clock.ts";
-import { type Log, silentLog } from "../log.ts";
 import { heldBy, type LeaseKey, type LeaseSpec, leaseSpecOf, leaseType } from "./lease.ts";
 
 /** How to elect a leader. */

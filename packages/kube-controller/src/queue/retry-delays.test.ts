@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { manualClock } from "../testing/manual-clock.ts";
+import { manualClock } from "@purlin/base/testing";
 import { createRetryDelays } from "./retry-delays.ts";
 
 const backoff = { baseMs: 1000, maxMs: 30_000 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from "../clock.ts";
+import type { Clock } from "@purlin/base";
 
 /** How long a key waits after failures in a row: `baseMs`, then twice that each time, at most `maxMs`. */
 export interface Backoff {

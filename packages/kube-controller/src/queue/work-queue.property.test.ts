@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever is added, delayed, taken and finished in whatever order: no key is worked on twice at a time, none is forgotten.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { manualClock } from "@purlin/base/testing";
 import fc from "fast-check";
-import { manualClock } from "../testing/manual-clock.ts";
 import { type QueuedItem, WorkQueue } from "./work-queue.ts";
 
 type Move =

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { ObjectKey } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import { type ManualClock, manualClock } from "../testing/manual-clock.ts";
 import { type QueuedItem, WorkQueue } from "./work-queue.ts";
 
 const key = (name: string, namespace?: string): ObjectKey => (namespace === undefined ? { name } : { name, namespace });

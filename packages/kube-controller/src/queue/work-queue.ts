@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Clock } from "@purlin/base";
 import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
-import type { Clock } from "../clock.ts";
 import { DelayHeap, type Due } from "./delay-heap.ts";
 
 /** An item taken from the queue. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTestClock } from "@purlin/function-process/testing";
+import { manualClock } from "@purlin/base/testing";
 import { createRetirements, createRevisionLeases } from "./leases.ts";
 
 test("a revision is held from the first lease to the release of the last", () => {
@@ -28,7 +29,7 @@ test("a lease keeps the program that serves its endpoint", () => {
 });
 
 test("a retired revision keeps running for a moment, and while it is held", () => {
-  const clock = createTestClock();
+  const clock = manualClock();
   const leases = createRevisionLeases();
   const lease = leases.acquire("a", "e");
   const retirements = createRetirements({ clock, lingerMs: 1_000, leases });
@@ -42,7 +43,7 @@ test("a retired revision keeps running for a moment, and while it is held", () =
 });
 
 test("a lease that is never released is not waited for without limit", () => {
-  const clock = createTestClock();
+  const clock = manualClock();
   const retirements = createRetirements({ clock, lingerMs: 10, leases: { isHeld: () => true } });
   retirements.waitMs("a");
   clock.advance(149_999);
@@ -52,7 +53,7 @@ test("a lease that is never released is not waited for without limit", () => {
 });
 
 test("the time of a revision that was active again starts anew", () => {
-  const clock = createTestClock();
+  const clock = manualClock();
   const retirements = createRetirements({ clock, lingerMs: 10 });
   retirements.waitMs("a");
   clock.advance(10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Clock } from "@purlin/kube-controller";
+import type { Clock } from "@purlin/base";
 
 /** A use of a function revision. The revision is not stopped before it is released. */
 interface Lease {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // When a revision's process may end. That it runs at all is tested with real ones, in control-plane.
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { FunctionProcess, Sandbox } from "@purlin/function-process";
-import { createTestClock, type TestClock } from "@purlin/function-process/testing";
 import { digestOf } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
 import { createRevisionLeases } from "./leases.ts";
@@ -11,7 +12,7 @@ import type { PackageRuntime, RuntimeContext } from "./package-runtime.ts";
 import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 
 interface Scene {
-  readonly clock: TestClock;
+  readonly clock: ManualClock;
   readonly runtime: PackageRuntime;
   /** What was done with processes, in order. */
   readonly done: string[];
@@ -26,7 +27,7 @@ const config = { os: "linux", architecture: "amd64", config: { Entrypoint: ["/fn
 const image = { digest: digestOf("top"), manifestDigest: digestOf("image"), manifest: { config: {}, layers: [] } };
 
 function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
-  const clock = createTestClock();
+  const clock = manualClock();
   const done: string[] = [];
   const options = {
     client: { get: async () => undefined },

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "@purlin/base";
 import type { FunctionProcess, FunctionProcesses, SandboxSupport } from "@purlin/function-process";
 import { type FunctionLimits, limitsOfRuntimeConfig } from "@purlin/function-process";
-import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { controllerReference, isControlledBy, type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import type { ContentStore, ImageRoots, Platform } from "@purlin/oci";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { silentLog, systemClock } from "@purlin/base";
 import { createInformerPool, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import {
   type ClosableControllerClient,
@@ -9,8 +11,6 @@ import {
   type EventRecorder,
   type EventText,
   installCrds,
-  silentLog,
-  systemClock,
 } from "@purlin/kube-controller";
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock } from "@purlin/kube-controller";
+import type { Clock } from "@purlin/base";
 import { conditionsOf, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /**

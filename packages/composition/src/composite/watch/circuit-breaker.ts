@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock } from "@purlin/kube-controller";
+import type { Clock } from "@purlin/base";
 import { isDeleted, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 
 /** The limits on watch events of one XR. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock, ControllerEngine, Log } from "@purlin/kube-controller";
+import type { Clock, Log } from "@purlin/base";
+import type { ControllerEngine } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
 import type { DependencyTracker } from "./dependency-tracker.ts";
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { silentLog } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
 import type { CacheChange } from "@purlin/kube-client";
-import { silentLog, type WatchId } from "@purlin/kube-controller";
-import { manualClock } from "@purlin/kube-controller/testing";
+import type { WatchId } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import { createCompositionUsers } from "../composite-state.ts";

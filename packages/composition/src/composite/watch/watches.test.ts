@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { silentLog } from "@purlin/base";
+import { manualClock } from "@purlin/base/testing";
 import type { CacheChange } from "@purlin/kube-client";
-import { noEvents, silentLog } from "@purlin/kube-controller";
-import { manualClock } from "@purlin/kube-controller/testing";
+import { noEvents } from "@purlin/kube-controller";
 import { type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "../composite-state.ts";
 import type { CompositeDeps } from "../deps.ts";

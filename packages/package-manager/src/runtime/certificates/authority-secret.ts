@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { Clock } from "@purlin/base";
 import { createAuthority, type KeyPair, renewAuthority, shouldRenew } from "@purlin/certificates";
-import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../../package-deps.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock, ControllerClient } from "@purlin/kube-controller";
+import type { Clock } from "@purlin/base";
+import type { ControllerClient } from "@purlin/kube-controller";
 import type { TypeRef } from "@purlin/kube-objects/object";
 import type { PackageClient } from "../../fetch/package-client.ts";
 import type { RevisionLeases } from "../leases.ts";

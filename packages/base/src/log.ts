@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** What a line of the log is about, under names that are the same everywhere. */
+/** The variable parts of a log line. A field has the same name in every line. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Where entry points tell what happens: constant messages, variable parts as fields. */
+/** A structured log: messages are constant, variable parts are fields. */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
 }
 
-/** Says nothing. */
+/** A log that discards every line. */
 export const silentLog: Log = { debug() {}, info() {}, error() {} };

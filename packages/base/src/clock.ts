@@ -1,24 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Time as the runner sees it. Tests hand in one they move by hand. */
+/** The time, and timers. Tests pass a clock that they advance themselves. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Runs `task` once after a delay and returns how to cancel it. A waiting task never keeps the process alive. */
+  /** Runs `task` once after a delay, and returns a function that cancels it. A pending task does not keep the process alive. */
   schedule(delayMs: number, task: () => void): () => void;
 }
 
-/** The machine's own time. */
+// The longest delay of setTimeout; a longer one would fire at once.
+const longestDelayMs = 2 ** 31 - 1;
+
+/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   schedule(delayMs, task) {
-    const timer = setTimeout(task, delayMs);
+    const timer = setTimeout(task, Math.min(delayMs, longestDelayMs));
     timer.unref();
     return () => clearTimeout(timer);
   },
 };
 
-/** Runs `task` again and again, `intervalMs` apart, until the returned function is called. */
+/** Runs `task` every `intervalMs` until the returned function is called. */
 export function repeat(clock: Clock, intervalMs: number, task: () => void): () => void {
   let cancel = clock.schedule(intervalMs, tick);
   function tick(): void {
