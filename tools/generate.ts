@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Regenerates everything under a gen/ folder, and the references of the command and of the kinds: `npm run generate`; with --check it fails when a file would change.
+// Regenerates everything under a gen/ folder, the references of the command and of the kinds, and the pictures of the architecture page:
+// `npm run generate`; with --check it fails when a file would change.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { generatePictures } from "./architecture/generate-pictures.ts";
 import { generateCliReference } from "./cli-reference.ts";
 import { generateFieldReference } from "./field-reference/generate-field-reference.ts";
 import { generateProtocol } from "./protocol-codegen/generate-protocol.ts";
@@ -9,7 +11,8 @@ import { generateProtocol } from "./protocol-codegen/generate-protocol.ts";
 const check = process.argv.includes("--check");
 const stale: string[] = [];
 
-for (const [path, text] of [...generateProtocol(), ...generateCliReference(), ...generateFieldReference()]) {
+const generated = [generateProtocol(), generateCliReference(), generateFieldReference(), generatePictures()];
+for (const [path, text] of generated.flatMap((files) => [...files])) {
   if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
   stale.push(path);
   if (check) continue;

@@ -25,15 +25,16 @@ const plan: ReadonlyArray<{ readonly title: string; readonly patterns: readonly 
       "docs/concepts.md",
       "docs/guide/quickstart.md",
       "docs/guide/concepts.md",
-      "docs/guide/getting-started.md",
       "docs/guide/build-*.md",
+      "docs/guide/getting-started.md",
       "docs/guide/writing-functions.md",
       "docs/guide/debugging*.md",
       "docs/guide/packages.md",
       "docs/guide/rollout.md",
-      "docs/guide/**/*.md",
+      "docs/guide/*.md",
     ],
   },
+  { title: "Recipes", patterns: ["docs/guide/recipes/*.md", "docs/guide/**/*.md"] },
   {
     title: "Kinds and their fields",
     patterns: [

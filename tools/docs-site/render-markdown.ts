@@ -42,9 +42,10 @@ export function renderMarkdown(page: MarkdownPage, links: PageLinks): string {
   return marked.parser([...page.tokens]);
 }
 
-/** Paths of files and fields may break where their parts begin. */
+/** Paths of files and fields may break where their parts begin, and long names between their words. */
 function breakable(html: string): string {
-  return html.replaceAll(/(?<=\w)[./](?=\w{3})/g, "$&<wbr>");
+  const paths = html.replaceAll(/(?<=\w)[./](?=\w{3})/g, "$&<wbr>");
+  return paths.replaceAll(/[A-Za-z]{17,}/g, (name) => name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, "<wbr>"));
 }
 
 /** A wide table scrolls by itself; one that scrolls must take the focus to be scrolled by keys. */
