@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { openClusterPackages, startControlPlane } from "@purlin/control-plane";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import {
   accessFromKubeconfig,
@@ -111,7 +111,7 @@ interface Server {
 
 async function embedded(): Promise<Server> {
   const server = await startApiServer({ kinds: builtinKinds, directory: join(directory, "api") });
-  const admin = { name: "admin", groups: [MASTERS_GROUP] };
+  const admin = { name: "admin", groups: [mastersGroup] };
   return {
     connect: async () => createDirectTransport(server.handle, admin, "crossplane"),
     stop: () => server.close(),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { WIDGET_CRD } from "../../packages/kube-apiserver/src/testing/widget-crd.ts";
+import { widgetCrd } from "../../packages/kube-apiserver/src/testing/widget-crd.ts";
 import { type JsonObject, parseJson, printJson } from "../../packages/kube-objects/src/json/index.ts";
 import type { ServerClient } from "./server-client.ts";
 
@@ -7,7 +7,7 @@ export const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefiniti
 
 /** Serves the widgets of the tests under a group of their own, and waits until they can be listed. */
 export async function createWidgets(client: ServerClient, group: string): Promise<void> {
-  const crd = parseJson(printJson(WIDGET_CRD as JsonObject).replaceAll("example.org", group)) as JsonObject;
+  const crd = parseJson(printJson(widgetCrd as JsonObject).replaceAll("example.org", group)) as JsonObject;
   const name = String((crd["metadata"] as JsonObject)["name"]);
   if ((await client.send(`${definitions}/${name}`)).code === 404) await client.create(definitions, crd);
   await client.until(`/apis/${group}/v1/widgets`);

@@ -15,11 +15,11 @@ async function load<T>(name: string): Promise<T> {
   return (await import(pathToFileURL(join(built, "node_modules/@purlin", name, "dist/index.js")).href)) as T;
 }
 
-const { MASTERS_GROUP, startApiServer } = await load<typeof ApiServer>("kube-apiserver");
+const { mastersGroup, startApiServer } = await load<typeof ApiServer>("kube-apiserver");
 const { builtinKinds } = await load<typeof KubeBuiltin>("kube-builtin");
 const { createDirectTransport, createKubeClient } = await load<typeof KubeClient>("kube-client");
 const server = await startApiServer({ kinds: builtinKinds, directory });
-const user = { name: "bench", groups: [MASTERS_GROUP] };
+const user = { name: "bench", groups: [mastersGroup] };
 const client = createKubeClient(createDirectTransport(server.handle, user as ApiServer.User));
 const asObject = (object: object): KubeObject => object as KubeObject;
 await client.create(asObject(widgetDefinition));

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createRevisionResolver, type FunctionReference, type FunctionResolver } from "@purlin/function-runner";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createInformerPool, createKubeClient } from "@purlin/kube-client";
 import { type ControllerClient, createControllerClient } from "@purlin/kube-controller";
@@ -92,7 +92,7 @@ async function resolverBeside(count: number): Promise<AsyncDisposable & { readon
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
   const server = await startApiServer({ kinds: builtinKinds, directory });
   starting.defer(() => server.close());
-  const user = { name: "bench", groups: [MASTERS_GROUP] };
+  const user = { name: "bench", groups: [mastersGroup] };
   const client = starting.adopt(createKubeClient(createDirectTransport(server.handle, user)), (one) => one.close());
   for (const crd of packageCrds({ functionRevisionSelectors: true })) await client.create(crd as unknown as KubeObject);
   await untilServed(() => client.list(revisionType));

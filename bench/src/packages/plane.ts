@@ -11,7 +11,7 @@ import {
   type SandboxSupport,
 } from "@purlin/function-process";
 import { createDiallingRunner, type DiallingRunner } from "@purlin/function-runner";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { type ContentStore, createRegistryClient, openContentStore, type Registry, startRegistry } from "@purlin/oci";
@@ -28,7 +28,7 @@ export interface PackagePlane extends AsyncDisposable {
   readonly directory: string;
 }
 
-const admin = { name: "admin", groups: [MASTERS_GROUP] };
+const admin = { name: "admin", groups: [mastersGroup] };
 
 /** The sandbox of this machine, without which nothing here is worth measuring. */
 export async function requireSandbox(): Promise<SandboxSupport> {

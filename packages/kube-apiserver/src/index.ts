@@ -3,7 +3,7 @@
 export type { Credentials, TokenAuthenticator } from "./auth/authenticate.ts";
 export { type AccessAttributes, type AccessDecision, type Authorizer, adminAuthorizer } from "./auth/authorizer.ts";
 export { staticTokens } from "./auth/static-tokens.ts";
-export { MASTERS_GROUP, type User } from "./auth/user.ts";
+export { mastersGroup, type User } from "./auth/user.ts";
 export type { ApiRequest, RequestBody } from "./request/api-request.ts";
 export type { ApiResponse, EventStream, Payload, StreamEvent } from "./request/api-response.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";

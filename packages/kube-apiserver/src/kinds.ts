@@ -14,9 +14,9 @@ export {
   needed,
   notNegative,
   oneOf,
-  PORT_RANGE,
   portNameProblems,
   portProblems,
+  portRange,
   within,
 } from "./objects/checks.ts";
 export { metaOf, withMeta } from "./objects/object-meta.ts";

@@ -272,7 +272,7 @@ export const crdCases: readonly Case[] = [
     await s.post(`${crds}?dryRun=All`, both, { title: "the same schema, the same fields", part: verdict });
   }),
 
-  scenario("definitions by apply and by whole merge patches", async (s) => {
+  scenario("definitionsPath by apply and by whole merge patches", async (s) => {
     const crd = smallCrd(s);
     await s.patch(`${ownCrd(s)}?fieldManager=crossplane&force=true`, "apply", crd);
     await s.until(ownCrd(s), ({ body }) => isTrue(body, "Established"));

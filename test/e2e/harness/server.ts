@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import {
   accessFromKubeconfig,
@@ -34,7 +34,7 @@ export function startServer(): Promise<Server> {
 async function startEmbedded(): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), "e2e-"));
   const server = await startApiServer({ kinds: builtinKinds, directory });
-  const admin = { name: "admin", groups: [MASTERS_GROUP] };
+  const admin = { name: "admin", groups: [mastersGroup] };
   return {
     name: "embedded",
     connect: async (userAgent) => createDirectTransport(server.handle, admin, userAgent),

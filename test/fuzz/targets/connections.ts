@@ -7,7 +7,7 @@ import { parseYaml } from "../../../packages/cli/src/files/yaml-file.ts";
 import { isUserError } from "../../../packages/cli/src/user-error.ts";
 import { parseAccept } from "../../../packages/kube-apiserver/src/request/media-type.ts";
 import { decodeContinue } from "../../../packages/kube-apiserver/src/rest/continue-token.ts";
-import { DEFINITIONS, WIDGET_CRD } from "../../../packages/kube-apiserver/src/testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../../../packages/kube-apiserver/src/testing/widget-crd.ts";
 import { startTestServer, type TestServer } from "../../../packages/kube-builtin/src/testing/index.ts";
 import { accessFromKubeconfig, checkKubeconfig } from "../../../packages/kube-client/src/index.ts";
 import { parseWarnings } from "../../../packages/kube-client/src/warning-header.ts";
@@ -20,7 +20,7 @@ let started: Promise<TestServer> | undefined;
 /** A server with a custom kind. */
 async function startServer(): Promise<TestServer> {
   const server = await startTestServer({ onUnexpected: (error) => unexpected.push(error) });
-  await server.post(DEFINITIONS, WIDGET_CRD);
+  await server.post(definitionsPath, widgetCrd);
   await server.until("/apis/example.org/v1", (response) => response.code === 200);
   return server;
 }

@@ -4,10 +4,10 @@ import { parseYaml } from "../../../packages/cli/src/files/yaml-file.ts";
 import { isUserError } from "../../../packages/cli/src/user-error.ts";
 import {
   decodeBytes,
-  JSON_TYPE,
-  PROTOBUF_TYPE,
+  jsonType,
+  protobufType,
   UndecodableBody,
-  YAML_TYPE,
+  yamlType,
 } from "../../../packages/kube-apiserver/src/rest/request-body.ts";
 import {
   JsonSyntaxError,
@@ -119,7 +119,7 @@ export const yamlBody: Target = {
   seeds: [manifest, manifest.split("---")[0] ?? "", "a: *a", "? [a]\n: b", "a: .inf"],
   growth: yamlGrowth,
   run(input) {
-    const reading = accepted(() => decodeBytes(input, YAML_TYPE), isBodyError);
+    const reading = accepted(() => decodeBytes(input, yamlType), isBodyError);
     if (reading !== undefined) property(isJson(reading.value), "YAML is read as something JSON cannot say");
   },
 };
@@ -138,7 +138,7 @@ export const jsonBody: Target = {
   dictionary: jsonTokens,
   seeds: ['{"apiVersion":"v1","kind":"A"}', "{}", "[]"],
   run(input) {
-    accepted(() => decodeBytes(input, JSON_TYPE), isBodyError);
+    accepted(() => decodeBytes(input, jsonType), isBodyError);
   },
 };
 
@@ -200,7 +200,7 @@ export const kubernetesProtobuf: Target = {
   ],
   seeds: [pod, Buffer.from("k8s\0\x0a\x0a\x0a\x02v1\x12\x04Pod\x12\x04\x0a\x02\x0a\x00", "latin1")],
   run(input) {
-    accepted(() => decodeBytes(input, PROTOBUF_TYPE), isBodyError);
-    accepted(() => decodeBytes(Buffer.concat([Buffer.from("k8s\0"), input]), PROTOBUF_TYPE), isBodyError);
+    accepted(() => decodeBytes(input, protobufType), isBodyError);
+    accepted(() => decodeBytes(Buffer.concat([Buffer.from("k8s\0"), input]), protobufType), isBodyError);
   },
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One suite of what our client promises, over both transports and against both servers.
 import { after, before } from "node:test";
-import { MASTERS_GROUP } from "@purlin/kube-apiserver";
+import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { testClientContract } from "@purlin/kube-client/contract";
 import { startTwoServers, type TwoServers } from "./two-servers.ts";
@@ -12,7 +12,7 @@ before(async () => {
 });
 after(() => servers[Symbol.asyncDispose]());
 
-const admin = { name: "admin", groups: [MASTERS_GROUP] };
+const admin = { name: "admin", groups: [mastersGroup] };
 
 const forget = async (): Promise<void> => servers.apiServer.compact();
 

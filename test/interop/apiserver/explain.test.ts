@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { compositionCrds } from "@purlin/composition";
-import { type ApiServer, MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { type ApiServer, mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
@@ -27,7 +27,7 @@ before(async () => {
   server = await startApiServer({ kinds: builtinKinds, directory: join(directory, "data") });
   kubeconfig = join(directory, "kubeconfig");
   writeFileSync(kubeconfig, (await server.listen()).kubeconfig, { mode: 0o600 });
-  const client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] }));
+  const client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [mastersGroup] }));
   await installCrds(client, crds);
   await client.close();
   await eventually("the schemas are published", async () =>

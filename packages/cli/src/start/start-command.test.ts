@@ -4,7 +4,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { leaderLeaseName } from "@purlin/control-plane";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
@@ -32,7 +32,7 @@ async function startCluster(): Promise<Cluster> {
   const { kubeconfig } = await server.listen();
   const file = join(folder.path, "kubeconfig");
   writeFileSync(file, kubeconfig);
-  const users = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] }));
+  const users = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [mastersGroup] }));
   return {
     users,
     kubeconfig: file,

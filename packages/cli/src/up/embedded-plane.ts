@@ -21,7 +21,7 @@ import {
   type SandboxSupport,
 } from "@purlin/function-process";
 import { isServing, readRevision } from "@purlin/function-runner";
-import { MASTERS_GROUP } from "@purlin/kube-apiserver";
+import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
@@ -58,7 +58,7 @@ interface PlaneSurroundings {
   readonly clock?: Clock | undefined;
 }
 
-const operator = { name: "admin", groups: [MASTERS_GROUP] };
+const operator = { name: "admin", groups: [mastersGroup] };
 
 /** Starts API server, registry, controllers and functions. Resolves when all controllers run. */
 export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { FunctionProcesses } from "@purlin/function-process";
-import { MASTERS_GROUP } from "@purlin/kube-apiserver";
+import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { functionCrds } from "@purlin/package-manager";
@@ -14,7 +14,7 @@ import { followFunctions, functionType } from "./follow-functions.ts";
 test("a source file runs for as long as the files of its Function name it", async () => {
   using folder = tempFolder();
   await using embedded = await startEmbeddedServer({ directory: join(folder.path, "d"), port: 0, warn: () => {} });
-  const operator = { name: "admin", groups: [MASTERS_GROUP] };
+  const operator = { name: "admin", groups: [mastersGroup] };
   const client = createKubeClient(createDirectTransport(embedded.server.handle, operator));
   await installCrds(client, functionCrds({ functionRevisionSelectors: false }), {
     signal: AbortSignal.timeout(60_000),

@@ -4,7 +4,7 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
-import { MASTERS_GROUP } from "@purlin/kube-apiserver";
+import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { functionCrds } from "@purlin/package-manager";
@@ -20,7 +20,7 @@ test("files take back annotations that other field managers set too, unless anot
   using folder = tempFolder();
   const signal = AbortSignal.timeout(60_000);
   await using embedded = await startEmbeddedServer({ directory: join(folder.path, "d"), port: 0, warn: () => {} });
-  const operator = { name: "admin", groups: [MASTERS_GROUP] };
+  const operator = { name: "admin", groups: [mastersGroup] };
   const client = createKubeClient(createDirectTransport(embedded.server.handle, operator));
   await installCrds(client, functionCrds({ functionRevisionSelectors: false }), { signal });
   const controller = { apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u", controller: true };

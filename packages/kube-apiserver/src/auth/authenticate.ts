@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { unauthorized } from "@purlin/kube-objects/errors";
-import { ANONYMOUS, authenticated, CREDENTIAL_ID, type User } from "./user.ts";
+import { anonymous, authenticated, credentialId, type User } from "./user.ts";
 
 /** What a caller shows to prove who they are. */
 export interface Credentials {
@@ -29,25 +29,19 @@ export function authenticate(credentials: Credentials, tokens: readonly TokenAut
   const { certificate, authorization } = credentials;
   if (certificate !== undefined && certificate !== "rejected" && certificate.commonName !== "") {
     const { commonName, organizations, fingerprint } = certificate;
-    const extra = { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] };
+    const extra = { [credentialId]: [`X509SHA256=${fingerprint}`] };
     return authenticated({ name: commonName, groups: organizations, extra });
   }
   const token = bearerToken(authorization);
-  if (token !== undefined) {
-    return bearer(token, tokens);
-  }
-  if (certificate !== undefined) {
-    throw unauthorized();
-  }
-  return ANONYMOUS;
+  if (token !== undefined) return bearer(token, tokens);
+  if (certificate !== undefined) throw unauthorized();
+  return anonymous;
 }
 
 function bearer(token: string, tokens: readonly TokenAuthenticator[]): User {
   for (const authenticateToken of tokens) {
     const user = authenticateToken(token);
-    if (user !== undefined) {
-      return authenticated(user);
-    }
+    if (user !== undefined) return authenticated(user);
   }
   throw unauthorized();
 }

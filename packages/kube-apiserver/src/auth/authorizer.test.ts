@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type AccessAttributes, accessDenied, adminAuthorizer } from "./authorizer.ts";
-import { ANONYMOUS, serviceAccountUser, type User } from "./user.ts";
+import { anonymous, serviceAccountUser, type User } from "./user.ts";
 
 const jane: User = { name: "jane", groups: ["devs", "system:authenticated"] };
 const secrets: AccessAttributes = {
@@ -26,18 +26,18 @@ const cases: Record<string, { reason: string; user: User; access: AccessAttribut
   },
   ServiceAccount: { reason: "trusted", user: serviceAccountUser("a", "b", "c"), access: secrets, want: true },
   Stranger: { reason: "known but not trusted", user: jane, access: secrets, want: false },
-  Anonymous: { reason: "nobody", user: ANONYMOUS, access: secrets, want: false },
-  Health: { reason: "anybody may ask", user: ANONYMOUS, access: path("/readyz"), want: true },
+  Anonymous: { reason: "nobody", user: anonymous, access: secrets, want: false },
+  Health: { reason: "anybody may ask", user: anonymous, access: path("/readyz"), want: true },
   HealthCheck: {
     reason: "single checks are not for strangers",
-    user: ANONYMOUS,
+    user: anonymous,
     access: path("/livez/ping"),
     want: false,
   },
-  Version: { reason: "anybody may ask", user: ANONYMOUS, access: path("/version"), want: true },
-  HealthWrite: { reason: "asking is reading", user: ANONYMOUS, access: path("/readyz", "post"), want: false },
-  Lookalike: { reason: "no prefix of a name", user: ANONYMOUS, access: path("/readyzz"), want: false },
-  Discovery: { reason: "not for strangers", user: ANONYMOUS, access: path("/apis"), want: false },
+  Version: { reason: "anybody may ask", user: anonymous, access: path("/version"), want: true },
+  HealthWrite: { reason: "asking is reading", user: anonymous, access: path("/readyz", "post"), want: false },
+  Lookalike: { reason: "no prefix of a name", user: anonymous, access: path("/readyzz"), want: false },
+  Discovery: { reason: "not for strangers", user: anonymous, access: path("/apis"), want: false },
   OwnDiscovery: { reason: "whoever is known finds their way", user: jane, access: path("/apis/apps/v1"), want: true },
   OwnDocuments: { reason: "and what kinds look like", user: jane, access: path("/openapi/v3"), want: true },
   Near: { reason: "a path beside is none below", user: jane, access: path("/apisx"), want: false },
@@ -50,7 +50,7 @@ const cases: Record<string, { reason: string; user: User; access: AccessAttribut
   },
   SelfAnonymous: {
     reason: "there is no self to ask about",
-    user: ANONYMOUS,
+    user: anonymous,
     access: { ...secrets, verb: "create", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
     want: false,
   },

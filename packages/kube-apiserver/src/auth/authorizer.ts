@@ -2,7 +2,7 @@
 import { forbidden, type StatusError } from "@purlin/kube-objects/errors";
 import { goQuote } from "@purlin/kube-objects/json";
 import { grantedReason } from "./default-grants.ts";
-import { MASTERS_GROUP, SERVICE_ACCOUNTS_GROUP, type User } from "./user.ts";
+import { mastersGroup, serviceAccountsGroup, type User } from "./user.ts";
 
 /** What somebody wants to do: something with a resource, or with a path that is none. */
 export type AccessAttributes = ResourceAccess | PathAccess;
@@ -35,10 +35,8 @@ export type Authorizer = (user: User, access: AccessAttributes) => AccessDecisio
 
 /** Masters and ServiceAccounts may do everything, everybody else what everybody may on every cluster. */
 export const adminAuthorizer: Authorizer = (user, access) => {
-  if (user.groups.includes(MASTERS_GROUP)) {
-    return { allowed: true, reason: "" };
-  }
-  if (user.groups.includes(SERVICE_ACCOUNTS_GROUP)) {
+  if (user.groups.includes(mastersGroup)) return { allowed: true, reason: "" };
+  if (user.groups.includes(serviceAccountsGroup)) {
     return { allowed: true, reason: "service accounts are trusted by this server" };
   }
   const reason = grantedReason(user, access);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { AccessAttributes } from "./authorizer.ts";
-import { AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP, type User } from "./user.ts";
+import { authenticatedGroup, type User, unauthenticatedGroup } from "./user.ts";
 
 /** What everybody in a group may do on every cluster, in the form of a role. */
 export interface Grant {
@@ -16,13 +16,13 @@ export interface Grant {
   readonly paths: readonly string[];
 }
 
-const PUBLIC_PATHS = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
 
 /** The grants of the reference that do not need rules of RBAC to be evaluated: to know oneself, and to find one's way. */
-export const DEFAULT_GRANTS: readonly Grant[] = [
+export const defaultGrants: readonly Grant[] = [
   {
     role: "system:basic-user",
-    groups: [AUTHENTICATED_GROUP],
+    groups: [authenticatedGroup],
     resources: [
       {
         group: "authorization.k8s.io",
@@ -35,13 +35,13 @@ export const DEFAULT_GRANTS: readonly Grant[] = [
   },
   {
     role: "system:public-info-viewer",
-    groups: [AUTHENTICATED_GROUP, UNAUTHENTICATED_GROUP],
+    groups: [authenticatedGroup, unauthenticatedGroup],
     resources: [],
-    paths: PUBLIC_PATHS,
+    paths: publicPaths,
   },
   {
     role: "system:discovery",
-    groups: [AUTHENTICATED_GROUP],
+    groups: [authenticatedGroup],
     resources: [],
     paths: [
       "/api",
@@ -52,14 +52,14 @@ export const DEFAULT_GRANTS: readonly Grant[] = [
       "/livez",
       "/openapi",
       "/openapi/*",
-      ...PUBLIC_PATHS.slice(2),
+      ...publicPaths.slice(2),
     ],
   },
 ];
 
 /** Why somebody may do something by default; undefined: they may not. */
 export function grantedReason(user: User, access: AccessAttributes): string | undefined {
-  for (const grant of DEFAULT_GRANTS) {
+  for (const grant of defaultGrants) {
     const group = grant.groups.find((name) => user.groups.includes(name));
     if (group !== undefined && covers(grant, access)) {
       return `RBAC: allowed by ClusterRoleBinding "${grant.role}" of ClusterRole "${grant.role}" to Group "${group}"`;
@@ -69,9 +69,7 @@ export function grantedReason(user: User, access: AccessAttributes): string | un
 }
 
 function covers({ resources, paths }: Grant, access: AccessAttributes): boolean {
-  if (access.kind === "path") {
-    return access.verb === "get" && paths.some((path) => matches(path, access.path));
-  }
+  if (access.kind === "path") return access.verb === "get" && paths.some((path) => matches(path, access.path));
   return resources.some(
     ({ group, resources: names, verb }) =>
       access.verb === verb && access.group === group && access.subresource === "" && names.includes(access.resource),

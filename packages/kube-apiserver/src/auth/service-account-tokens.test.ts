@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { createHmac, generateKeyPairSync, sign } from "node:crypto";
 import { test } from "node:test";
-import { type AccountIdentity, API_AUDIENCE, ServiceAccountTokens } from "./service-account-tokens.ts";
+import { type AccountIdentity, apiAudience, ServiceAccountTokens } from "./service-account-tokens.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const account: AccountIdentity = { namespace: "ns", name: "robot", uid: "u-1" };
@@ -20,7 +20,7 @@ function tokens({ now = start, present = [account] }: Scene = {}): ServiceAccoun
   return new ServiceAccountTokens(privateKey, isPresent, () => now);
 }
 
-const issue = (audiences: readonly string[] = [API_AUDIENCE]): string =>
+const issue = (audiences: readonly string[] = [apiAudience]): string =>
   tokens().issue(account, { audiences, expiresAt: later(600), now: start });
 
 const part = (token: string, at: number): Record<string, unknown> =>
@@ -29,13 +29,13 @@ const part = (token: string, at: number): Record<string, unknown> =>
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 test("a token says who it is about, for whom, and from when to when", () => {
-  const claims = part(issue(["vault", API_AUDIENCE]), 1);
+  const claims = part(issue(["vault", apiAudience]), 1);
   assert.deepEqual(
     { ...claims, jti: typeof claims["jti"] },
     {
-      iss: API_AUDIENCE,
+      iss: apiAudience,
       sub: "system:serviceaccount:ns:robot",
-      aud: ["vault", API_AUDIENCE],
+      aud: ["vault", apiAudience],
       exp: later(600).getTime() / 1000,
       iat: start.getTime() / 1000,
       nbf: start.getTime() / 1000,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPublicKey, type KeyObject, randomUUID, sign, verify } from "node:crypto";
 import type { TokenAuthenticator } from "./authenticate.ts";
-import { CREDENTIAL_ID, serviceAccountUser } from "./user.ts";
+import { credentialId, serviceAccountUser } from "./user.ts";
 
 /** Who every token of this server is for, unless it says otherwise. */
-export const API_AUDIENCE = "https://kubernetes.default.svc";
+export const apiAudience = "https://kubernetes.default.svc";
 
 /** A ServiceAccount a token is about. */
 export interface AccountIdentity {
@@ -44,7 +44,7 @@ interface TokenOptions {
   readonly bound?: BoundObject | undefined;
 }
 
-const HEADER = encode({ alg: "ES256", typ: "JWT" });
+const tokenHeader = encode({ alg: "ES256", typ: "JWT" });
 
 /** Issues and knows the tokens of ServiceAccounts: JSON Web Tokens signed with a key of the server. */
 export class ServiceAccountTokens {
@@ -63,7 +63,7 @@ export class ServiceAccountTokens {
   issue({ namespace, name, uid }: AccountIdentity, { audiences, expiresAt, now, bound }: TokenOptions): string {
     const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
     const claims = encode({
-      iss: API_AUDIENCE,
+      iss: apiAudience,
       sub: `system:serviceaccount:${namespace}:${name}`,
       aud: audiences,
       exp: seconds(expiresAt),
@@ -76,38 +76,33 @@ export class ServiceAccountTokens {
         serviceaccount: { name, uid },
       },
     });
-    const signature = sign("sha256", Buffer.from(`${HEADER}.${claims}`), { key: this.#key, dsaEncoding: "ieee-p1363" });
-    return `${HEADER}.${claims}.${signature.toString("base64url")}`;
+    const signature = sign("sha256", Buffer.from(`${tokenHeader}.${claims}`), {
+      key: this.#key,
+      dsaEncoding: "ieee-p1363",
+    });
+    return `${tokenHeader}.${claims}.${signature.toString("base64url")}`;
   }
 
   /** Knows the bearer of a token that was issued here, for here, has not expired, and whose account and bound object still exist. */
   readonly authenticate: TokenAuthenticator = (token) => {
     const claims = this.#verified(token);
-    if (claims === undefined || !claims.aud.includes(API_AUDIENCE)) {
-      return undefined;
-    }
+    if (claims === undefined || !claims.aud.includes(apiAudience)) return undefined;
     const seconds = this.#now().getTime() / 1000;
     const { namespace, serviceaccount, pod, secret } = claims["kubernetes.io"];
     const account = { namespace, ...serviceaccount };
     const bound =
       pod === undefined ? secret && { kind: "secret" as const, ...secret } : { kind: "pod" as const, ...pod };
-    if (seconds >= claims.exp || seconds < claims.nbf - 10 || !this.#isPresent(account, bound)) {
-      return undefined;
-    }
+    if (seconds >= claims.exp || seconds < claims.nbf - 10 || !this.#isPresent(account, bound)) return undefined;
     const user = serviceAccountUser(namespace, account.name, account.uid);
-    return claims.jti === undefined ? user : { ...user, extra: { [CREDENTIAL_ID]: [`JTI=${claims.jti}`] } };
+    return claims.jti === undefined ? user : { ...user, extra: { [credentialId]: [`JTI=${claims.jti}`] } };
   };
 
   #verified(token: string): Claims | undefined {
     const [header, body = "", signature = "", ...rest] = token.split(".");
     // Only tokens of our own form are looked into: whoever chooses the algorithm chooses the lock.
-    if (header !== HEADER || rest.length > 0) {
-      return undefined;
-    }
+    if (header !== tokenHeader || rest.length > 0) return undefined;
     const key = { key: this.#publicKey, dsaEncoding: "ieee-p1363" as const };
-    if (!verify("sha256", Buffer.from(`${header}.${body}`), key, Buffer.from(signature, "base64url"))) {
-      return undefined;
-    }
+    if (!verify("sha256", Buffer.from(`${header}.${body}`), key, Buffer.from(signature, "base64url"))) return undefined;
     return JSON.parse(Buffer.from(body, "base64url").toString()) as Claims;
   }
 }

@@ -9,20 +9,20 @@ export interface User {
 }
 
 /** The key of {@link User.extra} that says which credential somebody came with. */
-export const CREDENTIAL_ID = "authentication.kubernetes.io/credential-id";
+export const credentialId = "authentication.kubernetes.io/credential-id";
 
 /** Whose members may do everything. */
-export const MASTERS_GROUP = "system:masters";
-export const AUTHENTICATED_GROUP = "system:authenticated";
-export const UNAUTHENTICATED_GROUP = "system:unauthenticated";
-export const SERVICE_ACCOUNTS_GROUP = "system:serviceaccounts";
+export const mastersGroup = "system:masters";
+export const authenticatedGroup = "system:authenticated";
+export const unauthenticatedGroup = "system:unauthenticated";
+export const serviceAccountsGroup = "system:serviceaccounts";
 
 /** Nobody in particular. */
-export const ANONYMOUS: User = { name: "system:anonymous", groups: [UNAUTHENTICATED_GROUP] };
+export const anonymous: User = { name: "system:anonymous", groups: [unauthenticatedGroup] };
 
 /** The user with the group every authenticated one is in. */
 export function authenticated(user: User): User {
-  return user.groups.includes(AUTHENTICATED_GROUP) ? user : { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
+  return user.groups.includes(authenticatedGroup) ? user : { ...user, groups: [...user.groups, authenticatedGroup] };
 }
 
 /** The user a ServiceAccount is. */
@@ -30,6 +30,6 @@ export function serviceAccountUser(namespace: string, name: string, uid: string)
   return {
     name: `system:serviceaccount:${namespace}:${name}`,
     uid,
-    groups: [SERVICE_ACCOUNTS_GROUP, `${SERVICE_ACCOUNTS_GROUP}:${namespace}`],
+    groups: [serviceAccountsGroup, `${serviceAccountsGroup}:${namespace}`],
   };
 }

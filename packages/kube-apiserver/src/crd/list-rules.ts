@@ -54,9 +54,7 @@ function* mapProblems(schema: SchemaProps, path: FieldPath): Generator<FieldErro
   const { listMapKeys } = schema;
   if (listMapKeys.length === 0) yield requiredValue(keysPath, "must not be empty if x-kubernetes-list-type is map");
   const items = schema.items?.schema;
-  if (schema.items === undefined) {
-    yield requiredValue(itemsPath, "must have a schema if x-kubernetes-list-type is map");
-  }
+  if (schema.items === undefined) yield requiredValue(itemsPath, "must have a schema if x-kubernetes-list-type is map");
   if (items === undefined) return;
   if (items.type !== "object") {
     const detail = "must be object if parent array's x-kubernetes-list-type is map";
@@ -66,7 +64,7 @@ function* mapProblems(schema: SchemaProps, path: FieldPath): Generator<FieldErro
   const seen = new Set<string>();
   const properties = new Map(items.properties);
   // Each of these errors shows all keys, so of many only the first ones are told.
-  let left = MOST_KEY_ERRORS;
+  let left = mostKeyErrors;
   for (const key of listMapKeys) {
     const property = properties.get(key);
     if (property === undefined) {
@@ -83,7 +81,7 @@ function* mapProblems(schema: SchemaProps, path: FieldPath): Generator<FieldErro
 }
 
 /** How often the whole list of keys is shown. */
-const MOST_KEY_ERRORS = 10;
+const mostKeyErrors = 10;
 
 /** A key that may be missing or null could not tell two items apart. */
 function* presenceProblems(schema: SchemaProps, path: FieldPath, listType: "map" | "set"): Generator<FieldError> {

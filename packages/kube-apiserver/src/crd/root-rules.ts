@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { childPath, type FieldError, type FieldPath, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
 import { type JsonObject, ownValue } from "@purlin/kube-objects/json";
-import { printSchema, SCHEMA_FIELDS } from "./schema-struct.ts";
+import { printSchema, schemaFields } from "./schema-struct.ts";
 
 /** What a root may say that does not get lost when the status is validated by itself. */
 const allowed: readonly string[] = [
@@ -13,7 +13,7 @@ const allowed: readonly string[] = [
 /** What the root of a schema says that it may not, where the status is a resource of its own; the first such thing only. */
 export function* rootProblems(schema: JsonObject, path: FieldPath): Generator<FieldError> {
   const enabled = "at the root of the schema if the status subresource is enabled";
-  for (const { name, member, zero } of SCHEMA_FIELDS) {
+  for (const { name, member, zero } of schemaFields) {
     const value = ownValue(schema, member) ?? zero;
     if (value === zero) continue;
     if (name === "Type" && value !== "object") {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { printSchema, SCHEMA_FIELDS, schemaStruct } from "./schema-struct.ts";
+import { printSchema, schemaFields, schemaStruct } from "./schema-struct.ts";
 
 /** The fields of a structure that are not as they are in an empty one. */
 function given(schema: JsonObject): JsonObject {
@@ -14,7 +14,7 @@ function given(schema: JsonObject): JsonObject {
 test("every field is printed, in the order of the structure", () => {
   assert.deepEqual(
     Object.keys(schemaStruct({})),
-    SCHEMA_FIELDS.map(({ name }) => name),
+    schemaFields.map(({ name }) => name),
   );
   assert.match(printSchema({}), /^\{"ID":"","Schema":"","Ref":null,"Description":"","Type":"","Nullable":false,/);
   assert.match(printSchema({}), /"XListMapKeys":null,"XListType":null,"XMapType":null,"XValidations":null\}$/);

@@ -65,7 +65,7 @@ function dashed(name: string): string {
 }
 
 /** The fields of a schema, in their order. */
-export const SCHEMA_FIELDS: readonly Field[] = [
+export const schemaFields: readonly Field[] = [
   field("ID", "", { member: "id" }),
   field("Schema", "", { member: "$schema" }),
   field("Ref", null, { member: "$ref" }),
@@ -120,7 +120,7 @@ export function printSchema(schema: JsonObject): string {
 /** A schema as its structure. */
 export function schemaStruct(schema: JsonObject): JsonObject {
   return Object.fromEntries(
-    SCHEMA_FIELDS.map(({ name, member, zero, print }) => {
+    schemaFields.map(({ name, member, zero, print }) => {
       const value = ownValue(schema, member) ?? undefined;
       return [name, value === undefined ? zero : print(value)];
     }),

@@ -5,7 +5,7 @@ import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objec
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { isPort, PORT_RANGE } from "../objects/checks.ts";
+import { isPort, portRange } from "../objects/checks.ts";
 
 /** What is wrong with where the server would call: an address or a Service, and exactly one of them. */
 export function webhookTargetErrors(config: JsonObject, path: string): FieldError[] {
@@ -16,21 +16,21 @@ export function webhookTargetErrors(config: JsonObject, path: string): FieldErro
   return isJsonObject(service) ? serviceErrors(service, `${path}.service`) : urlErrors(String(url), `${path}.url`);
 }
 
-const FORM = "; desired format: https://host[/path]";
+const form = "; desired format: https://host[/path]";
 
 function urlErrors(text: string, path: string): FieldError[] {
   try {
     const { scheme, host, user, fragment, rawQuery } = parseUrl(text);
     return [
-      ...(scheme === "https" ? [] : [invalidValue(path, scheme, `'https' is the only allowed URL scheme${FORM}`)]),
-      ...(host === "" ? [invalidValue(path, host, `host must be specified${FORM}`)] : []),
+      ...(scheme === "https" ? [] : [invalidValue(path, scheme, `'https' is the only allowed URL scheme${form}`)]),
+      ...(host === "" ? [invalidValue(path, host, `host must be specified${form}`)] : []),
       ...(user === undefined ? [] : [invalidValue(path, user, "user information is not permitted in the URL")]),
       ...(fragment === "" ? [] : [invalidValue(path, fragment, "fragments are not permitted in the URL")]),
       ...(rawQuery === "" ? [] : [invalidValue(path, rawQuery, "query parameters are not permitted in the URL")]),
     ];
   } catch (problem) {
     if (!(problem instanceof UrlProblem)) throw problem;
-    return [requiredValue(path, `url must be a valid URL: ${problem.message}${FORM}`)];
+    return [requiredValue(path, `url must be a valid URL: ${problem.message}${form}`)];
   }
 }
 
@@ -42,7 +42,7 @@ function serviceErrors(service: JsonObject, path: string): FieldError[] {
     ),
     ...(port === undefined || isPort(port)
       ? []
-      : [invalidValue(`${path}.port`, port, `port is not valid: ${PORT_RANGE}`)]),
+      : [invalidValue(`${path}.port`, port, `port is not valid: ${portRange}`)]),
     ...pathProblems(stringAt(service, ["path"])).map((problem) =>
       invalidValue(`${path}.path`, stringAt(service, ["path"]), problem),
     ),

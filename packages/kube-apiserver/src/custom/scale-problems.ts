@@ -20,9 +20,7 @@ export interface ScaleFields {
 /** What a version of a definition says about its Scale; undefined: it has none. */
 export function scaleFields(version: JsonObject): ScaleFields | undefined {
   const scale = memberAt(version, ["subresources", "scale"]);
-  if (!isJsonObject(scale)) {
-    return undefined;
-  }
+  if (!isJsonObject(scale)) return undefined;
   return {
     specReplicas: stringAt(scale, ["specReplicasPath"]),
     statusReplicas: stringAt(scale, ["statusReplicasPath"]),

@@ -9,14 +9,14 @@ import type { CompleteResponse } from "../request/api-response.ts";
 import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
 import { documentPayload, encodedPayload } from "../request/payload.ts";
 
-const AGGREGATED = { as: "APIGroupDiscoveryList", group: "apidiscovery.k8s.io", version: "v2" };
-const AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const aggregated = { as: "APIGroupDiscoveryList", group: "apidiscovery.k8s.io", version: "v2" };
+const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 const negotiateRoots = createNegotiation(
   ({ as, group, version }, mediaType) =>
-    as === AGGREGATED.as &&
-    group === AGGREGATED.group &&
-    version === AGGREGATED.version &&
+    as === aggregated.as &&
+    group === aggregated.group &&
+    version === aggregated.version &&
     mediaType === "application/json",
 );
 const negotiatePlain = createNegotiation(() => false);
@@ -29,9 +29,7 @@ export function createDiscovery(
   const documents = new AggregatedDocuments(catalogOf);
   return (request) => {
     const [root, ...rest] = request.path.split("/").filter((part) => part !== "");
-    if (root !== "api" && root !== "apis") {
-      return undefined;
-    }
+    if (root !== "api" && root !== "apis") return undefined;
     if (rest.length === 0) {
       const negotiated = negotiateRoots(request.headers["accept"]);
       const plain = (): JsonObject =>
@@ -51,9 +49,7 @@ function coreDocument(catalog: Catalog, [version, ...rest]: readonly string[]): 
 
 function groupDocument(catalog: Catalog, [name = "", version, ...rest]: readonly string[]): JsonObject | undefined {
   const group = catalog.group(name);
-  if (group === undefined || name === "" || rest.length > 0) {
-    return undefined;
-  }
+  if (group === undefined || name === "" || rest.length > 0) return undefined;
   return version === undefined ? apiGroup(group) : versionDocument(catalog, name, version);
 }
 
@@ -79,14 +75,12 @@ class AggregatedDocuments {
   answer(root: "api" | "apis", request: ApiRequest): CompleteResponse {
     const { value, bytes, tag } = this.#document(root);
     const headers = { etag: tag, vary: "Accept", "cache-control": "public" };
-    if (request.headers["if-none-match"] === tag) {
-      return { kind: "complete", code: 304, headers };
-    }
+    if (request.headers["if-none-match"] === tag) return { kind: "complete", code: 304, headers };
     const payload = encodedPayload(
       () => [bytes],
       () => value,
     );
-    return { kind: "complete", code: 200, headers, payload: { ...payload, contentType: AGGREGATED_TYPE } };
+    return { kind: "complete", code: 200, headers, payload: { ...payload, contentType: aggregatedType } };
   }
 
   #document(root: "api" | "apis"): { readonly value: JsonObject; readonly bytes: Uint8Array; readonly tag: string } {
@@ -96,9 +90,7 @@ class AggregatedDocuments {
       this.#made = new Map();
     }
     const known = this.#made.get(root);
-    if (known !== undefined) {
-      return known;
-    }
+    if (known !== undefined) return known;
     const value = apiGroupDiscoveryList(catalog.groups.filter((group) => isNamed(group) === (root === "apis")));
     const bytes = Buffer.from(printJson(value));
     const tag = `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`;

@@ -8,8 +8,8 @@ export interface HealthCheck {
   readonly check: () => string | undefined;
 }
 
-const ENDPOINTS = ["healthz", "livez", "readyz"] as const;
-type Endpoint = (typeof ENDPOINTS)[number];
+const endpoints = ["healthz", "livez", "readyz"] as const;
+type Endpoint = (typeof endpoints)[number];
 
 /** Which checks each endpoint makes. */
 export type HealthChecks = Readonly<Record<Endpoint, readonly HealthCheck[]>>;
@@ -17,26 +17,22 @@ export type HealthChecks = Readonly<Record<Endpoint, readonly HealthCheck[]>>;
 /** Answers `/healthz`, `/livez`, `/readyz` and `/<endpoint>/<check>`; undefined for any other path. */
 export function health(path: string, query: URLSearchParams, checks: HealthChecks): ApiResponse | undefined {
   const [, endpoint = "", ...rest] = path.split("/");
-  if (!isEndpoint(endpoint)) {
-    return undefined;
-  }
-  if (rest.length === 0) {
-    return report(endpoint, query, checks[endpoint]);
-  }
+  if (!isEndpoint(endpoint)) return undefined;
+  if (rest.length === 0) return report(endpoint, query, checks[endpoint]);
   const one = checks[endpoint].find((check) => check.name === rest.join("/"));
   return one && reportOne(one);
 }
 
 /** The paths {@link health} answers. */
 export function healthPaths(checks: HealthChecks): string[] {
-  return ENDPOINTS.flatMap((endpoint) => [
+  return endpoints.flatMap((endpoint) => [
     `/${endpoint}`,
     ...checks[endpoint].map(({ name }) => `/${endpoint}/${name}`),
   ]);
 }
 
 function isEndpoint(text: string): text is Endpoint {
-  return (ENDPOINTS as readonly string[]).includes(text);
+  return (endpoints as readonly string[]).includes(text);
 }
 
 function reportOne({ check }: HealthCheck): ApiResponse {
@@ -52,9 +48,7 @@ function report(path: string, query: URLSearchParams, all: readonly HealthCheck[
     failed: !excluded.has(name) && check() !== undefined,
   }));
   const lines = results.map(({ name, excluded: skipped, failed }) => {
-    if (skipped) {
-      return `[+]${name} excluded: ok`;
-    }
+    if (skipped) return `[+]${name} excluded: ok`;
     // Why is for those who ask for this check alone.
     return failed ? `[-]${name} failed: reason withheld` : `[+]${name} ok`;
   });
@@ -63,9 +57,7 @@ function report(path: string, query: URLSearchParams, all: readonly HealthCheck[
     const names = unknown.map((name) => `"${name}"`).join(",");
     lines.push(`warn: some health checks cannot be excluded: no matches for ${names}`);
   }
-  if (results.some(({ failed }) => failed)) {
-    return answer(500, `${lines.join("\n")}\n${path} check failed\n`);
-  }
+  if (results.some(({ failed }) => failed)) return answer(500, `${lines.join("\n")}\n${path} check failed\n`);
   return answer(200, query.has("verbose") ? `${lines.join("\n")}\n${path} check passed\n` : "ok");
 }
 

@@ -2,11 +2,11 @@
 import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** The release whose behaviour this server has. */
-export const REFERENCE_RELEASE = "v1.36.3";
+export const referenceRelease = "v1.36.3";
 
 /** What `/version` answers; clients compare the minor version with their own. */
 export function serverVersion(build: string): JsonObject {
-  const [major = "", minor = ""] = REFERENCE_RELEASE.slice(1).split(".");
+  const [major = "", minor = ""] = referenceRelease.slice(1).split(".");
   return {
     major,
     minor,
@@ -14,7 +14,7 @@ export function serverVersion(build: string): JsonObject {
     emulationMinor: minor,
     minCompatibilityMajor: major,
     minCompatibilityMinor: String(Number(minor) - 1),
-    gitVersion: `${REFERENCE_RELEASE}+${build}`,
+    gitVersion: `${referenceRelease}+${build}`,
     gitCommit: "",
     gitTreeState: "clean",
     buildDate: "1970-01-01T00:00:00Z",

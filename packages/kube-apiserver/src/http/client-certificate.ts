@@ -16,12 +16,8 @@ export function clientCertificate(socket: TLSSocket): CertificateSubject | "reje
 
 function read(socket: TLSSocket): CertificateSubject | "rejected" | "none" {
   const certificate = socket.getPeerX509Certificate?.();
-  if (certificate === undefined) {
-    return "none";
-  }
-  if (!socket.authorized) {
-    return "rejected";
-  }
+  if (certificate === undefined) return "none";
+  if (!socket.authorized) return "rejected";
   const subject = certificate.toLegacyObject().subject as unknown as Record<string, string | string[] | undefined>;
   return {
     commonName: [subject["CN"] ?? ""].flat().at(-1) ?? "",

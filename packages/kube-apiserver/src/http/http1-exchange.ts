@@ -47,7 +47,7 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
 }
 
 /** How long a client that was answered may go on sending. */
-const LINGER_MS = 2_000;
+const lingerMs = 2_000;
 
 /**
  * Node ends a connection that is not kept with its last answer. A client that is still sending then is reset, and may lose the answer
@@ -60,7 +60,7 @@ function endLater(request: IncomingMessage, response: ServerResponse, lastChunk:
     clearTimeout(limit);
     if (!response.writableEnded) response.end();
   };
-  const limit = setTimeout(end, LINGER_MS);
+  const limit = setTimeout(end, lingerMs);
   request.once("end", end);
   request.once("close", end);
 }

@@ -29,9 +29,7 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
     },
     respond: (code, outgoing, chunks) => {
       answered = true;
-      if (!begin(stream, code, outgoing, chunks.length === 0)) {
-        return;
-      }
+      if (!begin(stream, code, outgoing, chunks.length === 0)) return;
       for (const chunk of chunks.slice(0, -1)) {
         stream.write(chunk);
       }
@@ -47,18 +45,14 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
 }
 
 function begin(stream: ServerHttp2Stream, code: number, headers: OutgoingHeaders, endStream: boolean): boolean {
-  if (stream.destroyed || stream.headersSent) {
-    return false;
-  }
+  if (stream.destroyed || stream.headersSent) return false;
   stream.respond({ ":status": code, ...headers } as Record<string, string | number | string[]>, { endStream });
   return !endStream;
 }
 
 // The answer is complete although the request is not: tell the client to stop sending, which is no error.
 function refuseRest(stream: ServerHttp2Stream): void {
-  if (stream.readableEnded || stream.endAfterHeaders) {
-    return;
-  }
+  if (stream.readableEnded || stream.endAfterHeaders) return;
   stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
   stream.resume();
 }

@@ -14,7 +14,7 @@ import { errorResponse } from "../request/error-response.ts";
 import { documentPayload, encodedPayload, textPayload } from "../request/payload.ts";
 import { type ClientOptions, connectClient, type TestClient } from "../testing/test-client.ts";
 import { type Listener, listen, type Patience } from "./listener.ts";
-import { MAX_BODY_BYTES, serveExchange } from "./serve-exchange.ts";
+import { maxBodyBytes, serveExchange } from "./serve-exchange.ts";
 
 const authority = createAuthority({ commonName: "ca" });
 const stranger = createAuthority({ commonName: "ca" });
@@ -154,10 +154,10 @@ for (const protocol of ["h2", "http/1.1"] as const) {
     test("bodies up to the limit are taken, larger ones refused, with and without a declared length", async () => {
       await using serving = await serve(echo);
       await using client = await connect(serving);
-      const largest = await client.send("/", { method: "PUT", body: "x".repeat(MAX_BODY_BYTES) });
+      const largest = await client.send("/", { method: "PUT", body: "x".repeat(maxBodyBytes) });
       assert.equal(largest.code, 200);
-      for (const headers of [{}, { "content-length": String(MAX_BODY_BYTES + 1) }]) {
-        const reply = await client.send("/", { method: "PUT", headers, body: "x".repeat(MAX_BODY_BYTES + 1) });
+      for (const headers of [{}, { "content-length": String(maxBodyBytes + 1) }]) {
+        const reply = await client.send("/", { method: "PUT", headers, body: "x".repeat(maxBodyBytes + 1) });
         const { message, reason } = JSON.parse(reply.text) as { message: string; reason: string };
         assert.deepEqual(
           [reply.code, reason, message],
@@ -217,9 +217,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
 
     test("warnings and failures become headers and a Status", async () => {
       await using serving = await serve(({ path }) => {
-        if (path === "/fail") {
-          throw badRequest("no good");
-        }
+        if (path === "/fail") throw badRequest("no good");
         return { kind: "complete", code: 200, warnings: ['unknown field "a"', "b"], payload: textPayload("ok") };
       });
       await using client = await connect(serving);
@@ -275,9 +273,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
         contentType: "application/json",
         open: () => ({
           take: () => {
-            if (taken === total) {
-              return undefined;
-            }
+            if (taken === total) return undefined;
             taken += 1;
             return [{ parts: () => [line], value: () => null }];
           },
@@ -308,9 +304,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       const lost = assert.rejects(client.stream("/"));
       await promise;
       await client[Symbol.asyncDispose]();
-      if (protocol === "http/1.1") {
-        serving.listener.close(0).catch(() => {});
-      }
+      if (protocol === "http/1.1") serving.listener.close(0).catch(() => {});
       await lost;
       await new Promise<void>((done) => serving.requests[0]?.signal.addEventListener("abort", () => done()) ?? done());
     });

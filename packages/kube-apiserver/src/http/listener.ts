@@ -43,7 +43,7 @@ export interface Patience {
 }
 
 /** As much as the reference gives. */
-const PATIENCE: Patience = { handshakeMs: 30_000, headersMs: 32_000, requestMs: 70_000, idleMs: 120_000 };
+const defaultPatience: Patience = { handshakeMs: 30_000, headersMs: 32_000, requestMs: 70_000, idleMs: 120_000 };
 
 export interface Listener {
   readonly host: string;
@@ -54,12 +54,12 @@ export interface Listener {
   close(graceMs: number): Promise<void>;
 }
 
-const KIB = 1024;
-const SWEEP_MS = 50;
+const kib = 1024;
+const sweepMs = 50;
 
 /** Serves HTTP/1.1 and HTTP/2 over TLS on one port. */
 export async function listen(options: ListenerOptions): Promise<Listener> {
-  const patience = { ...PATIENCE, ...options.patience };
+  const patience = { ...defaultPatience, ...options.patience };
   const http1 = http1Server(options.onExchange, patience);
   const http2 = http2Server(options.onExchange, patience);
   const sockets = new Set<Socket>();
@@ -127,7 +127,7 @@ function http1Server(onExchange: (exchange: Exchange) => void, patience: Patienc
     headersTimeout: headersMs,
     requestTimeout: Math.max(headersMs, requestMs),
     connectionsCheckingInterval: Math.min(headersMs, 10_000),
-    maxHeaderSize: 64 * KIB,
+    maxHeaderSize: 64 * kib,
   });
   // It never listens itself, and without this event it neither notices slow clients nor knows which connections are idle.
   server.emit("listening");
@@ -148,12 +148,12 @@ function http2Server(
   readonly sessions: Set<ServerHttp2Session>;
 } {
   // One Go process puts all its watches on one connection.
-  const settings = { maxConcurrentStreams: 2000, initialWindowSize: 512 * KIB, maxHeaderListSize: 64 * KIB };
+  const settings = { maxConcurrentStreams: 2000, initialWindowSize: 512 * kib, maxHeaderListSize: 64 * kib };
   const server = createHttp2Server({ settings, maxSessionMemory: 512 });
   const sessions = new Set<ServerHttp2Session>();
   server.on("session", (session) => {
     sessions.add(session);
-    session.setLocalWindowSize(8 * KIB * KIB);
+    session.setLocalWindowSize(8 * kib * kib);
     session.once("close", () => sessions.delete(session));
     // The client vanished or broke the protocol; its streams are closed and told so.
     session.on("error", () => {});
@@ -173,9 +173,7 @@ function dropWhenIdle(session: ServerHttp2Session, idleMs: number): void {
     });
   });
   session.setTimeout(idleMs, () => {
-    if (open === 0) {
-      session.destroy();
-    }
+    if (open === 0) session.destroy();
   });
 }
 
@@ -193,7 +191,7 @@ async function close({ server, http1, sessions, sockets }: Parts, graceMs: numbe
     session.close();
   }
   // A connection is idle from its last answer on, so this is asked again and again.
-  const sweeping = setInterval(() => http1.closeIdleConnections(), SWEEP_MS);
+  const sweeping = setInterval(() => http1.closeIdleConnections(), sweepMs);
   http1.close();
   const dropping = setTimeout(() => {
     for (const socket of sockets) {

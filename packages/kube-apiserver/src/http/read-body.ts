@@ -3,22 +3,18 @@ import type { Readable } from "node:stream";
 import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects/errors";
 
 /** Whoever needs longer to send a body is not sending one. */
-const READ_WITHIN_MS = 60_000;
+const readWithinMs = 60_000;
 
 /** Reads a stream to its end, but no further than the limit. `declared` is its Content-Length, if it has one. */
 export function readLimited(stream: Readable, limit: number, declared: string | undefined): Promise<Uint8Array> {
-  if (Number(declared ?? 0) > limit) {
-    return Promise.reject(tooLarge(limit));
-  }
+  if (Number(declared ?? 0) > limit) return Promise.reject(tooLarge(limit));
   // A stream that has closed says nothing more.
-  if (stream.destroyed) {
-    return Promise.reject(badRequest("the request body was cut off"));
-  }
+  if (stream.destroyed) return Promise.reject(badRequest("the request body was cut off"));
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let size = 0;
     let isComplete = false;
-    const late = setTimeout(() => reject(timeout("the request body did not arrive in time")), READ_WITHIN_MS).unref();
+    const late = setTimeout(() => reject(timeout("the request body did not arrive in time")), readWithinMs).unref();
     stream.on("data", (chunk: Buffer) => {
       size += chunk.length;
       if (size > limit) {
@@ -38,9 +34,7 @@ export function readLimited(stream: Readable, limit: number, declared: string | 
     stream.once("close", () => {
       clearTimeout(late);
       // Every stream closes in the end; an error that nobody gets is too dear to make for each.
-      if (!isComplete) {
-        reject(badRequest("the request body was cut off"));
-      }
+      if (!isComplete) reject(badRequest("the request body was cut off"));
     });
   });
 }

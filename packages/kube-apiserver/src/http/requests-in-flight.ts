@@ -10,7 +10,7 @@ export interface InFlightLimits {
   readonly waiting: number;
 }
 
-const IN_FLIGHT_LIMITS: InFlightLimits = { atOnce: 400, waiting: 1600 };
+const inFlightLimits: InFlightLimits = { atOnce: 400, waiting: 1600 };
 
 interface OfUser {
   running: number;
@@ -22,7 +22,7 @@ interface OfUser {
 type OnGone = (callback: () => void) => void;
 
 /** The server asks clients to come back after this time. */
-const RETRY_AFTER_SECONDS = 1;
+const retryAfterSeconds = 1;
 
 /**
  * Keeps one user from taking all of the server: each has so many requests answered at once, so many that wait, and is refused more with
@@ -32,7 +32,7 @@ export class RequestsInFlight {
   readonly #limits: InFlightLimits;
   readonly #users = new Map<string, OfUser>();
 
-  constructor(limits: InFlightLimits = IN_FLIGHT_LIMITS) {
+  constructor(limits: InFlightLimits = inFlightLimits) {
     this.#limits = limits;
   }
 
@@ -62,15 +62,13 @@ export class RequestsInFlight {
     if (own.waiting.size >= waiting) {
       throw tooManyRequests(
         `too many requests of user ${goQuote(user)}: at most ${atOnce} are answered at once and ${waiting} wait: try again later, or start the server with a larger --max-requests-inflight`,
-        RETRY_AFTER_SECONDS,
+        retryAfterSeconds,
       );
     }
     return new Promise((resolve, reject) => {
       own.waiting.add(resolve);
       onGone?.(() => {
-        if (own.waiting.delete(resolve)) {
-          reject(badRequest("the client has gone"));
-        }
+        if (own.waiting.delete(resolve)) reject(badRequest("the client has gone"));
       });
     });
   }
@@ -83,15 +81,13 @@ export class RequestsInFlight {
       return;
     }
     own.running -= 1;
-    if (own.running === 0) {
-      this.#users.delete(user);
-    }
+    if (own.running === 0) this.#users.delete(user);
   }
 }
 
-const PROBES: ReadonlySet<string> = new Set(["/livez", "/readyz", "/healthz"]);
+const probes: ReadonlySet<string> = new Set(["/livez", "/readyz", "/healthz"]);
 
 /** Whether a path is answered whatever else is under way. */
 export function isExempt(path: string): boolean {
-  return PROBES.has(path) || [...PROBES].some((probe) => path.startsWith(`${probe}/`));
+  return probes.has(path) || [...probes].some((probe) => path.startsWith(`${probe}/`));
 }

@@ -3,9 +3,9 @@ import type { ApiResponse } from "../request/api-response.ts";
 import type { OutgoingHeaders } from "./exchange.ts";
 
 /** All texts together; beyond it each is cut. */
-const MAX_TOTAL = 4096;
+const maxTotal = 4096;
 
-const MAX_EACH = 256;
+const maxEach = 256;
 
 /** What every answer says about itself. */
 export function responseHeaders(
@@ -14,9 +14,7 @@ export function responseHeaders(
   auditId: string,
 ): OutgoingHeaders {
   const headers: OutgoingHeaders = { "audit-id": auditId, "cache-control": "no-cache, private", ...response.headers };
-  if (contentType !== undefined) {
-    headers["content-type"] = contentType;
-  }
+  if (contentType !== undefined) headers["content-type"] = contentType;
   if (response.warnings !== undefined && response.warnings.length > 0) {
     headers["warning"] = warningHeaders(response.warnings);
   }
@@ -38,18 +36,14 @@ function shown(texts: readonly string[]): readonly string[] {
   let total = 0;
   const fitting = texts.findIndex((text) => {
     total += lengthOf(text);
-    return total > MAX_TOTAL;
+    return total > maxTotal;
   });
-  if (fitting < 0) {
-    return texts;
-  }
-  const cut = texts.map((text) => [...text].slice(0, MAX_EACH).join(""));
+  if (fitting < 0) return texts;
+  const cut = texts.map((text) => [...text].slice(0, maxEach).join(""));
   const kept = cut.slice(0, fitting + 1);
   let written = kept.reduce((sum, text) => sum + lengthOf(text), 0);
   for (const text of cut.slice(fitting + 1)) {
-    if (written >= MAX_TOTAL) {
-      break;
-    }
+    if (written >= maxTotal) break;
     kept.push(text);
     written += lengthOf(text);
   }

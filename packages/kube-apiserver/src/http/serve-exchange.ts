@@ -60,9 +60,7 @@ class EventPump {
         this.#outlet.end();
         return;
       }
-      if (events.length === 0) {
-        return;
-      }
+      if (events.length === 0) return;
       this.#blocked = !this.#outlet.write(Buffer.concat(events.flatMap((event) => event.parts())));
     }
   }
@@ -85,7 +83,7 @@ export interface Front {
 export type RequestLine = Pick<ApiRequest, "method" | "path">;
 
 /** Larger bodies are refused, as the reference does. */
-export const MAX_BODY_BYTES: number = 3 * 1024 * 1024;
+export const maxBodyBytes: number = 3 * 1024 * 1024;
 
 /** Answers one HTTP request. Never rejects: an answer that cannot be written, as one too long for a text, is a failure of its own. */
 export async function serveExchange(exchange: Exchange, front: Front): Promise<void> {
@@ -97,9 +95,7 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   try {
     const user = userOf(exchange, front);
     end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name, (callback) => exchange.onGone(callback));
-    if (front.turns?.isSpent()) {
-      await front.turns.turn();
-    }
+    if (front.turns?.isSpent()) await front.turns.turn();
     const response = await front.handle(new ExchangeRequest(exchange, user));
     if (response.kind === "stream") {
       writeStream(exchange, response, { auditId, failed });
@@ -107,9 +103,7 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
       await writeComplete(exchange, response, auditId);
     }
   } catch (error) {
-    if (isUnexpected(error)) {
-      failed(error);
-    }
+    if (isUnexpected(error)) failed(error);
     await writeComplete(exchange, errorResponse(error, { headers, query }), auditId).catch(failed);
   } finally {
     end?.();
@@ -145,7 +139,7 @@ class ExchangeRequest implements ApiRequest {
     this.path = path;
     this.query = query;
     this.headers = headers;
-    this.body = hasBody ? { kind: "bytes", read: () => exchange.readBody(MAX_BODY_BYTES) } : { kind: "none" };
+    this.body = hasBody ? { kind: "bytes", read: () => exchange.readBody(maxBodyBytes) } : { kind: "none" };
     this.user = user;
     this.#exchange = exchange;
   }

@@ -2,7 +2,7 @@
 import { nextTurn } from "@purlin/kube-objects/turns";
 
 /** How long requests may be answered in one turn of the event loop before the next ones wait for another turn. */
-const TURN_MS = 20;
+const turnMs = 20;
 
 /**
  * Spreads requests that arrive together over several turns of the event loop. Each of them may take a few milliseconds; hundreds in one
@@ -25,7 +25,7 @@ export class TurnBudget {
         this.#start = undefined;
       });
     }
-    return this.#now() - this.#start >= TURN_MS;
+    return this.#now() - this.#start >= turnMs;
   }
 
   /** Resolves in a turn that has time. */

@@ -7,9 +7,9 @@ import type { Exchange } from "./exchange.ts";
 import { responseHeaders } from "./response-headers.ts";
 
 /** Smaller answers are sent as they are: compressing costs more than it saves on a local network. */
-const COMPRESS_ABOVE = 128 * 1024;
+const compressAbove = 128 * 1024;
 /** Pieces of larger answers are sent as they are, which saves copying them. */
-const JOIN_UP_TO = 64 * 1024;
+const joinUpTo = 64 * 1024;
 const compress = promisify(gzip);
 
 /** Sends an answer in one piece. */
@@ -18,19 +18,17 @@ export async function writeComplete(exchange: Exchange, response: CompleteRespon
   const { payload } = response;
   let chunks = (payload?.rendering === undefined ? payload?.chunks() : await inTurns(payload.rendering())) ?? [];
   let size = byteLength(chunks);
-  if (size > COMPRESS_ABOVE && acceptsGzip(exchange.headers["accept-encoding"])) {
+  if (size > compressAbove && acceptsGzip(exchange.headers["accept-encoding"])) {
     chunks = [await compressed(chunks)];
     size = byteLength(chunks);
     headers["content-encoding"] = "gzip";
     headers["vary"] = varyWith(String(headers["vary"] ?? ""));
   }
-  if (chunks.length > 1 && size <= JOIN_UP_TO) {
+  if (chunks.length > 1 && size <= joinUpTo) {
     // One frame instead of several: for small answers frames cost more than copying.
     chunks = [Buffer.concat(chunks)];
   }
-  if (response.code !== 304) {
-    headers["content-length"] = String(size);
-  }
+  if (response.code !== 304) headers["content-length"] = String(size);
   exchange.respond(response.code, headers, exchange.method === "HEAD" ? [] : chunks);
 }
 
@@ -39,9 +37,7 @@ const known = new WeakMap<Uint8Array, Promise<Uint8Array>>();
 
 function compressed(chunks: readonly Uint8Array[]): Promise<Uint8Array> {
   const [first] = chunks;
-  if (chunks.length > 1 || first === undefined) {
-    return compress(Buffer.concat(chunks), { level: 1 });
-  }
+  if (chunks.length > 1 || first === undefined) return compress(Buffer.concat(chunks), { level: 1 });
   const made = known.get(first) ?? compress(first, { level: 1 });
   known.set(first, made);
   // What failed once may work the next time.

@@ -1,75 +1,75 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
 
-const READ = "get list watch";
-const WRITE = "create delete deletecollection patch update";
-const ALL = "create delete deletecollection get list patch update watch";
-const CREATE = "create";
+const read = "get list watch";
+const writeParameters = "create delete deletecollection patch update";
+const all = "create delete deletecollection get list patch update watch";
+const create = "create";
 
-const POD_WAYS = "pods/attach +exec +portforward +proxy";
-const SCALED_SETS = "replicasets +scale";
-const NETWORK = "ingresses networkpolicies";
+const podWays = "pods/attach +exec +portforward +proxy";
+const scaledSets = "replicasets +scale";
+const network = "ingresses networkpolicies";
 
 /** What the roles admin, edit and view are made of, kind by kind (facts of Kubernetes 1.36.3, Apache-2.0). */
-export const AGGREGATED_RULES: Readonly<Record<"admin" | "edit" | "view", readonly JsonObject[]>> = {
+export const aggregatedRules: Readonly<Record<"admin" | "edit" | "view", readonly JsonObject[]>> = {
   admin: [
-    rule("authorization.k8s.io", "localsubjectaccessreviews", CREATE),
-    rule("rbac.authorization.k8s.io", "rolebindings roles", ALL),
+    rule("authorization.k8s.io", "localsubjectaccessreviews", create),
+    rule("rbac.authorization.k8s.io", "rolebindings roles", all),
   ],
   edit: [
-    rule("", `${POD_WAYS} secrets services/proxy`, READ),
+    rule("", `${podWays} secrets services/proxy`, read),
     rule("", "serviceaccounts", "impersonate"),
-    rule("", `pods ${POD_WAYS}`, WRITE),
-    rule("", "pods/eviction", CREATE),
+    rule("", `pods ${podWays}`, writeParameters),
+    rule("", "pods/eviction", create),
     rule(
       "",
       "configmaps persistentvolumeclaims replicationcontrollers +scale secrets serviceaccounts services +proxy",
-      WRITE,
+      writeParameters,
     ),
-    rule("", "serviceaccounts/token", CREATE),
-    rule(",events.k8s.io", "events", WRITE),
-    rule("apps", `daemonsets deployments +rollback +scale ${SCALED_SETS} statefulsets +scale`, WRITE),
-    rule("autoscaling", "horizontalpodautoscalers", WRITE),
-    rule("batch", "cronjobs jobs", WRITE),
+    rule("", "serviceaccounts/token", create),
+    rule(",events.k8s.io", "events", writeParameters),
+    rule("apps", `daemonsets deployments +rollback +scale ${scaledSets} statefulsets +scale`, writeParameters),
+    rule("autoscaling", "horizontalpodautoscalers", writeParameters),
+    rule("batch", "cronjobs jobs", writeParameters),
     rule(
       "extensions",
-      `daemonsets deployments +rollback +scale ${NETWORK} ${SCALED_SETS} replicationcontrollers/scale`,
-      WRITE,
+      `daemonsets deployments +rollback +scale ${network} ${scaledSets} replicationcontrollers/scale`,
+      writeParameters,
     ),
-    rule("policy", "poddisruptionbudgets", WRITE),
-    rule("networking.k8s.io", NETWORK, WRITE),
-    rule("coordination.k8s.io", "leases", ALL),
-    rule("resource.k8s.io", "resourceclaims resourceclaimtemplates", WRITE),
+    rule("policy", "poddisruptionbudgets", writeParameters),
+    rule("networking.k8s.io", network, writeParameters),
+    rule("coordination.k8s.io", "leases", all),
+    rule("resource.k8s.io", "resourceclaims resourceclaimtemplates", writeParameters),
   ],
   view: [
     rule(
       "",
       "configmaps endpoints persistentvolumeclaims +status pods replicationcontrollers +scale serviceaccounts services +status",
-      READ,
+      read,
     ),
     rule(
       "",
       "bindings limitranges namespaces/status pods/log +status replicationcontrollers/status resourcequotas +status",
-      READ,
+      read,
     ),
-    rule("", "namespaces", READ),
-    rule(",events.k8s.io", "events", READ),
-    rule("discovery.k8s.io", "endpointslices", READ),
+    rule("", "namespaces", read),
+    rule(",events.k8s.io", "events", read),
+    rule("discovery.k8s.io", "endpointslices", read),
     rule(
       "apps",
-      `controllerrevisions daemonsets +status deployments +scale +status ${SCALED_SETS} +status statefulsets +scale +status`,
-      READ,
+      `controllerrevisions daemonsets +status deployments +scale +status ${scaledSets} +status statefulsets +scale +status`,
+      read,
     ),
-    rule("autoscaling", "horizontalpodautoscalers +status", READ),
-    rule("batch", "cronjobs +status jobs +status", READ),
+    rule("autoscaling", "horizontalpodautoscalers +status", read),
+    rule("batch", "cronjobs +status jobs +status", read),
     rule(
       "extensions",
-      `daemonsets +status deployments +scale +status ingresses +status networkpolicies ${SCALED_SETS} +status replicationcontrollers/scale`,
-      READ,
+      `daemonsets +status deployments +scale +status ingresses +status networkpolicies ${scaledSets} +status replicationcontrollers/scale`,
+      read,
     ),
-    rule("policy", "poddisruptionbudgets +status", READ),
-    rule("networking.k8s.io", "ingresses +status networkpolicies", READ),
-    rule("resource.k8s.io", "resourceclaims +status resourceclaimtemplates", READ),
+    rule("policy", "poddisruptionbudgets +status", read),
+    rule("networking.k8s.io", "ingresses +status networkpolicies", read),
+    rule("resource.k8s.io", "resourceclaims +status resourceclaimtemplates", read),
   ],
 };
 

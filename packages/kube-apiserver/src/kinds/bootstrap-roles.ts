@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { DEFAULT_GRANTS, type Grant } from "../auth/default-grants.ts";
-import { MASTERS_GROUP, SERVICE_ACCOUNTS_GROUP } from "../auth/user.ts";
-import { AGGREGATED_RULES } from "./aggregated-rules.ts";
+import { defaultGrants, type Grant } from "../auth/default-grants.ts";
+import { mastersGroup, serviceAccountsGroup } from "../auth/user.ts";
+import { aggregatedRules } from "./aggregated-rules.ts";
 
-const RBAC = "rbac.authorization.k8s.io";
-const AUTOUPDATE = { "rbac.authorization.kubernetes.io/autoupdate": "true" };
+const rbac = "rbac.authorization.k8s.io";
+const autoupdate = { "rbac.authorization.kubernetes.io/autoupdate": "true" };
 
 /** The ClusterRoles a cluster has that do not belong to nodes or to controllers it does not have. */
 export function bootstrapRoles(): JsonObject[] {
@@ -17,33 +17,33 @@ export function bootstrapRoles(): JsonObject[] {
     aggregated("admin", undefined),
     aggregated("edit", "admin"),
     aggregated("view", "edit"),
-    ...Object.entries(AGGREGATED_RULES).map(([name, rules]) =>
+    ...Object.entries(aggregatedRules).map(([name, rules]) =>
       role(`system:aggregate-to-${name}`, rules, aggregateTo(name)),
     ),
-    ...DEFAULT_GRANTS.map((grant) => role(grant.role, rulesOf(grant))),
+    ...defaultGrants.map((grant) => role(grant.role, rulesOf(grant))),
     role("system:auth-delegator", [
       { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
       { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
     ]),
     role("system:monitoring", [
-      { nonResourceURLs: MONITORED, verbs: ["get"] },
+      { nonResourceURLs: monitored, verbs: ["get"] },
       { apiGroups: [""], resources: ["nodes/metrics"], verbs: ["get"] },
     ]),
-    role("system:service-account-issuer-discovery", [{ nonResourceURLs: ISSUER, verbs: ["get"] }]),
+    role("system:service-account-issuer-discovery", [{ nonResourceURLs: issuer, verbs: ["get"] }]),
   ];
 }
 
 /** Who has them. */
 export function bootstrapBindings(): JsonObject[] {
   return [
-    binding("cluster-admin", [MASTERS_GROUP]),
-    ...DEFAULT_GRANTS.map((grant) => binding(grant.role, grant.groups)),
+    binding("cluster-admin", [mastersGroup]),
+    ...defaultGrants.map((grant) => binding(grant.role, grant.groups)),
     binding("system:monitoring", ["system:monitoring"]),
-    binding("system:service-account-issuer-discovery", [SERVICE_ACCOUNTS_GROUP]),
+    binding("system:service-account-issuer-discovery", [serviceAccountsGroup]),
   ];
 }
 
-const MONITORED = [
+const monitored = [
   "/flagz",
   "/healthz",
   "/healthz/*",
@@ -55,24 +55,24 @@ const MONITORED = [
   "/readyz/*",
   "/statusz",
 ];
-const ISSUER = ["/.well-known/openid-configuration", "/openid/v1/jwks"].flatMap((path) => [path, `${path}/`]);
+const issuer = ["/.well-known/openid-configuration", "/openid/v1/jwks"].flatMap((path) => [path, `${path}/`]);
 
 function metadata(name: string, labels: JsonObject = {}): JsonObject {
-  return { name, labels: { "kubernetes.io/bootstrapping": "rbac-defaults", ...labels }, annotations: AUTOUPDATE };
+  return { name, labels: { "kubernetes.io/bootstrapping": "rbac-defaults", ...labels }, annotations: autoupdate };
 }
 
 function role(name: string, rules: readonly JsonObject[], labels?: JsonObject): JsonObject {
-  return { apiVersion: `${RBAC}/v1`, kind: "ClusterRole", metadata: metadata(name, labels), rules };
+  return { apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: metadata(name, labels), rules };
 }
 
 function aggregateTo(name: string): JsonObject {
-  return { [`${RBAC}/aggregate-to-${name}`]: "true" };
+  return { [`${rbac}/aggregate-to-${name}`]: "true" };
 }
 
 /** A role that is made of others, and itself a part of `partOf`. Its rules come from the controller that puts them together. */
 function aggregated(name: string, partOf: string | undefined): JsonObject {
   return {
-    apiVersion: `${RBAC}/v1`,
+    apiVersion: `${rbac}/v1`,
     kind: "ClusterRole",
     metadata: metadata(name, partOf === undefined ? {} : aggregateTo(partOf)),
     rules: null,
@@ -89,10 +89,10 @@ function rulesOf({ resources, paths }: Grant): JsonObject[] {
 
 function binding(name: string, groups: readonly string[]): JsonObject {
   return {
-    apiVersion: `${RBAC}/v1`,
+    apiVersion: `${rbac}/v1`,
     kind: "ClusterRoleBinding",
     metadata: metadata(name),
-    roleRef: { apiGroup: RBAC, kind: "ClusterRole", name },
-    subjects: groups.map((group) => ({ apiGroup: RBAC, kind: "Group", name: group })),
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name },
+    subjects: groups.map((group) => ({ apiGroup: rbac, kind: "Group", name: group })),
   };
 }

@@ -6,20 +6,20 @@ import { isDeleting, metaOf, withMember, withMeta } from "../objects/object-meta
 import { textFields } from "../objects/read-field.ts";
 import { type KindRules, wholeMetaChecks } from "../strategy/kind-rules.ts";
 
-const FINALIZER = "kubernetes";
-const NAME_LABEL = "kubernetes.io/metadata.name";
-const UNDELETABLE: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
+const finalizer = "kubernetes";
+const nameLabel = "kubernetes.io/metadata.name";
+const undeletable: ReadonlySet<string> = new Set(["default", "kube-system", "kube-public"]);
 
 /** Every namespace carries its name as a label, so that selectors can pick it. */
 function withNameLabel(object: JsonObject): JsonObject {
   const { name = "", labels } = metaOf(object);
-  return name === "" ? object : withMeta(object, { labels: { ...labels, [NAME_LABEL]: name } });
+  return name === "" ? object : withMeta(object, { labels: { ...labels, [nameLabel]: name } });
 }
 
 /** The same for an object without a name yet, whose name the server generates. */
 function withNameLabelAlways(object: JsonObject): JsonObject {
   const metadata = objectAt(object, ["metadata"]);
-  const labels = { ...objectAt(metadata, ["labels"]), [NAME_LABEL]: metadata["name"] ?? "" };
+  const labels = { ...objectAt(metadata, ["labels"]), [nameLabel]: metadata["name"] ?? "" };
   return { ...object, metadata: { ...metadata, labels } };
 }
 
@@ -35,9 +35,9 @@ export const namespaceRules: KindRules = {
   metaChecks: wholeMetaChecks,
   prepareCreate: (object) => {
     const own = finalizers(object);
-    const spec = own.includes(FINALIZER)
+    const spec = own.includes(finalizer)
       ? objectAt(object, ["spec"])
-      : { ...objectAt(object, ["spec"]), finalizers: [...own, FINALIZER] };
+      : { ...objectAt(object, ["spec"]), finalizers: [...own, finalizer] };
     return { ...object, spec: spec as JsonObject, status: { phase: "Active" } };
   },
   prepareUpdate: (object, old, endpoint) => {
@@ -63,7 +63,7 @@ export const namespaceRules: KindRules = {
   validateChange: phaseErrors,
   requireDeletable: (object) => {
     const { name = "" } = metaOf(object);
-    if (UNDELETABLE.has(name)) {
+    if (undeletable.has(name)) {
       throw forbidden({ group: "", resource: "namespaces" }, name, "this namespace may not be deleted");
     }
   },
@@ -79,7 +79,7 @@ function specErrors(object: JsonObject): FieldError[] {
   const why = "name is neither a standard finalizer name nor is it fully qualified";
   return finalizers(object)
     .map(String)
-    .filter((name) => name !== FINALIZER && !name.includes("/"))
+    .filter((name) => name !== finalizer && !name.includes("/"))
     .map((name) => invalidValue("spec.finalizers", name, why));
 }
 

@@ -7,7 +7,7 @@ import { type Check, eachItem, listAt } from "../objects/checks.ts";
 import { selectorProblems } from "../objects/selector-checks.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 
-const GROUP = "rbac.authorization.k8s.io";
+const rbacGroup = "rbac.authorization.k8s.io";
 
 function hasSome(rule: JsonObject, name: string): boolean {
   const value = memberAt(rule, [name]);
@@ -42,9 +42,7 @@ function ofItems(object: JsonObject, name: string, check: Check): FieldError[] {
 }
 
 function aggregationErrors(role: JsonObject): readonly FieldError[] {
-  if (!isJsonObject(memberAt(role, ["aggregationRule"]))) {
-    return [];
-  }
+  if (!isJsonObject(memberAt(role, ["aggregationRule"]))) return [];
   const path = "aggregationRule.clusterRoleSelectors";
   const selectors = listAt(role, "aggregationRule", "clusterRoleSelectors");
   if (selectors.length === 0) {
@@ -82,7 +80,7 @@ function subjectErrors(isNamespaced: boolean): Check {
         ];
       case "User":
       case "Group":
-        return [...unnamed, ...(group === GROUP ? [] : [unsupportedValue(`${path}.apiGroup`, group, [GROUP])])];
+        return [...unnamed, ...(group === rbacGroup ? [] : [unsupportedValue(`${path}.apiGroup`, group, [rbacGroup])])];
       default:
         return [...unnamed, unsupportedValue(`${path}.kind`, kind, ["ServiceAccount", "User", "Group"])];
     }
@@ -96,7 +94,7 @@ function roleRefErrors(object: JsonObject, kinds: readonly string[]): FieldError
     string,
   ];
   return [
-    ...(group === GROUP ? [] : [unsupportedValue("roleRef.apiGroup", group, [GROUP])]),
+    ...(group === rbacGroup ? [] : [unsupportedValue("roleRef.apiGroup", group, [rbacGroup])]),
     ...(kinds.includes(kind) ? [] : [unsupportedValue("roleRef.kind", kind, kinds)]),
     ...(name === ""
       ? [requiredValue("roleRef.name")]

@@ -4,9 +4,11 @@ import type { ApiResponse, CompleteResponse, StreamResponse } from "../request/a
 import type { RequestTarget } from "../request/request-target.ts";
 import { computedFamily, HistogramFamily, type LabelValues, type MetricFamily, NumberFamily } from "./metric-family.ts";
 
-const WHERE = ["component", "group", "resource", "scope", "subresource", "verb", "version"];
-const SECONDS = [0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60];
-const BYTES = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
+const targetLabels = ["component", "group", "resource", "scope", "subresource", "verb", "version"];
+const secondsBuckets = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+const bytesBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 /** Counts and times requests as the reference does, under the same names. */
 export class RequestMetrics {
@@ -19,18 +21,18 @@ export class RequestMetrics {
     name: "apiserver_request_duration_seconds",
     help: "Seconds until an answer, by verb, dry run, group, version, resource, subresource, scope and component.",
     labels: ["component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"],
-    bounds: SECONDS,
+    bounds: secondsBuckets,
   });
   readonly #bytes = new HistogramFamily({
     name: "apiserver_response_sizes",
     help: "Bytes of answers, by group, version, verb, resource, subresource, scope and component.",
-    labels: WHERE,
-    bounds: BYTES,
+    labels: targetLabels,
+    bounds: bytesBuckets,
   });
   readonly #watches = new NumberFamily("gauge", {
     name: "apiserver_longrunning_requests",
     help: "Watches under way, by verb, group, version, resource, scope and component.",
-    labels: WHERE,
+    labels: targetLabels,
   });
   readonly #inFlight = { mutating: 0, readOnly: 0 };
   readonly #isServed: (target: RequestTarget) => boolean;
@@ -140,10 +142,10 @@ function restOf({ group, resource, scope, subresource, verb, version }: Where): 
   return [group, resource, scope, subresource, verb, version];
 }
 
-const METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
+const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
 
 function whereOf({ method, headers }: ApiRequest, target: RequestTarget | undefined): Where {
-  const verb = METHODS.has(method) ? method : "other";
+  const verb = methods.has(method) ? method : "other";
   const nowhere = { component: "", group: "", resource: "", scope: "", subresource: "", version: "" };
   if (target === undefined) return { ...nowhere, verb };
   if (target.kind === "path") return { ...nowhere, subresource: target.path.slice(1), verb };
@@ -161,11 +163,11 @@ function whereOf({ method, headers }: ApiRequest, target: RequestTarget | undefi
         : namespace === ""
           ? "cluster"
           : "namespace",
-    verb: VERBS[target.verb] ?? (isApply ? "APPLY" : verb),
+    verb: verbs[target.verb] ?? (isApply ? "APPLY" : verb),
   };
 }
 
-const VERBS: Readonly<Record<string, string>> = {
+const verbs: Readonly<Record<string, string>> = {
   list: "LIST",
   watch: "WATCH",
   deletecollection: "DELETECOLLECTION",

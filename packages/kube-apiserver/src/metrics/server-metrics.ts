@@ -12,7 +12,7 @@ import { computedFamily, type MetricFamily, metricsText } from "./metric-family.
 
 const startSeconds = Math.round((Date.now() / 1000 - process.uptime()) * 100) / 100;
 
-const CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
+const contentType = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
 interface ServerMetricsOptions {
   readonly store: Store<JsonObject>;
@@ -34,7 +34,7 @@ export function metricsEndpoint(options: ServerMetricsOptions): (request: ApiReq
 }
 
 function answer(families: readonly MetricFamily[]): CompleteResponse {
-  return { kind: "complete", code: 200, payload: textPayload(metricsText(families), CONTENT_TYPE) };
+  return { kind: "complete", code: 200, payload: textPayload(metricsText(families), contentType) };
 }
 
 function objectMetrics({ store, catalog }: ServerMetricsOptions): MetricFamily {

@@ -84,12 +84,12 @@ export function notNegative(name: string): Check {
   };
 }
 
-const MAX_PORT = 65_535;
-export const PORT_RANGE: string = `must be between 1 and ${MAX_PORT}, inclusive`;
+const maxPort = 65_535;
+export const portRange: string = `must be between 1 and ${maxPort}, inclusive`;
 
 /** Whether a value is the number of a port. */
 export function isPort(value: JsonValue | undefined): boolean {
-  return typeof value === "number" && value >= 1 && value <= MAX_PORT;
+  return typeof value === "number" && value >= 1 && value <= maxPort;
 }
 
 /** What keeps a text from being the name of a port. */
@@ -105,8 +105,6 @@ export function portNameProblems(name: string): string[] {
 
 /** A port by number or by name. */
 export function portProblems(value: JsonValue | undefined, path: string): FieldError[] {
-  if (typeof value === "string") {
-    return portNameProblems(value).map((problem) => invalidValue(path, value, problem));
-  }
-  return isPort(value) ? [] : [invalidValue(path, value ?? 0, PORT_RANGE)];
+  if (typeof value === "string") return portNameProblems(value).map((problem) => invalidValue(path, value, problem));
+  return isPort(value) ? [] : [invalidValue(path, value ?? 0, portRange)];
 }

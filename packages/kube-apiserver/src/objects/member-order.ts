@@ -2,7 +2,7 @@
 // The order in which the reference writes the members of objects: as their Go types have them, or by name where it keeps maps.
 import { compareUtf8, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
-const META_ORDER: readonly string[] = [
+const metaOrder: readonly string[] = [
   "name",
   "generateName",
   "namespace",
@@ -19,8 +19,8 @@ const META_ORDER: readonly string[] = [
   "finalizers",
   "managedFields",
 ];
-const OWNER_ORDER: readonly string[] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
-const MANAGER_ORDER: readonly string[] = [
+const ownerOrder: readonly string[] = ["apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion"];
+const managerOrder: readonly string[] = [
   "manager",
   "operation",
   "apiVersion",
@@ -32,12 +32,12 @@ const MANAGER_ORDER: readonly string[] = [
 
 /** Metadata as Go's ObjectMeta has it. */
 export function inMetaOrder(metadata: JsonObject): JsonObject {
-  const ordered = inOrder(metadata, META_ORDER);
+  const ordered = inOrder(metadata, metaOrder);
   const { ownerReferences, managedFields } = ordered;
   return {
     ...ordered,
-    ...(ownerReferences !== undefined && { ownerReferences: eachInOrder(ownerReferences, OWNER_ORDER) }),
-    ...(managedFields !== undefined && { managedFields: eachInOrder(managedFields, MANAGER_ORDER) }),
+    ...(ownerReferences !== undefined && { ownerReferences: eachInOrder(ownerReferences, ownerOrder) }),
+    ...(managedFields !== undefined && { managedFields: eachInOrder(managedFields, managerOrder) }),
   };
 }
 
@@ -49,18 +49,14 @@ function inOrder(object: JsonObject, names: readonly string[]): JsonObject {
   const ordered: Record<string, JsonValue> = {};
   for (const name of names) {
     const value = object[name];
-    if (value !== undefined) {
-      ordered[name] = value;
-    }
+    if (value !== undefined) ordered[name] = value;
   }
   return ordered;
 }
 
 /** A value with the members of every object in it sorted by name; the value itself when they are. */
 export function inNameOrder<T extends JsonValue>(value: T): T {
-  if (typeof value !== "object" || value === null) {
-    return value;
-  }
+  if (typeof value !== "object" || value === null) return value;
   return (isJsonArray(value) ? itemsByName(value) : membersByName(value as JsonObject)) as T;
 }
 
@@ -82,9 +78,7 @@ function membersByName(object: JsonObject): JsonObject {
     last = name;
     values.push(next);
   }
-  if (isSame) {
-    return object;
-  }
+  if (isSame) return object;
   const members = names.map((name, index) => [name, values[index] as JsonValue] as const);
   return Object.fromEntries(members.sort(([a], [b]) => compareUtf8(a, b)));
 }

@@ -32,12 +32,8 @@ export function isDeleting(object: JsonObject): boolean {
 
 /** The object with another member, or without it. */
 export function withMember(object: JsonObject, name: string, value: JsonValue | undefined): JsonObject {
-  if (value !== undefined) {
-    return { ...object, [name]: value };
-  }
-  if (!Object.hasOwn(object, name)) {
-    return object;
-  }
+  if (value !== undefined) return { ...object, [name]: value };
+  if (!Object.hasOwn(object, name)) return object;
   const { [name]: _dropped, ...rest } = object;
   return rest;
 }

@@ -57,16 +57,12 @@ export function selectorErrors(object: JsonObject, { noun, isRequired, unreadabl
   const mismatch = [
     invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`"),
   ];
-  if (!isJsonObject(selector)) {
-    return [...(isRequired ? [requiredValue("spec.selector")] : []), ...mismatch];
-  }
+  if (!isJsonObject(selector)) return [...(isRequired ? [requiredValue("spec.selector")] : []), ...mismatch];
   const own = selectorProblems(selector, "spec.selector");
   if (Object.keys(objectAt(selector, ["matchLabels"])).length + listAt(selector, "matchExpressions").length === 0) {
     return [...own, invalidValue("spec.selector", {}, `empty selector is invalid for ${noun}`)];
   }
-  if (own.length > 0) {
-    return [...own, ...(isRequired ? [invalidValue("spec.selector", selector, unreadable)] : [])];
-  }
+  if (own.length > 0) return [...own, ...(isRequired ? [invalidValue("spec.selector", selector, unreadable)] : [])];
   const isMatching = matchesLabels(
     labelSelectorOf(selector as LabelSelectorObject),
     isJsonObject(labels) ? (labels as Record<string, string>) : {},

@@ -7,13 +7,13 @@ import { textPayload } from "../request/payload.ts";
 import type { PublishedDocuments } from "./published-documents.ts";
 import { PublishedV2Document, type V2Document } from "./v2-document.ts";
 
-const V3 = "/openapi/v3";
-const V2 = "/openapi/v2";
-const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
-const JSON_TYPE = "application/json";
-const SWAGGER_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+const v3 = "/openapi/v3";
+const v2 = "/openapi/v2";
+const yearMs = 365 * 24 * 60 * 60 * 1000;
+const jsonType = "application/json";
+const swaggerType = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 /** The second one is how older clients spell it. */
-const SWAGGER_TYPES = [SWAGGER_TYPE, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"];
+const swaggerTypes = [swaggerType, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"];
 
 /** Answers `/openapi/v2`, `/openapi/v3` and the documents below it; undefined for other paths. */
 export function createOpenApiEndpoint(
@@ -22,9 +22,9 @@ export function createOpenApiEndpoint(
 ): (request: ApiRequest) => CompleteResponse | undefined {
   const swagger = new PublishedV2Document(documents);
   return (request) => {
-    if (request.path === V2) return swaggerAnswer(request, () => swagger.document());
-    if (request.path === V3) return index(documents);
-    if (!request.path.startsWith(`${V3}/`)) return undefined;
+    if (request.path === v2) return swaggerAnswer(request, () => swagger.document());
+    if (request.path === v3) return index(documents);
+    if (!request.path.startsWith(`${v3}/`)) return undefined;
     return document(request, documents, now);
   };
 }
@@ -33,7 +33,7 @@ export function createOpenApiEndpoint(
 function index(documents: PublishedDocuments): CompleteResponse {
   const entries = documents.keys().flatMap((key) => {
     const hash = documents.document(key)?.hash;
-    return hash === undefined ? [] : [[key, { serverRelativeURL: `${V3}/${key}?hash=${hash}` }] as const];
+    return hash === undefined ? [] : [[key, { serverRelativeURL: `${v3}/${key}?hash=${hash}` }] as const];
   });
   const value: JsonObject = { paths: Object.fromEntries(entries) };
   // The reference does not say that it is JSON, whatever was asked for.
@@ -41,29 +41,29 @@ function index(documents: PublishedDocuments): CompleteResponse {
 }
 
 function document(request: ApiRequest, documents: PublishedDocuments, now: () => number): CompleteResponse {
-  const key = decodeURIComponent(request.path.slice(V3.length + 1));
+  const key = decodeURIComponent(request.path.slice(v3.length + 1));
   const found = documents.document(key);
-  if (found === undefined) return EMPTY_NOT_FOUND;
-  if (accepted(request, [JSON_TYPE]) === undefined) return { ...EMPTY_NOT_ACCEPTABLE, headers: { vary: "Accept" } };
+  if (found === undefined) return emptyNotFound;
+  if (accepted(request, [jsonType]) === undefined) return { ...emptyNotAcceptable, headers: { vary: "Accept" } };
   const { hash } = found;
   const asked = request.query.get("hash");
-  if (asked !== null && asked !== hash) return movedTo(`${V3}/${key}?hash=${hash}`);
-  const expires = new Date(now() + YEAR_MS).toUTCString();
+  if (asked !== null && asked !== hash) return movedTo(`${v3}/${key}?hash=${hash}`);
+  const expires = new Date(now() + yearMs).toUTCString();
   const forever: Record<string, string> = asked === null ? {} : { "cache-control": "public, immutable", expires };
   const headers = { etag: `"${hash}"`, vary: "Accept", ...forever };
   return unlessKnown(
     request,
     headers,
-    payloadOf(JSON_TYPE, found.value, () => found.bytes),
+    payloadOf(jsonType, found.value, () => found.bytes),
   );
 }
 
 function swaggerAnswer(request: ApiRequest, made: () => V2Document): CompleteResponse {
-  const type = accepted(request, [JSON_TYPE, ...SWAGGER_TYPES]);
-  if (type === undefined) return { ...EMPTY_NOT_ACCEPTABLE, headers: SWAGGER_VARY };
+  const type = accepted(request, [jsonType, ...swaggerTypes]);
+  if (type === undefined) return { ...emptyNotAcceptable, headers: swaggerVary };
   const { value, json, protobuf, hash } = made();
-  const payload = type === JSON_TYPE ? payloadOf(JSON_TYPE, value, json) : payloadOf(SWAGGER_TYPE, value, protobuf);
-  return unlessKnown(request, { etag: `"${hash}"`, ...SWAGGER_VARY }, payload);
+  const payload = type === jsonType ? payloadOf(jsonType, value, json) : payloadOf(swaggerType, value, protobuf);
+  return unlessKnown(request, { etag: `"${hash}"`, ...swaggerVary }, payload);
 }
 
 /** The first type, in the client's order of preference, that there is. */
@@ -95,10 +95,10 @@ function payloadOf(contentType: string, value: JsonObject, bytes: () => Uint8Arr
 }
 
 function movedTo(location: string): CompleteResponse {
-  const empty = { contentType: JSON_TYPE, chunks: () => [], value: () => null };
+  const empty = { contentType: jsonType, chunks: () => [], value: () => null };
   return { kind: "complete", code: 301, headers: { location }, payload: empty };
 }
 
-const SWAGGER_VARY = { vary: "Accept-Encoding, Accept" };
-const EMPTY_NOT_FOUND: CompleteResponse = { kind: "complete", code: 404 };
-const EMPTY_NOT_ACCEPTABLE: CompleteResponse = { kind: "complete", code: 406 };
+const swaggerVary = { vary: "Accept-Encoding, Accept" };
+const emptyNotFound: CompleteResponse = { kind: "complete", code: 404 };
+const emptyNotAcceptable: CompleteResponse = { kind: "complete", code: 406 };

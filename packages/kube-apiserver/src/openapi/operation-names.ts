@@ -12,9 +12,7 @@ interface OperationNames {
  */
 export function operationNames(verb: string, what: string, path: string): OperationNames {
   const [root = "", group = "", version = ""] = pathParts(path);
-  if (root !== "apis" || group === "") {
-    return { id: `${verb}${camelCase(what, true)}`, tag: camelCase(root, false) };
-  }
+  if (root !== "apis" || group === "") return { id: `${verb}${camelCase(what, true)}`, tag: camelCase(root, false) };
   const trimmed = group.replace(/\.k8s\.io$/, "");
   const tag = camelCase(trimmed, false);
   return {

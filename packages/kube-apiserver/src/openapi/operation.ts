@@ -37,7 +37,7 @@ export interface PathOperations {
 }
 
 /** The short words for codes that every answer needs. */
-export const CODE_TEXTS: Readonly<Record<number, string>> = {
+export const codeTexts: Readonly<Record<number, string>> = {
   200: "OK",
   201: "Created",
   202: "Accepted",

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fields of protobuf messages as bytes.
 
-const VARINT = 0n;
-const FIXED64 = 1n;
-const BYTES = 2n;
+const varintType = 0n;
+const fixed64Type = 1n;
+const bytesType = 2n;
 
 /** A whole number. */
 export function varintField(number: number, value: bigint): Uint8Array {
-  return Uint8Array.from([...tag(number, VARINT), ...varint(BigInt.asUintN(64, value))]);
+  return Uint8Array.from([...tag(number, varintType), ...varint(BigInt.asUintN(64, value))]);
 }
 
 /** A fraction. */
 export function doubleField(number: number, value: number): Uint8Array {
   const bytes = Buffer.alloc(8);
   bytes.writeDoubleLE(value);
-  return Uint8Array.from([...tag(number, FIXED64), ...bytes]);
+  return Uint8Array.from([...tag(number, fixed64Type), ...bytes]);
 }
 
 export function textField(number: number, text: string): Uint8Array {
@@ -23,7 +23,7 @@ export function textField(number: number, text: string): Uint8Array {
 
 /** Bytes, or a message. */
 export function bytesField(number: number, bytes: Uint8Array): Uint8Array {
-  const head = [...tag(number, BYTES), ...varint(BigInt(bytes.length))];
+  const head = [...tag(number, bytesType), ...varint(BigInt(bytes.length))];
   const field = new Uint8Array(head.length + bytes.length);
   field.set(head);
   field.set(bytes, head.length);

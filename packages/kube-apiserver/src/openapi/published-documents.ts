@@ -11,12 +11,12 @@ import {
   parseOpenAPIPathKey,
   referenceTo,
 } from "@purlin/kube-objects/openapi";
-import { REFERENCE_RELEASE } from "../endpoints/version.ts";
+import { referenceRelease } from "../endpoints/version.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import {
-  CODE_TEXTS,
   type Content,
+  codeTexts,
   type Operation,
   type Parameter,
   type PathOperations,
@@ -25,9 +25,9 @@ import {
 import { operationNames } from "./operation-names.ts";
 import { resourcePaths } from "./resource-operations.ts";
 
-const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-const TYPES = ["application/json", "application/yaml"];
+const documentTypes = ["application/json", "application/yaml"];
 
 /** A document ready to be sent. */
 export interface PublishedDocument {
@@ -47,10 +47,10 @@ interface ServedNow {
 }
 
 /** The release as documents name it. */
-export const DOCUMENT_VERSION: string = REFERENCE_RELEASE.slice(1).split(".").slice(0, 2).join(".");
+export const documentVersion: string = referenceRelease.slice(1).split(".").slice(0, 2).join(".");
 
 /** How clients show who they are. */
-export const BEARER_TOKEN: JsonObject = { type: "apiKey", name: "authorization", in: "header" };
+export const bearerToken: JsonObject = { type: "apiKey", name: "authorization", in: "header" };
 
 /**
  * The OpenAPI v3 documents of everything that is served: one a group-version, and those of discovery and of the server's version. A
@@ -140,9 +140,9 @@ function publish(document: OpenAPIDocument, paths: readonly PathOperations[]): P
   const isBuiltin = info.title === "Kubernetes";
   const value: JsonObject = {
     openapi: document.openapi,
-    info: isBuiltin ? { ...info, version: DOCUMENT_VERSION } : info,
+    info: isBuiltin ? { ...info, version: documentVersion } : info,
     paths: v3Paths(paths),
-    components: isBuiltin ? { ...components, securitySchemes: { BearerToken: BEARER_TOKEN } } : components,
+    components: isBuiltin ? { ...components, securitySchemes: { BearerToken: bearerToken } } : components,
   };
   const bytes = Buffer.from(JSON.stringify(value));
   const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
@@ -153,13 +153,11 @@ function publish(document: OpenAPIDocument, paths: readonly PathOperations[]): P
 export function discoveryPath(path: string): PathOperations {
   const parts = path.split("/").filter((part) => part !== "");
   const [what, component] = answerOf(parts);
-  return reading(path, what, { component: `${META}.${component}`, types: TYPES });
+  return reading(path, what, { component: `${meta}.${component}`, types: documentTypes });
 }
 
 function answerOf(parts: readonly string[]): readonly [what: string, component: string] {
-  if (parts.length === 1) {
-    return parts[0] === "api" ? ["APIVersions", "APIVersions"] : ["APIVersions", "APIGroupList"];
-  }
+  if (parts.length === 1) return parts[0] === "api" ? ["APIVersions", "APIVersions"] : ["APIVersions", "APIGroupList"];
   const isGroup = parts[0] === "apis" && parts.length === 2;
   return isGroup ? ["APIGroup", "APIGroup"] : ["APIResources", "APIResourceList"];
 }
@@ -209,14 +207,14 @@ function operationObject(operation: Operation, parameters: readonly Parameter[])
     ...(body !== undefined && {
       requestBody: { content: contents(body, consumes), ...(body.required && { required: true }) },
     }),
-    responses: { ...Object.fromEntries(answers), 401: { description: CODE_TEXTS[401] ?? "" } },
+    responses: { ...Object.fromEntries(answers), 401: { description: codeTexts[401] ?? "" } },
     ...(action !== undefined && { "x-kubernetes-action": action }),
     ...(kind !== undefined && { "x-kubernetes-group-version-kind": { ...kind } }),
   };
 }
 
 function answer(code: number, content: Content, types: readonly string[]): JsonObject {
-  return { description: CODE_TEXTS[code] ?? "", content: contents(content, types) };
+  return { description: codeTexts[code] ?? "", content: contents(content, types) };
 }
 
 function contents({ component }: Content, types: readonly string[]): JsonObject {

@@ -13,45 +13,49 @@ const parameter = (name: string, type: Parameter["type"], where: Parameter["in"]
   type,
 });
 
-const PRETTY = parameter("pretty", "string");
-const NAME = parameter("name", "string", "path");
-const NAMESPACE = parameter("namespace", "string", "path");
-const VERSION = parameter("resourceVersion", "string");
-const WRITE = [
+const prettyParameter = parameter("pretty", "string");
+const nameParameter = parameter("name", "string", "path");
+const namespaceParameter = parameter("namespace", "string", "path");
+const versionParameter = parameter("resourceVersion", "string");
+const writeParameters = [
   parameter("dryRun", "string"),
   parameter("fieldManager", "string"),
   parameter("fieldValidation", "string"),
 ];
-const PATCH = [...WRITE, parameter("force", "boolean")];
-const DELETE = [
+const patchParameters = [...writeParameters, parameter("force", "boolean")];
+const deleteParameters = [
   parameter("dryRun", "string"),
   parameter("gracePeriodSeconds", "integer"),
   parameter("ignoreStoreReadErrorWithClusterBreakingPotential", "boolean"),
   parameter("orphanDependents", "boolean"),
   parameter("propagationPolicy", "string"),
 ];
-const SELECTION = [
+const selectionParameters = [
   parameter("continue", "string"),
   parameter("fieldSelector", "string"),
   parameter("labelSelector", "string"),
   parameter("limit", "integer"),
-  VERSION,
+  versionParameter,
   parameter("resourceVersionMatch", "string"),
   parameter("sendInitialEvents", "boolean"),
   parameter("shardSelector", "string"),
   parameter("timeoutSeconds", "integer"),
 ];
-const LIST = [...SELECTION, parameter("allowWatchBookmarks", "boolean"), parameter("watch", "boolean")];
+const listParameters = [
+  ...selectionParameters,
+  parameter("allowWatchBookmarks", "boolean"),
+  parameter("watch", "boolean"),
+];
 
-const META = "io.k8s.apimachinery.pkg.apis.meta.v1";
-const STATUS: Content = { component: `${META}.Status` };
-const DELETE_OPTIONS: Content = { component: `${META}.DeleteOptions` };
-const PATCH_BODY = { component: `${META}.Patch`, required: true };
-const PLAIN_TYPES = ["application/json", "application/yaml"];
-const STREAM_TYPE = "application/json;stream=watch";
-const CUSTOM_PATCHES = ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
+const metaPrefix = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const statusContent: Content = { component: `${metaPrefix}.Status` };
+const deleteOptionsContent: Content = { component: `${metaPrefix}.DeleteOptions` };
+const patchBody = { component: `${metaPrefix}.Patch`, required: true };
+const plainTypes = ["application/json", "application/yaml"];
+const streamType = "application/json;stream=watch";
+const customPatches = ["application/json-patch+json", "application/merge-patch+json", "application/apply-patch+yaml"];
 // kubectl sends strategic merge patches to whatever lists them.
-const BUILTIN_PATCHES = CUSTOM_PATCHES.toSpliced(2, 0, "application/strategic-merge-patch+json");
+const builtinPatches = customPatches.toSpliced(2, 0, "application/strategic-merge-patch+json");
 
 /** The paths of a resource, with the operations clients look up. */
 export function resourcePaths(type: ResourceType, componentOf: ComponentOf): PathOperations[] {
@@ -68,7 +72,7 @@ class ResourceOperations {
     this.#type = type;
     this.#componentOf = componentOf;
     this.#root = type.group === "" ? `/api/${type.version}` : `/apis/${type.group}/${type.version}`;
-    this.#scoped = type.namespaced ? [NAMESPACE, PRETTY] : [PRETTY];
+    this.#scoped = type.namespaced ? [namespaceParameter, prettyParameter] : [prettyParameter];
   }
 
   paths(): PathOperations[] {
@@ -89,7 +93,7 @@ class ResourceOperations {
     const { verbs } = this.#type;
     const { kind } = this.#type;
     return [
-      ...(verbs.includes("list") ? [this.#list(this.#name(kind), [...this.#scoped, ...LIST])] : []),
+      ...(verbs.includes("list") ? [this.#list(this.#name(kind), [...this.#scoped, ...listParameters])] : []),
       ...(verbs.includes("create") ? [this.#create(this.#name(kind), this.#type, this.#scoped)] : []),
       ...(verbs.includes("deletecollection") ? [this.#deleteCollection()] : []),
     ];
@@ -110,7 +114,7 @@ class ResourceOperations {
     const name = this.#name(`${this.#type.kind}${part.charAt(0).toUpperCase()}${part.slice(1)}`);
     return [
       ...(verbs.includes("get") ? [this.#read(name, kind)] : []),
-      ...(verbs.includes("create") ? [this.#create(name, kind, [NAME, ...this.#scoped])] : []),
+      ...(verbs.includes("create") ? [this.#create(name, kind, [nameParameter, ...this.#scoped])] : []),
       ...(verbs.includes("update") ? [this.#replace(name, kind)] : []),
       ...(verbs.includes("patch") ? [this.#patch(name, kind)] : []),
     ];
@@ -118,18 +122,18 @@ class ResourceOperations {
 
   #list(name: string, parameters: readonly Parameter[]): Operation {
     const list = this.#content({ ...this.#type, kind: this.#type.listKind });
-    const produces = this.#type.custom ? PLAIN_TYPES : [...PLAIN_TYPES, STREAM_TYPE];
+    const produces = this.#type.custom ? plainTypes : [...plainTypes, streamType];
     return { ...this.#operation("get", "list", name, parameters), action: "list", produces, responses: { 200: list } };
   }
 
   #listAcross(): Operation {
-    return this.#list(`${this.#type.kind}ForAllNamespaces`, [PRETTY, ...LIST]);
+    return this.#list(`${this.#type.kind}ForAllNamespaces`, [prettyParameter, ...listParameters]);
   }
 
   #create(name: string, kind: GroupVersionKind, parameters: readonly Parameter[]): Operation {
     const content = this.#content(kind);
     return {
-      ...this.#operation("post", "create", name, [...parameters, ...WRITE]),
+      ...this.#operation("post", "create", name, [...parameters, ...writeParameters]),
       kind: this.#told(kind),
       body: { ...content, required: true },
       responses: { 200: content, 201: content, 202: content },
@@ -137,9 +141,9 @@ class ResourceOperations {
   }
 
   #read(name: string, kind: GroupVersionKind): Operation {
-    const parameters = this.#type.custom ? [VERSION] : [];
+    const parameters = this.#type.custom ? [versionParameter] : [];
     return {
-      ...this.#operation("get", "read", name, [NAME, ...this.#scoped, ...parameters]),
+      ...this.#operation("get", "read", name, [nameParameter, ...this.#scoped, ...parameters]),
       kind: this.#told(kind),
       responses: { 200: this.#content(kind) },
     };
@@ -148,7 +152,7 @@ class ResourceOperations {
   #replace(name: string, kind: GroupVersionKind): Operation {
     const content = this.#content(kind);
     return {
-      ...this.#operation("put", "replace", name, [NAME, ...this.#scoped, ...WRITE]),
+      ...this.#operation("put", "replace", name, [nameParameter, ...this.#scoped, ...writeParameters]),
       kind: this.#told(kind),
       body: { ...content, required: true },
       responses: { 200: content, 201: content },
@@ -158,10 +162,10 @@ class ResourceOperations {
   #patch(name: string, kind: GroupVersionKind): Operation {
     const content = this.#content(kind);
     return {
-      ...this.#operation("patch", "patch", name, [NAME, ...this.#scoped, ...PATCH]),
+      ...this.#operation("patch", "patch", name, [nameParameter, ...this.#scoped, ...patchParameters]),
       kind: this.#told(kind),
-      body: PATCH_BODY,
-      consumes: this.#type.custom ? CUSTOM_PATCHES : BUILTIN_PATCHES,
+      body: patchBody,
+      consumes: this.#type.custom ? customPatches : builtinPatches,
       responses: this.#type.custom ? { 200: content } : { 200: content, 201: content },
     };
   }
@@ -169,22 +173,22 @@ class ResourceOperations {
   #delete(): Operation {
     const { rules, resource, kind } = this.#type;
     // The description says so although a namespace comes back.
-    const content = rules.returnsDeleted && resource !== "namespaces" ? this.#content(this.#type) : STATUS;
+    const content = rules.returnsDeleted && resource !== "namespaces" ? this.#content(this.#type) : statusContent;
     return {
-      ...this.#operation("delete", "delete", this.#name(kind), [NAME, ...this.#scoped, ...DELETE]),
-      body: { ...DELETE_OPTIONS, required: false },
+      ...this.#operation("delete", "delete", this.#name(kind), [nameParameter, ...this.#scoped, ...deleteParameters]),
+      body: { ...deleteOptionsContent, required: false },
       responses: { 200: content, 202: content },
     };
   }
 
   #deleteCollection(): Operation {
     const { custom, kind } = this.#type;
-    const parameters = custom ? LIST : [...DELETE, ...SELECTION];
+    const parameters = custom ? listParameters : [...deleteParameters, ...selectionParameters];
     return {
       ...this.#operation("delete", "delete", `Collection${this.#name(kind)}`, [...this.#scoped, ...parameters]),
       action: "deletecollection",
-      ...(!custom && { body: { ...DELETE_OPTIONS, required: false } }),
-      responses: { 200: STATUS },
+      ...(!custom && { body: { ...deleteOptionsContent, required: false } }),
+      responses: { 200: statusContent },
     };
   }
 
@@ -194,7 +198,7 @@ class ResourceOperations {
     name: string,
     parameters: readonly Parameter[],
   ): Omit<Operation, "responses"> {
-    const consumes = this.#type.custom ? PLAIN_TYPES : ["*/*"];
+    const consumes = this.#type.custom ? plainTypes : ["*/*"];
     return {
       method,
       ...operationNames(verb, name, this.#root),
@@ -202,7 +206,7 @@ class ResourceOperations {
       kind: this.#told(this.#type),
       parameters,
       consumes,
-      produces: PLAIN_TYPES,
+      produces: plainTypes,
     };
   }
 

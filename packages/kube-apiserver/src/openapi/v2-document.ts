@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
-  BEARER_TOKEN,
-  DOCUMENT_VERSION,
+  bearerToken,
+  documentVersion,
   type PublishedDocument,
   type PublishedDocuments,
 } from "./published-documents.ts";
@@ -63,10 +63,10 @@ function partOf({ paths, schemas }: PublishedDocument): Part {
 function publish(parts: readonly Part[]): V2Document {
   const value: JsonObject = {
     swagger: "2.0",
-    info: { title: "Kubernetes", version: DOCUMENT_VERSION },
+    info: { title: "Kubernetes", version: documentVersion },
     paths: byName(parts.map(({ paths }) => paths)),
     definitions: byName(parts.map(({ definitions }) => definitions)),
-    securityDefinitions: { BearerToken: BEARER_TOKEN },
+    securityDefinitions: { BearerToken: bearerToken },
     security: [{ BearerToken: [] }],
   };
   const json = Buffer.from(JSON.stringify(value));
@@ -79,7 +79,7 @@ function publish(parts: readonly Part[]): V2Document {
   };
 }
 
-const KINDS = "x-kubernetes-group-version-kind";
+const kindsExtension = "x-kubernetes-group-version-kind";
 
 /** The same component is in many documents, and may list other kinds in each: here it lists them all. */
 function byName(objects: readonly JsonObject[]): JsonObject {
@@ -93,14 +93,12 @@ function byName(objects: readonly JsonObject[]): JsonObject {
 
 function withKindsOf(schema: JsonObject, other: JsonObject): JsonObject {
   const [own, more] = [kindsOf(schema), kindsOf(other)];
-  if (own.length < 2 && more.length < 2) {
-    return schema;
-  }
+  if (own.length < 2 && more.length < 2) return schema;
   const all = new Map([...own, ...more].map((kind) => [`${kind["group"]} ${kind["version"]}`, kind]));
-  return { ...schema, [KINDS]: [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, kind]) => kind) };
+  return { ...schema, [kindsExtension]: [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, kind]) => kind) };
 }
 
 function kindsOf(schema: JsonObject): readonly JsonObject[] {
-  const kinds = schema[KINDS];
+  const kinds = schema[kindsExtension];
   return Array.isArray(kinds) ? (kinds as readonly JsonObject[]) : [];
 }

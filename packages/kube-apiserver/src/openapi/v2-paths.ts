@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
-  CODE_TEXTS,
   type Content,
+  codeTexts,
   type Operation,
   type Parameter,
   type PathOperations,
@@ -37,7 +37,7 @@ function operationObject(operation: Operation, own: readonly Parameter[]): JsonO
     tags: [tag],
     operationId: id,
     ...(parameters.length > 0 && { parameters }),
-    responses: { ...Object.fromEntries(answers), 401: { description: CODE_TEXTS[401] ?? "" } },
+    responses: { ...Object.fromEntries(answers), 401: { description: codeTexts[401] ?? "" } },
     ...(action !== undefined && { "x-kubernetes-action": action }),
     ...(kind !== undefined && { "x-kubernetes-group-version-kind": { ...kind } }),
   };
@@ -48,7 +48,7 @@ function bodyParameter(body: Content & { readonly required: boolean }): JsonObje
 }
 
 function answer(code: number, content: Content): JsonObject {
-  return { description: CODE_TEXTS[code] ?? "", schema: schemaOf(content) };
+  return { description: codeTexts[code] ?? "", schema: schemaOf(content) };
 }
 
 function schemaOf({ component }: Content): JsonObject {

@@ -5,11 +5,11 @@ import { referredComponent } from "@purlin/kube-objects/openapi";
 import { definitionReference } from "./v2-paths.ts";
 
 /** Says nothing in this version, or nothing that every reader of it would understand. */
-const UNKNOWN: ReadonlySet<string> = new Set(["default", "allOf", "anyOf", "oneOf", "not", "nullable"]);
+const unknown: ReadonlySet<string> = new Set(["default", "allOf", "anyOf", "oneOf", "not", "nullable"]);
 /** What a value that may be anything must not say about itself. */
-const SHAPE: ReadonlySet<string> = new Set(["type", "items", "properties", "additionalProperties"]);
-const PRESERVES = "x-kubernetes-preserve-unknown-fields";
-const EMBEDDED = "x-kubernetes-embedded-resource";
+const shape: ReadonlySet<string> = new Set(["type", "items", "properties", "additionalProperties"]);
+const preserves = "x-kubernetes-preserve-unknown-fields";
+const embedded = "x-kubernetes-embedded-resource";
 
 /** A component of a built-in kind. */
 export function builtinV2Schema(schema: JsonObject): JsonObject {
@@ -22,27 +22,21 @@ export function builtinV2Schema(schema: JsonObject): JsonObject {
 
 /** A component of a custom kind: its object or its list. */
 export function customV2Schema(schema: JsonObject): JsonObject {
-  if (schema[PRESERVES] !== true) {
-    return v2Schema(schema);
-  }
+  if (schema[preserves] !== true) return v2Schema(schema);
   // Whoever finds properties takes every other field for a mistake.
-  const about = Object.entries(schema).filter(([name]) => name.startsWith("x-kubernetes-") && name !== PRESERVES);
+  const about = Object.entries(schema).filter(([name]) => name.startsWith("x-kubernetes-") && name !== preserves);
   return { type: "object", ...Object.fromEntries(about) };
 }
 
 function v2Schema(schema: JsonObject): JsonObject {
   const reference = referenceIn(schema);
-  const isAnything = schema["nullable"] === true || schema[PRESERVES] === true;
+  const isAnything = schema["nullable"] === true || schema[preserves] === true;
   const made: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(schema)) {
-    if (!UNKNOWN.has(name) && !(isAnything && SHAPE.has(name))) {
-      made[name] = member(name, value);
-    }
+    if (!unknown.has(name) && !(isAnything && shape.has(name))) made[name] = member(name, value);
   }
-  if (reference !== undefined) {
-    made["$ref"] = definitionReference(reference);
-  }
-  return schema[EMBEDDED] === true && schema[PRESERVES] === true ? withoutType(made) : made;
+  if (reference !== undefined) made["$ref"] = definitionReference(reference);
+  return schema[embedded] === true && schema[preserves] === true ? withoutType(made) : made;
 }
 
 /** The one component a schema stands for. */

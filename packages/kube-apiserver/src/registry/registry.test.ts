@@ -34,9 +34,7 @@ test("the order of versions is an order", () => {
   fc.assert(
     fc.property(version, version, version, (a, b, c) => {
       assert.equal(Math.sign(compareVersions(a, b)), -Math.sign(compareVersions(b, a)) || 0);
-      if (compareVersions(a, b) <= 0 && compareVersions(b, c) <= 0) {
-        assert.ok(compareVersions(a, c) <= 0);
-      }
+      if (compareVersions(a, b) <= 0 && compareVersions(b, c) <= 0) assert.ok(compareVersions(a, c) <= 0);
     }),
   );
 });

@@ -23,9 +23,7 @@ const pattern = /^v([1-9][0-9]*)(?:(alpha|beta)([1-9][0-9]*))?$/;
 
 function parse(version: string): Parsed | undefined {
   const match = pattern.exec(version);
-  if (match === null) {
-    return undefined;
-  }
+  if (match === null) return undefined;
   const [, major, stage, minor] = match;
   return { major: Number(major), stage: stage === undefined ? 2 : Number(stage === "beta"), minor: Number(minor ?? 0) };
 }

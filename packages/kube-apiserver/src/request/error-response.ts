@@ -9,12 +9,8 @@ import { type Reader, wantsPretty } from "./pretty.ts";
 /** The Status of anything that was thrown. What nobody meant to throw says nothing about its cause to the client. */
 function statusOf(error: unknown): Status {
   const known = findStatusError(error);
-  if (known !== undefined) {
-    return known.status;
-  }
-  if (isStoreError(error)) {
-    return serviceUnavailable(error.message).status;
-  }
+  if (known !== undefined) return known.status;
+  if (isStoreError(error)) return serviceUnavailable(error.message).status;
   return internalError(new Error("unexpected error; the server's log has the details")).status;
 }
 

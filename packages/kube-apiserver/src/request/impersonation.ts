@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, unclassifiedError } from "@purlin/kube-objects/errors";
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
-import {
-  ANONYMOUS,
-  AUTHENTICATED_GROUP,
-  SERVICE_ACCOUNTS_GROUP,
-  UNAUTHENTICATED_GROUP,
-  type User,
-} from "../auth/user.ts";
+import { anonymous, authenticatedGroup, serviceAccountsGroup, type User, unauthenticatedGroup } from "../auth/user.ts";
 import type { ApiRequest } from "./api-request.ts";
 
-const EXTRA_PREFIX = "impersonate-extra-";
+const extraPrefix = "impersonate-extra-";
 
 /** The request as the user it names in its Impersonate headers, if it names one and its own user may act for that one. */
 export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRequest {
   const { headers } = request;
   const name = headers["impersonate-user"];
   const others = headers["impersonate-group"] ?? headers["impersonate-uid"] ?? extraHeaders(request)[0];
-  if (name === undefined && others === undefined) {
-    return request;
-  }
+  if (name === undefined && others === undefined) return request;
   if (name === undefined || name === "") {
     throw unclassifiedError("requested impersonation without impersonating a user");
   }
   const user = impersonatedUser(request, name);
   for (const access of accesses(user, headers["impersonate-group"])) {
     const decision = authorizer(request.user, access);
-    if (!decision.allowed) {
-      throw accessDenied(request.user, access, decision);
-    }
+    if (!decision.allowed) throw accessDenied(request.user, access, decision);
   }
   return withUser(request, user);
 }
@@ -36,7 +26,7 @@ export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRe
 function impersonatedUser(request: ApiRequest, name: string): User {
   const { headers } = request;
   const groups = valuesOf(headers["impersonate-group"]);
-  const always = name === ANONYMOUS.name ? UNAUTHENTICATED_GROUP : AUTHENTICATED_GROUP;
+  const always = name === anonymous.name ? unauthenticatedGroup : authenticatedGroup;
   const wanted = groups.length === 0 ? accountGroups(name) : groups;
   const extra = Object.fromEntries(
     extraHeaders(request).map((header) => [extraKey(header), valuesOf(headers[header])]),
@@ -54,21 +44,21 @@ function valuesOf(header: string | undefined): string[] {
   return (header ?? "").split(", ").filter(Boolean);
 }
 
-const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
+const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
 /** Whoever acts for a ServiceAccount and names no groups is in those of the account. */
 function accountGroups(name: string): readonly string[] {
-  const [, namespace] = ACCOUNT.exec(name) ?? [];
-  return namespace === undefined ? [] : [SERVICE_ACCOUNTS_GROUP, `${SERVICE_ACCOUNTS_GROUP}:${namespace}`];
+  const [, namespace] = accountName.exec(name) ?? [];
+  return namespace === undefined ? [] : [serviceAccountsGroup, `${serviceAccountsGroup}:${namespace}`];
 }
 
 function extraHeaders({ headers }: ApiRequest): string[] {
-  return Object.keys(headers).filter((header) => header.startsWith(EXTRA_PREFIX));
+  return Object.keys(headers).filter((header) => header.startsWith(extraPrefix));
 }
 
 function extraKey(header: string): string {
   try {
-    return decodeURIComponent(header.slice(EXTRA_PREFIX.length));
+    return decodeURIComponent(header.slice(extraPrefix.length));
   } catch (error) {
     throw badRequest(`the header ${header} is not well-formed`, error);
   }
@@ -76,7 +66,7 @@ function extraKey(header: string): string {
 
 /** Everything somebody must be allowed to be in order to be this user. */
 function accesses(user: User, groups: string | undefined): ResourceAccess[] {
-  const match = ACCOUNT.exec(user.name);
+  const match = accountName.exec(user.name);
   const [, namespace = "", account = ""] = match ?? [];
   const main =
     match === null ? impersonate("users", user.name) : { ...impersonate("serviceaccounts", account), namespace };

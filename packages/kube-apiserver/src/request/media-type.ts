@@ -21,9 +21,7 @@ export function parseAccept(header: string): readonly MediaClause[] {
 function parseClause(text: string): { readonly clause: MediaClause; readonly weight: number }[] {
   const [range = "", ...rest] = splitOutsideQuotes(text, ";").map((part) => part.trim());
   const [type = "", subtype = ""] = range.toLowerCase().split("/");
-  if (type === "" || subtype === "") {
-    return [];
-  }
+  if (type === "" || subtype === "") return [];
   const parameters = new Map(rest.map(parseParameter));
   const weight = Number(parameters.get("q") ?? "1");
   parameters.delete("q");
@@ -32,9 +30,7 @@ function parseClause(text: string): { readonly clause: MediaClause; readonly wei
 
 function parseParameter(text: string): [string, string] {
   const equals = text.indexOf("=");
-  if (equals === -1) {
-    return [text.toLowerCase(), ""];
-  }
+  if (equals === -1) return [text.toLowerCase(), ""];
   const value = text.slice(equals + 1).trim();
   const unquoted = value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, "$1") : value;
   return [text.slice(0, equals).trim().toLowerCase(), unquoted];
@@ -45,9 +41,7 @@ function wildcards({ type, subtype }: MediaClause): number {
 }
 
 function splitOutsideQuotes(text: string, separator: string): string[] {
-  if (!text.includes('"')) {
-    return text.split(separator);
-  }
+  if (!text.includes('"')) return text.split(separator);
   const parts: string[] = [];
   let quoted = false;
   let start = 0;

@@ -20,14 +20,14 @@ export interface Negotiated {
   readonly pretty: boolean;
 }
 
-const MEDIA_TYPES: readonly MediaType[] = ["application/json", "application/yaml"];
+const mediaTypes: readonly MediaType[] = ["application/json", "application/yaml"];
 /** What the server says it takes and gives. */
-export const ACCEPTED_TYPES: readonly string[] = MEDIA_TYPES;
+export const acceptedTypes: readonly string[] = mediaTypes;
 
-const PLAIN: Negotiated = { mediaType: "application/json", transform: undefined, pretty: false };
+const plain: Negotiated = { mediaType: "application/json", transform: undefined, pretty: false };
 
 /** Clients send the same few headers all the time. */
-const MAX_REMEMBERED = 200;
+const maxRemembered = 200;
 
 /** Says which transforms an endpoint offers. */
 type TransformOffer = (transform: Transform, mediaType: MediaType) => boolean;
@@ -40,54 +40,38 @@ export function createNegotiation(offers: TransformOffer): (accept: string | und
   const remembered = new Map<string, Negotiated>();
   return (accept = "") => {
     const known = remembered.get(accept);
-    if (known !== undefined) {
-      return known;
-    }
+    if (known !== undefined) return known;
     const negotiated = negotiate(accept, offers);
-    if (remembered.size < MAX_REMEMBERED) {
-      remembered.set(accept, negotiated);
-    }
+    if (remembered.size < maxRemembered) remembered.set(accept, negotiated);
     return negotiated;
   };
 }
 
 /** The negotiation of errors, which have one shape only: clauses that want another are passed over. Undefined when none fits. */
 export function negotiateError(accept: string | undefined): MediaType | undefined {
-  if ((accept ?? "").trim() === "") {
-    return "application/json";
-  }
+  if ((accept ?? "").trim() === "") return "application/json";
   for (const clause of parseAccept(accept ?? "")) {
-    const mediaType = MEDIA_TYPES.find((candidate) => fits(clause, candidate));
-    if (mediaType !== undefined && !clause.parameters.get("as")) {
-      return mediaType;
-    }
+    const mediaType = mediaTypes.find((candidate) => fits(clause, candidate));
+    if (mediaType !== undefined && !clause.parameters.get("as")) return mediaType;
   }
   return undefined;
 }
 
 function negotiate(accept: string, offers: TransformOffer): Negotiated {
-  if (accept.trim() === "") {
-    return PLAIN;
-  }
+  if (accept.trim() === "") return plain;
   for (const clause of parseAccept(accept)) {
-    const mediaType = MEDIA_TYPES.find((candidate) => fits(clause, candidate));
+    const mediaType = mediaTypes.find((candidate) => fits(clause, candidate));
     const negotiated = mediaType && offered(clause, mediaType, offers);
-    if (negotiated !== undefined) {
-      return negotiated;
-    }
+    if (negotiated !== undefined) return negotiated;
   }
-  throw notAcceptable(ACCEPTED_TYPES);
+  throw notAcceptable(acceptedTypes);
 }
 
 function offered({ parameters }: MediaClause, mediaType: MediaType, offers: TransformOffer): Negotiated | undefined {
   const [as, group, version] = [parameters.get("as"), parameters.get("g") ?? "", parameters.get("v") ?? ""];
-  if (parameters.has("sv")) {
-    return undefined;
-  }
+  if (parameters.has("sv")) return undefined;
   const transform = as === undefined || as === "" ? undefined : { as, group, version };
-  if (transform !== undefined && !offers(transform, mediaType)) {
-    return undefined;
-  }
+  if (transform !== undefined && !offers(transform, mediaType)) return undefined;
   return { mediaType, transform, pretty: parameters.get("pretty") === "1" };
 }
 

@@ -7,7 +7,7 @@ import { printingYaml } from "./yaml-text.ts";
 
 const encoder = new TextEncoder();
 /** Ends every document that is not laid out for people. */
-export const LINE_BREAK: Uint8Array = encoder.encode("\n");
+export const lineBreak: Uint8Array = encoder.encode("\n");
 
 interface DocumentForm {
   readonly mediaType: MediaType;
@@ -42,9 +42,7 @@ export function madePayload(make: () => Work<JsonValue>, form: DocumentForm): Pa
 }
 
 function* documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): Work<string> {
-  if (mediaType === "application/yaml") {
-    return yield* printingYaml(value);
-  }
+  if (mediaType === "application/yaml") return yield* printingYaml(value);
   // As Go writes it: indented documents end without a line break.
   return pretty ? printJson(value, { indent: 2, htmlSafe: true }) : `${printJson(value, { htmlSafe: true })}\n`;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LIST_TYPES, requireProducible } from "./producible.ts";
+import { listTypes, requireProducible } from "./producible.ts";
 
 const fitting: Record<string, string | undefined> = {
   "no header": undefined,
@@ -36,5 +36,5 @@ for (const [reason, accept] of Object.entries(refused)) {
 }
 
 test("lists name what a watch gives too", () => {
-  assert.throws(() => requireProducible("text/html", { types: LIST_TYPES }), /yaml, application\/json;stream=watch$/);
+  assert.throws(() => requireProducible("text/html", { types: listTypes }), /yaml, application\/json;stream=watch$/);
 });

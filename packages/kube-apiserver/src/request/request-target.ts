@@ -18,14 +18,12 @@ interface Location {
 }
 
 /** Below a namespace these belong to the namespace itself; anything else is a resource in it. */
-const NAMESPACE_SUBRESOURCES: ReadonlySet<string> = new Set(["status", "finalize"]);
+const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"]);
 
 /** Reads the target of a request. Paths outside the resource grammar, malformed escapes included, are plain paths. */
 export function requestTarget(method: string, path: string, query: URLSearchParams): RequestTarget {
   const location = locate(path);
-  if (location === undefined) {
-    return { kind: "path", verb: method === "HEAD" ? "head" : method.toLowerCase(), path };
-  }
+  if (location === undefined) return { kind: "path", verb: method === "HEAD" ? "head" : method.toLowerCase(), path };
   const { isWatchPath, ...place } = location;
   const verb = isWatchPath ? "watch" : verbOf(method, location, query);
   return { kind: "resource", verb, ...place, name: place.name || pinnedName(verb, query) };
@@ -40,9 +38,7 @@ export function watchedName(path: string): string | undefined {
 /** `/api/v1/…` and `/apis/<group>/<version>/…`, then `[watch/][namespaces/<namespace>/]<resource>[/<name>[/<subresource>]]`. */
 function locate(path: string): Location | undefined {
   const [root, ...rest] = segments(path) ?? [];
-  if (root !== "api" && root !== "apis") {
-    return undefined;
-  }
+  if (root !== "api" && root !== "apis") return undefined;
   const group = root === "api" ? "" : (rest.shift() ?? "");
   const [version = "", ...below] = rest;
   const isWatchPath = below[0] === "watch";
@@ -60,7 +56,7 @@ function within(parts: readonly string[]): Omit<Location, "group" | "version" | 
       subresource: [third, fourth, ...rest].filter(Boolean).join("/"),
     };
   }
-  if (third === "" || NAMESPACE_SUBRESOURCES.has(third)) {
+  if (third === "" || namespaceSubresources.has(third)) {
     return { namespace: second, resource: "namespaces", name: second, subresource: third };
   }
   return { namespace: second, resource: third, name: fourth, subresource: rest.join("/") };
@@ -68,9 +64,7 @@ function within(parts: readonly string[]): Omit<Location, "group" | "version" | 
 
 function segments(path: string): string[] | undefined {
   const parts = path.split("/").filter((part) => part !== "");
-  if (!path.includes("%")) {
-    return parts;
-  }
+  if (!path.includes("%")) return parts;
   try {
     return parts.map(decodeURIComponent);
   } catch {
@@ -98,22 +92,16 @@ function verbOf(method: string, { name }: Location, query: URLSearchParams): str
 }
 
 function readVerb(name: string, query: URLSearchParams): string {
-  if (name !== "") {
-    return "get";
-  }
+  if (name !== "") return "get";
   const watch = query.get("watch");
-  if (watch !== null && watch !== "false" && watch !== "0") {
-    return "watch";
-  }
+  if (watch !== null && watch !== "false" && watch !== "0") return "watch";
   return "list";
 }
 
 /** Who may list the one object of a name may pick it with a field selector. */
 function pinnedName(verb: string, query: URLSearchParams): string {
   const selector = query.get("fieldSelector");
-  if (selector === null || (verb !== "list" && verb !== "watch" && verb !== "deletecollection")) {
-    return "";
-  }
+  if (selector === null || (verb !== "list" && verb !== "watch" && verb !== "deletecollection")) return "";
   try {
     return exactFieldValue(parseFieldSelector(selector), "metadata.name") ?? "";
   } catch (error) {

@@ -5,7 +5,7 @@ import type { CompleteResponse } from "./api-response.ts";
 import { documentPayload } from "./payload.ts";
 
 /** Nobody gets more time than this, as in the reference. */
-const MOST_MS = 60_000;
+const mostMs = 60_000;
 
 /**
  * How many milliseconds the `timeout` in the query leaves for an answer; undefined when nobody asked for less than there is anyway. Throws
@@ -13,22 +13,16 @@ const MOST_MS = 60_000;
  */
 export function requestTimeoutMs(query: URLSearchParams): number | undefined {
   const text = query.get("timeout") ?? "";
-  if (text === "") {
-    return undefined;
-  }
+  if (text === "") return undefined;
   const duration = parseDuration(text);
-  if (typeof duration === "string") {
-    throw badRequest(`invalid timeout specified in the request URL - ${duration}`);
-  }
+  if (typeof duration === "string") throw badRequest(`invalid timeout specified in the request URL - ${duration}`);
   // None, and less than none, mean that the client has all the time there is.
-  return duration > 0 && duration < MOST_MS ? duration : undefined;
+  return duration > 0 && duration < mostMs ? duration : undefined;
 }
 
 /** The outcome of the work; undefined when it did not come in time. What was begun goes on: only a look tells what came of it. */
 export async function inTime<T>(timeoutMs: number | undefined, work: () => Promise<T>): Promise<T | undefined> {
-  if (timeoutMs === undefined) {
-    return work();
-  }
+  if (timeoutMs === undefined) return work();
   const late = Promise.withResolvers<undefined>();
   const started = performance.now();
   const timer = setTimeout(() => late.resolve(undefined), Math.ceil(timeoutMs));
@@ -47,7 +41,7 @@ export function tooLate(): CompleteResponse {
   return { kind: "complete", code: 504, payload: documentPayload(status, form) };
 }
 
-const UNIT_MS: ReadonlyMap<string, number> = new Map([
+const unitsMs: ReadonlyMap<string, number> = new Map([
   ["ns", 1e-6],
   ["us", 1e-3],
   ["µs", 1e-3],
@@ -62,19 +56,13 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 function parseDuration(text: string): number | string {
   const invalid = `time: invalid duration ${goQuote(text)}`;
   let rest = text.replace(/^[-+]/, "");
-  if (rest === "0") {
-    return 0;
-  }
-  if (rest === "") {
-    return invalid;
-  }
+  if (rest === "0") return 0;
+  if (rest === "") return invalid;
   let sum = 0;
   while (rest !== "") {
     const [part, number = "", unit = ""] = /^(\d*\.?\d*)([^\d.]*)/.exec(rest) ?? [""];
-    if (!/\d/.test(number)) {
-      return invalid;
-    }
-    const unitMs = UNIT_MS.get(unit);
+    if (!/\d/.test(number)) return invalid;
+    const unitMs = unitsMs.get(unit);
     if (unitMs === undefined) {
       return unit === ""
         ? `time: missing unit in duration ${goQuote(text)}`

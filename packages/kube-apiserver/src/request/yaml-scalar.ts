@@ -5,12 +5,12 @@
 type ScalarStyle = "plain" | "single" | "double" | "literal";
 
 /** Words that would be read as something else than text. */
-const WORDS: ReadonlySet<string> = new Set([
+const words: ReadonlySet<string> = new Set([
   ...["", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO"],
   ...["true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off", "Off", "OFF"],
   ...[".nan", ".NaN", ".NAN"],
 ]);
-const NUMBERS: readonly RegExp[] = [
+const numbers: readonly RegExp[] = [
   /^[-+]?(0b[01]+|0o[0-7]+|0x[0-9a-fA-F]+)$/,
   /^[-+]?(\.\d+|\d+(\.\d*)?)([eE][-+]?\d+)?$/,
   /^[-+]?\.(inf|Inf|INF)$/,
@@ -20,42 +20,32 @@ const NUMBERS: readonly RegExp[] = [
 
 function isNumber(text: string): boolean {
   const digits = /^[-+.\d]/.test(text) ? text.replaceAll("_", "") : "";
-  return digits !== "" && NUMBERS.some((pattern) => pattern.test(digits));
+  return digits !== "" && numbers.some((pattern) => pattern.test(digits));
 }
 
 /** What the writer does not show as it is: control characters and everything beyond U+FFFF. */
-const UNPRINTABLE = /[^\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
+const unprintable = /[^\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
 /** What would mean something at the beginning of a text, or in the middle of it. */
-const INDICATOR = /^(?:[#,[\]{}&*!|>'"%@`]|[-?:](?=\s|$)|---|\.\.\.)|:(?=\s|$)|\s#/;
+const indicator = /^(?:[#,[\]{}&*!|>'"%@`]|[-?:](?=\s|$)|---|\.\.\.)|:(?=\s|$)|\s#/;
 
 /** The style of a text. */
 export function scalarStyle(text: string): ScalarStyle {
-  if (UNPRINTABLE.test(text) || /\r| \n|\n.* $/s.test(text)) {
-    return "double";
-  }
-  if (text.includes("\n")) {
-    return "literal";
-  }
-  if (WORDS.has(text) || isNumber(text)) {
-    return "double";
-  }
-  return INDICATOR.test(text) || text.startsWith(" ") || text.endsWith(" ") ? "single" : "plain";
+  if (unprintable.test(text) || /\r| \n|\n.* $/s.test(text)) return "double";
+  if (text.includes("\n")) return "literal";
+  if (words.has(text) || isNumber(text)) return "double";
+  return indicator.test(text) || text.startsWith(" ") || text.endsWith(" ") ? "single" : "plain";
 }
 
-const ESCAPES: ReadonlyMap<string, string> = new Map([
+const escapes: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ "\0": "0", "\x07": "a", "\b": "b", "\t": "t", "\n": "n", "\v": "v", "\f": "f", "\r": "r" }),
   ...Object.entries({ "\x1b": "e", '"': '"', "\\": "\\", "\x85": "N", "\u2028": "L", "\u2029": "P" }),
 ]);
 
 /** One character inside double quotes. */
 export function escapedCharacter(character: string): string {
-  const known = ESCAPES.get(character);
-  if (known !== undefined) {
-    return `\\${known}`;
-  }
-  if (!UNPRINTABLE.test(character)) {
-    return character;
-  }
+  const known = escapes.get(character);
+  if (known !== undefined) return `\\${known}`;
+  if (!unprintable.test(character)) return character;
   const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
   const [letter, width] = hex.length <= 2 ? ["x", 2] : hex.length <= 4 ? ["u", 4] : ["U", 8];
   return `\\${letter}${hex.padStart(width, "0")}`;
@@ -68,9 +58,7 @@ export function yamlNumber(value: number | bigint): string {
   }
   const [mantissa = "", exponent = "0"] = value.toExponential().split("e");
   const power = Number(exponent);
-  if (power >= -4 && power < 21 && !/e/.test(String(value)) && power < 6) {
-    return String(value);
-  }
+  if (power >= -4 && power < 21 && !/e/.test(String(value)) && power < 6) return String(value);
   const sign = power < 0 ? "-" : "+";
   return `${mantissa}e${sign}${String(Math.abs(power)).padStart(2, "0")}`;
 }

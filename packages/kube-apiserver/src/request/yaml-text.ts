@@ -6,9 +6,9 @@ import { finish, type Work } from "@purlin/kube-objects/turns";
 import { escapedCharacter, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
 
 /** Texts are broken at the first space behind this column. */
-const BEST_WIDTH = 80;
+const bestWidth = 80;
 /** Longer keys, and keys of several lines, stand on lines of their own. */
-const MAX_KEY = 128;
+const maxKey = 128;
 
 /** A value as a YAML document. */
 export function printYaml(value: JsonValue): string {
@@ -75,7 +75,7 @@ class Writer {
   }
 
   #key(key: string, indent: number): void {
-    const isSimple = key.length <= MAX_KEY && !/[\n\r]/.test(key);
+    const isSimple = key.length <= maxKey && !/[\n\r]/.test(key);
     if (!isSimple) this.#write("? ");
     this.#string(key, indent, !isSimple);
     if (!isSimple) this.#line(indent);
@@ -135,7 +135,7 @@ class Writer {
     for (const [index, character] of [...text].entries()) {
       const isInside = !isQuoted || (index > 0 && index < text.length - 1);
       const isSingle = character === " " && text[index - 1] !== " " && text[index + 1] !== " ";
-      if (mayBreak && isSingle && isInside && this.#column > BEST_WIDTH) this.#line(indent + 2);
+      if (mayBreak && isSingle && isInside && this.#column > bestWidth) this.#line(indent + 2);
       else this.#write(character);
     }
   }
@@ -145,7 +145,7 @@ class Writer {
     const characters = [...text];
     for (const [index, character] of characters.entries()) {
       const isInside = index > 0 && index < characters.length - 1;
-      if (!mayBreak || character !== " " || !isInside || this.#column <= BEST_WIDTH || characters[index - 1] === " ") {
+      if (!mayBreak || character !== " " || !isInside || this.#column <= bestWidth || characters[index - 1] === " ") {
         this.#write(escapedCharacter(character));
         continue;
       }
@@ -182,13 +182,9 @@ class Writer {
 export function compareNaturally(a: string, b: string): number {
   const [left, right] = [[...a], [...b]];
   const first = left.findIndex((character, index) => character !== right[index]);
-  if (first === -1 || first >= right.length) {
-    return left.length - right.length;
-  }
+  if (first === -1 || first >= right.length) return left.length - right.length;
   const [x, y] = [left[first] ?? "", right[first] ?? ""];
-  if (isLetter(x) !== isLetter(y)) {
-    return isLetter(x) ? 1 : -1;
-  }
+  if (isLetter(x) !== isLetter(y)) return isLetter(x) ? 1 : -1;
   return (isLetter(x) ? 0 : compareNumbers(left, right, first)) || (x.codePointAt(0) ?? 0) - (y.codePointAt(0) ?? 0);
 }
 

@@ -52,9 +52,7 @@ export async function applyUpdate(rest: RestRequest, plan: UpdatePlan, form: Obj
   }
   const isLarge = isLargeRequest(rest) || isLargeEntry(store.get(key));
   const { outcome, entry } = await (isLarge ? writeLarge(rest, plan, key) : writeAtOnce(rest, plan, key));
-  if (outcome.action === "delete" || entry === undefined) {
-    return objectResponse(rest, outcome.object, form);
-  }
+  if (outcome.action === "delete" || entry === undefined) return objectResponse(rest, outcome.object, form);
   await prepareToServe(rest, entry);
   return entryResponse(rest, entry, form);
 }
@@ -74,26 +72,22 @@ async function writeAtOnce(rest: RestRequest, plan: UpdatePlan, key: string): Pr
 }
 
 /** How often an update of a large object begins anew because another one came first. */
-const ATTEMPTS = 5;
+const attempts = 5;
 
 /** Decides in turns what becomes of the object that is there, and then writes it if that object is still there. */
 async function writeLarge(rest: RestRequest, plan: UpdatePlan, key: string): Promise<Update> {
   const before = rest.notes.length;
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
     rest.notes.length = before;
     const seen = rest.store.get(key);
     const outcome = await inTurns(updated(rest, plan, seen));
-    if (outcome.action === "put") {
-      await inTurns(prepareStoredForm(rest, outcome.object));
-    }
+    if (outcome.action === "put") await inTurns(prepareStoredForm(rest, outcome.object));
     let isCurrent = false;
     const { entry } = await rest.store.write(key, ({ current, revision }) => {
       isCurrent = current === seen;
       return isCurrent ? decision(rest, outcome, revision, current) : { action: "keep" };
     });
-    if (isCurrent) {
-      return { outcome, entry };
-    }
+    if (isCurrent) return { outcome, entry };
   }
   throw conflict(rest.type, rest.target.name, modifiedText);
 }
@@ -110,9 +104,7 @@ function decision(
   revision: number,
   current: Entry<JsonObject> | undefined,
 ): Decision<JsonObject> {
-  if (action !== "put") {
-    return { action };
-  }
+  if (action !== "put") return { action };
   const { ttlSeconds } = rest.type.rules;
   // Whoever writes an event again keeps it for longer.
   const expiresAt = ttlSeconds === undefined ? current?.expiresAt : rest.now().getTime() + ttlSeconds * 1000;
@@ -122,19 +114,13 @@ function decision(
 /** What becomes of the current object. Throws what the client is to be told when nothing may. */
 function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): Work<Outcome> {
   const { strategy, type, target } = rest;
-  if (current === undefined) {
-    throw notFound(type, target.name);
-  }
-  if (strategy.storage.serving !== undefined) {
-    yield* strategy.storage.serving(current.value);
-  }
+  if (current === undefined) throw notFound(type, target.name);
+  if (strategy.storage.serving !== undefined) yield* strategy.storage.serving(current.value);
   const old = strategy.storage.toServed(current.value);
   yield;
   const edited = yield* plan.edit(old);
   yield;
-  if (plan.comparesUid) {
-    requireUid(rest, edited, old);
-  }
+  if (plan.comparesUid) requireUid(rest, edited, old);
   requireVersion(rest, plan, edited, current);
   const tracked = plan.tracked
     ? edited
@@ -173,9 +159,7 @@ function isOutOfGrace(object: JsonObject): boolean {
 
 function requireUid(rest: RestRequest, edited: JsonObject, old: JsonObject): void {
   const [sent = "", stored = ""] = [metaOf(edited).uid, metaOf(old).uid];
-  if (sent !== "" && sent !== stored) {
-    throw otherUid(rest, sent, stored);
-  }
+  if (sent !== "" && sent !== stored) throw otherUid(rest, sent, stored);
 }
 
 /** 409 for an object that is another one of the same name, in the words in which the reference's storage puts it. */
@@ -199,20 +183,14 @@ function requireVersion(
 ): void {
   const { resourceVersion = "" } = metaOf(edited);
   const sent = parseResourceVersion(resourceVersion);
-  if (sent === undefined) {
-    throw unclassifiedError(unparsedText(resourceVersion));
-  }
-  if (sent === 0 && plan.unconditional) {
-    return;
-  }
+  if (sent === undefined) throw unclassifiedError(unparsedText(resourceVersion));
+  if (sent === 0 && plan.unconditional) return;
   if (sent === 0) {
     const error = invalidPrinted("metadata.resourceVersion", "0", "must be specified for an update");
     // The reference names the resource here, where it names the kind everywhere else.
     throw invalid({ group: type.group, kind: type.resource }, target.name, [error]);
   }
-  if (sent !== current.revision) {
-    throw conflict(type, target.name, modifiedText);
-  }
+  if (sent !== current.revision) throw conflict(type, target.name, modifiedText);
 }
 
 /** What only the server changes is as it was. */
@@ -246,7 +224,5 @@ function requireValid(
     ...again,
     ...strategy.validator.validate({ object: next, old, endpoint }, change),
   ];
-  if (errors.length > 0) {
-    throw invalid({ group: type.storage.group, kind: type.kind }, target.name, errors);
-  }
+  if (errors.length > 0) throw invalid({ group: type.storage.group, kind: type.kind }, target.name, errors);
 }

@@ -6,17 +6,17 @@ import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { answerValue } from "../testing/test-request.ts";
-import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
-const WIDGETS = "/apis/example.org/v1/namespaces/default/widgets";
-const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
-const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
+const widgets = "/apis/example.org/v1/namespaces/default/widgets";
+const configMaps = "/api/v1/namespaces/default/configmaps";
+const deployments = "/apis/apps/v1/namespaces/default/deployments";
 
 let server: TestServer;
 before(async () => {
   server = await startTestServer();
-  await server.post(DEFINITIONS, WIDGET_CRD);
-  await server.until(WIDGETS, ({ code }) => code === 200);
+  await server.post(definitionsPath, widgetCrd);
+  await server.until(widgets, ({ code }) => code === 200);
 });
 after(() => server[Symbol.asyncDispose]());
 
@@ -46,7 +46,7 @@ const widget = (name: string, more: JsonObject = {}): JsonObject => ({
 });
 /** Applies as a manager, whose name more of the query may follow. */
 const apply = (name: string, manager: string, more: JsonObject = {}): Promise<CompleteResponse> =>
-  applyTo(`${WIDGETS}/${name}?fieldManager=${manager}`, widget(name, more));
+  applyTo(`${widgets}/${name}?fieldManager=${manager}`, widget(name, more));
 const objectOf = (response: CompleteResponse): JsonObject => answerValue(response) as JsonObject;
 const ownersOf = (object: JsonObject): readonly Ownership[] =>
   (object["metadata"] as unknown as { managedFields: readonly Ownership[] }).managedFields;
@@ -76,7 +76,7 @@ test("what two managers want alike stays until both let go of it", async () => {
 test("a conflict names every manager and field, and changes nothing", async () => {
   const name = fresh();
   await apply(name, "one", { spec: { color: "blue", replicas: 1 } });
-  const before = await server.body(`${WIDGETS}/${name}`);
+  const before = await server.body(`${widgets}/${name}`);
   const response = await apply(name, "two", { spec: { color: "red", replicas: 2 } });
   const status = objectOf(response) as unknown as {
     message: string;
@@ -92,13 +92,13 @@ test("a conflict names every manager and field, and changes nothing", async () =
       ["FieldManagerConflict", ".spec.replicas"],
     ],
   );
-  assert.deepEqual(await server.body(`${WIDGETS}/${name}`), before);
+  assert.deepEqual(await server.body(`${widgets}/${name}`), before);
 });
 
 test("whoever writes without applying takes the fields, and the next apply is told", async () => {
   const name = fresh();
   await apply(name, "one", { spec: { color: "blue", replicas: 1 } });
-  await server.patch(`${WIDGETS}/${name}?fieldManager=hand`, { spec: { color: "green" } });
+  await server.patch(`${widgets}/${name}?fieldManager=hand`, { spec: { color: "green" } });
   const refused = await apply(name, "one", { spec: { color: "blue", replicas: 1 } });
   assert.equal(refused.code, 409);
   assert.match(
@@ -116,7 +116,7 @@ test("the status is applied apart from the rest", async () => {
   const name = fresh();
   const status = (replicas: number): Promise<CompleteResponse> =>
     applyTo(
-      `${WIDGETS}/${name}/status?fieldManager=one`,
+      `${widgets}/${name}/status?fieldManager=one`,
       widget(name, { spec: { replicas: 9 }, status: { replicas } }),
     );
   assert.equal((await status(1)).code, 404, "a status is of something");
@@ -138,7 +138,7 @@ test("an apply that changes nothing writes nothing, whoever repeats it", async (
   await apply(name, "one", { spec: { replicas: 3 } });
   await apply(name, "two", { spec: { replicas: 3 } });
   const version = async (): Promise<unknown> =>
-    ((await server.body(WIDGETS))["metadata"] as JsonObject)["resourceVersion"];
+    ((await server.body(widgets))["metadata"] as JsonObject)["resourceVersion"];
   const before = await version();
   for (const manager of ["one", "two"]) {
     assert.equal((await apply(name, `${manager}&force=true`, { spec: { replicas: 3 } })).code, 200);
@@ -149,7 +149,7 @@ test("an apply that changes nothing writes nothing, whoever repeats it", async (
 
 test("applies of one object at the same time by many all come through, also when it is not there yet", async () => {
   const name = fresh();
-  const url = `${CONFIG_MAPS}/${name}`;
+  const url = `${configMaps}/${name}`;
   const codes = await Promise.all(
     Array.from({ length: 20 }, async (_, at) => {
       const config = { apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data: { [`k${at}`]: "v" } };
@@ -169,7 +169,7 @@ test("of a list with keys each manager owns its items, and of those its fields",
   const name = fresh();
   const labels = { app: name };
   const deploy = (manager: string, containers: JsonObject[]): Promise<CompleteResponse> =>
-    applyTo(`${DEPLOYMENTS}/${name}?fieldManager=${manager}`, {
+    applyTo(`${deployments}/${name}?fieldManager=${manager}`, {
       apiVersion: "apps/v1",
       kind: "Deployment",
       metadata: { name },
@@ -266,11 +266,11 @@ const refusals: Record<string, { reason: string; query?: string; config: JsonVal
 
 for (const [name, { reason, query = "fieldManager=m", config, code, text }] of Object.entries(refusals)) {
   test(`an apply that is refused: ${name}`, async () => {
-    const response = await applyTo(`${WIDGETS}/x?${query}`, config);
+    const response = await applyTo(`${widgets}/x?${query}`, config);
     const { message } = objectOf(response);
     assert.equal(response.code, code, `${reason}: ${message}`);
     assert.match(String(message), text, reason);
-    assert.equal((await server.send(`${WIDGETS}/x`)).code, 404, "nothing was made");
+    assert.equal((await server.send(`${widgets}/x`)).code, 404, "nothing was made");
   });
 }
 
@@ -278,7 +278,7 @@ test("a key that comes twice is told, refused when strict, and silent when nobod
   const name = fresh();
   const text = `apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: ${name}}\nspec:\n  replicas: 1\n  replicas: 2\n`;
   const send = async (validation: string): Promise<CompleteResponse> => {
-    const url = `${WIDGETS}/${name}?fieldManager=m${validation}`;
+    const url = `${widgets}/${name}?fieldManager=m${validation}`;
     return (await server.send(url, { method: "PATCH", headers, text })) as CompleteResponse;
   };
   const strict = await send("&fieldValidation=Strict");

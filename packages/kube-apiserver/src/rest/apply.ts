@@ -29,7 +29,7 @@ interface ApplyRequest {
 }
 
 /** Somebody may create or delete the object between looking and writing; more often than this is no accident. */
-const ATTEMPTS = 5;
+const attempts = 5;
 
 /** Applies a configuration: what it says becomes so, what its manager said before and no longer says goes. */
 export async function applyObject(rest: RestRequest, request: ApplyRequest): Promise<CompleteResponse> {
@@ -41,9 +41,7 @@ export async function applyObject(rest: RestRequest, request: ApplyRequest): Pro
       return await (exists ? applyToExisting(rest, request) : applyToNothing(rest, request));
     } catch (error) {
       const isRace = exists ? isNotFound(error) : isAlreadyExists(error);
-      if (!isRace || attempt === ATTEMPTS || request.endpoint !== "") {
-        throw error;
-      }
+      if (!isRace || attempt === attempts || request.endpoint !== "") throw error;
     }
   }
 }
@@ -62,9 +60,7 @@ function applyToExisting(rest: RestRequest, request: ApplyRequest): Promise<Comp
 async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise<CompleteResponse> {
   const { type, target } = rest;
   const { endpoint, patch, form } = request;
-  if (endpoint !== "") {
-    throw notFound(type, target.name);
-  }
+  if (endpoint !== "") throw notFound(type, target.name);
   const merged = await inTurns(merge(rest, request, undefined));
   const applied = decoded(rest, merged, request.patch.config);
   const { uid } = metaOf(applied);
@@ -86,23 +82,17 @@ function* merge(rest: RestRequest, { endpoint, patch }: ApplyRequest, live: Json
   if (duplicates !== undefined && options.fieldValidation === "Strict") {
     throw badRequest(`error strict decoding YAML: ${duplicates}`);
   }
-  if (duplicates !== undefined && options.fieldValidation === "Warn") {
-    rest.notes.push(duplicates);
-  }
+  if (duplicates !== undefined && options.fieldValidation === "Warn") rest.notes.push(duplicates);
   return merged;
 }
 
 /** The merged object with defaults. Its fields have been checked, but not what is written in those that are texts. */
 function decoded({ strategy, type }: RestRequest, object: JsonObject, config: JsonObject): JsonObject {
   try {
-    if (!type.custom) {
-      requireConvertible(object);
-    }
+    if (!type.custom) requireConvertible(object);
     return strategy.decoder.decodeApplied?.(object) ?? strategy.decoder.decode(object).object;
   } catch (error) {
-    if (!(error instanceof TypedFormError)) {
-      throw error;
-    }
+    if (!(error instanceof TypedFormError)) throw error;
     const { namespace = "", name = "" } = metaOf(config);
     const kind = `${type.group === "" ? "/" : ""}${apiVersionOf(type)}, Kind=${type.kind}`;
     const what = `failed to convert new object (${namespace}/${name}; ${kind}) to proper version`;

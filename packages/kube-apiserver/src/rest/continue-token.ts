@@ -19,34 +19,26 @@ export interface ContinueToken {
   readonly after: string;
 }
 
-const VERSION = "meta.k8s.io/v1";
+const version = "meta.k8s.io/v1";
 /** Follows the last key given: the next one is the first behind it. */
-const END = "\u0000";
+const end = "\u0000";
 
 /** A token as clients carry it. */
 export function encodeContinue({ revision, after }: ContinueToken): string {
-  const json = JSON.stringify({ v: VERSION, rv: revision, start: `/${after}${END}` });
+  const json = JSON.stringify({ v: version, rv: revision, start: `/${after}${end}` });
   return Buffer.from(json).toString("base64url");
 }
 
 /** Reads a token. Throws 400 in the reference's words for one that was not made here. */
 export function decodeContinue(token: string): ContinueToken {
   const { v = "", rv = 0, start = "" } = parse(token);
-  if (v !== VERSION) {
-    throw refused(`: server does not recognize this encoded version ${v}`);
-  }
-  if (rv === 0) {
-    throw refused(`: incorrect encoded start resourceVersion (version ${VERSION})`);
-  }
-  if (start === "") {
-    throw refused(`: encoded start key empty (version ${VERSION})`);
-  }
+  if (v !== version) throw refused(`: server does not recognize this encoded version ${v}`);
+  if (rv === 0) throw refused(`: incorrect encoded start resourceVersion (version ${version})`);
+  if (start === "") throw refused(`: encoded start key empty (version ${version})`);
   // A key that climbs out of the list would show what the list must not.
   const rooted = start.startsWith("/") ? start : `/${start}`;
-  if (posix.normalize(rooted) !== rooted) {
-    throw refused(`: ${start}`);
-  }
-  return { revision: rv, after: rooted.endsWith(END) ? rooted.slice(1, -1) : rooted.slice(1) };
+  if (posix.normalize(rooted) !== rooted) throw refused(`: ${start}`);
+  return { revision: rv, after: rooted.endsWith(end) ? rooted.slice(1, -1) : rooted.slice(1) };
 }
 
 const refused = (why: string): StatusError => badRequest(`invalid continue token: continue key is not valid${why}`);
@@ -88,9 +80,7 @@ function fieldsOf({ value, fractions }: JsonReading): TokenFields {
     if (name === "rv" && (written !== undefined || !isInt64(member))) {
       throw misfit(name, typeof member === "number" ? `number ${written ?? BigInt(member)}` : jsonKind(member));
     }
-    if ((name === "v" || name === "start") && typeof member !== "string") {
-      throw misfit(name, jsonKind(member));
-    }
+    if ((name === "v" || name === "start") && typeof member !== "string") throw misfit(name, jsonKind(member));
   }
   const { rv = 0, ...texts } = Object.fromEntries(members);
   return { ...(texts as TokenFields), rv: Number(rv) };

@@ -31,7 +31,7 @@ import { objectKey } from "./storage-key.ts";
 import { type WriteOptions, writeOptions } from "./write-options.ts";
 import { writeWarnings } from "./write-warnings.ts";
 
-const NAMESPACES = { group: "", resource: "namespaces" };
+const namespaces = { group: "", resource: "namespaces" };
 
 /** Creates an object. */
 export async function createObject(rest: RestRequest): Promise<CompleteResponse> {
@@ -101,9 +101,7 @@ function wiped(object: JsonObject): JsonObject {
 
 function inNamespace({ target, type }: RestRequest, object: JsonObject): JsonObject {
   const { namespace = "" } = metaOf(object);
-  if (!type.namespaced) {
-    return withMeta(object, { namespace: undefined });
-  }
+  if (!type.namespaced) return withMeta(object, { namespace: undefined });
   if (namespace !== "" && namespace !== target.namespace) {
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request");
   }
@@ -125,39 +123,29 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
   yield;
   const creation: ObjectChange = { object: cleared, old: undefined, endpoint: "" };
-  if (strategy.validator.validating !== undefined) {
-    yield* strategy.validator.validating(creation);
-  }
+  if (strategy.validator.validating !== undefined) yield* strategy.validator.validating(creation);
   const errors = [...known, ...strategy.validator.validate(creation, known)];
   if (errors.length > 0) {
     throw invalid({ group: type.storage.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
   }
   noteFindings(rest, writeWarnings(rest, cleared, undefined));
-  if (isLargeRequest(rest)) {
-    yield* prepareStoredForm(rest, cleared);
-  }
+  if (isLargeRequest(rest)) yield* prepareStoredForm(rest, cleared);
   return cleared;
 }
 
-const NAME_ATTEMPTS = 8;
+const nameAttempts = 8;
 
 /** Stores the object under its name, or under a generated one that is free. */
 async function storeNew(rest: RestRequest, object: JsonObject, options: WriteOptions): Promise<Created> {
   const { name = "", generateName: base = "" } = metaOf(object);
-  if (name !== "" || base === "") {
-    return storeNamed(rest, await inTurns(prepared(rest, object, undefined)), options);
-  }
+  if (name !== "" || base === "") return storeNamed(rest, await inTurns(prepared(rest, object, undefined)), options);
   for (let attempt = 1; ; attempt += 1) {
     const generated = generateName(base);
     try {
       return await storeNamed(rest, await inTurns(prepared(rest, object, generated)), options);
     } catch (error) {
-      if (!isAlreadyExists(error)) {
-        throw error;
-      }
-      if (attempt === NAME_ATTEMPTS) {
-        throw generateNameConflict(rest.type, generated, 1);
-      }
+      if (!isAlreadyExists(error)) throw error;
+      if (attempt === nameAttempts) throw generateNameConflict(rest.type, generated, 1);
     }
   }
 }
@@ -183,15 +171,11 @@ async function storeNamed(rest: RestRequest, object: JsonObject, options: WriteO
 
 /** The namespace may have gone since it was looked at. */
 function requireStillThere(rest: RestRequest, name: string, { peek }: Transaction<JsonObject>): void {
-  if (rest.type.namespaced) {
-    requireNamespace(rest, name, peek);
-  }
+  if (rest.type.namespaced) requireNamespace(rest, name, peek);
 }
 
 function requireFree({ type }: RestRequest, name: string, existing: Entry<JsonObject> | undefined): void {
-  if (existing === undefined) {
-    return;
-  }
+  if (existing === undefined) return;
   const { status } = alreadyExists(type, name);
   const prefix = isDeleting(existing.value) ? "object is being deleted: " : "";
   throw new StatusError({ ...status, message: `${prefix}${status.message}` });
@@ -217,9 +201,7 @@ function requireNamespace(
   read: (key: string) => Entry<JsonObject> | undefined,
 ): void {
   const namespace = read(namespaceKey(target.namespace))?.value;
-  if (namespace === undefined) {
-    throw notFound(NAMESPACES, target.namespace);
-  }
+  if (namespace === undefined) throw notFound(namespaces, target.namespace);
   const { status } = namespace;
   if (isDeleting(namespace) || (isJsonObject(status) && status["phase"] === "Terminating")) {
     throw namespaceTerminating(type, name, target.namespace);

@@ -32,9 +32,7 @@ export async function readBody(rest: RestRequest): Promise<DecodedBody> {
     }
     return body;
   } catch (error) {
-    if (!(error instanceof UndecodableBody)) {
-      throw error;
-    }
+    if (!(error instanceof UndecodableBody)) throw error;
     throw error.isNumber ? notHandled(rest, error) : unrecognized(rest, error.message, error.raw);
   }
 }
@@ -49,7 +47,7 @@ export function* readObject(rest: RestRequest, body: DecodedBody, validation: Fi
   yield;
   const { object, unknownFields } = yield* decode(rest, withResetMark(rest, typed), body.fractions);
   const total = body.strictErrors.length + unknownFields.length;
-  const unknown = unknownFields.slice(0, MOST_FINDINGS).map((path) => `unknown field ${JSON.stringify(path)}`);
+  const unknown = unknownFields.slice(0, mostFindings).map((path) => `unknown field ${JSON.stringify(path)}`);
   if (total > 0 && validation === "Strict") {
     const { kind, version } = rest.type;
     const text = [
@@ -59,19 +57,17 @@ export function* readObject(rest: RestRequest, body: DecodedBody, validation: Fi
     const prefix = `${kind} in version ${JSON.stringify(version)} cannot be handled as a ${kind}`;
     throw badRequest(`${prefix}: strict decoding error: ${text.join(", ")}`);
   }
-  if (validation === "Warn") {
-    noteFindings(rest, [...body.strictErrors, ...unknown], total);
-  }
+  if (validation === "Warn") noteFindings(rest, [...body.strictErrors, ...unknown], total);
   return object;
 }
 
 /** Most findings about fields that one response names. */
-export const MOST_FINDINGS = 100;
+export const mostFindings = 100;
 
 /** The first findings of a total, and how many more there are. */
 export function shownFindings(findings: readonly string[], total: number = findings.length): readonly string[] {
-  const more = total - MOST_FINDINGS;
-  return more <= 0 ? findings : [...findings.slice(0, MOST_FINDINGS), `and ${more} more`];
+  const more = total - mostFindings;
+  return more <= 0 ? findings : [...findings.slice(0, mostFindings), `and ${more} more`];
 }
 
 /** Adds findings to the warnings of a request. */
@@ -85,9 +81,7 @@ export function* decodedObject(
   value: JsonObject,
   fractions?: Fractions,
 ): Work<DecodedObject> {
-  if (strategy.decoder.decoding !== undefined) {
-    return yield* strategy.decoder.decoding(value, fractions);
-  }
+  if (strategy.decoder.decoding !== undefined) return yield* strategy.decoder.decoding(value, fractions);
   return strategy.decoder.decode(value, fractions);
 }
 
@@ -156,9 +150,7 @@ export function withType(
   type: { readonly apiVersion: string; readonly kind: string },
   isOwn: boolean,
 ): JsonObject {
-  if (value["apiVersion"] === type.apiVersion && value["kind"] === type.kind) {
-    return value;
-  }
+  if (value["apiVersion"] === type.apiVersion && value["kind"] === type.kind) return value;
   return isOwn ? Object.assign(value, type) : { ...value, ...type };
 }
 
@@ -176,21 +168,15 @@ function noteUnread(rest: RestRequest, { value, strictErrors }: DecodedBody, val
 function fieldsOfNoVersion({ type, catalog }: RestRequest, value: JsonObject): string[] {
   const { group, version } = parseApiVersion(String(value["apiVersion"]));
   const isOfKind = group === type.group && value["kind"] === type.kind;
-  if (!isOfKind || catalog().find(group, version, type.resource) !== undefined) {
-    return [];
-  }
+  if (!isOfKind || catalog().find(group, version, type.resource) !== undefined) return [];
   return sortedKeys(value).filter((name) => !["apiVersion", "kind", "metadata"].includes(name));
 }
 
 function requireObject(rest: RestRequest, { value, raw }: DecodedBody): JsonObject {
-  if (isJsonObject(value)) {
-    return value;
-  }
+  if (isJsonObject(value)) return value;
   const into =
     'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-  if (value === null) {
-    return {};
-  }
+  if (value === null) return {};
   const text = `json: cannot unmarshal ${jsonKind(value)} into Go value of type ${into}`;
   throw unrecognized(rest, `couldn't get version/kind; json parse error: ${text}`, raw);
 }

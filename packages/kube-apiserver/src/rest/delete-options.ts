@@ -21,22 +21,20 @@ export interface DeleteOptions {
 }
 
 /** Only Jobs leave what is theirs behind unless told otherwise. */
-const PRESERVED =
+const preserved =
   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
-const POLICIES = ["Foreground", "Background", "Orphan"];
+const policies = ["Foreground", "Background", "Orphan"];
 
 /** Reads the options of a delete from its body, or else from its query. Throws 422 for those that mean nothing. */
 export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOptions> {
   const body = await readOptionsBody(rest);
   const raw = body === undefined ? fromQuery(rest.request.query) : fromBody(body);
   const errors = optionErrors(raw);
-  if (errors.length > 0) {
-    throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
-  }
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
   const { dryRun, propagationPolicy, ...options } = raw;
   if (rest.type.rules.orphansByDefault && propagationPolicy === undefined && options.orphanDependents === undefined) {
-    rest.notes.push(PRESERVED);
+    rest.notes.push(preserved);
   }
   return { ...options, dryRun: dryRun.length > 0, propagation: propagationPolicy as Propagation | undefined };
 }
@@ -84,7 +82,7 @@ function typedOptions({ value: sent, fractions }: DecodedBody): JsonObject {
   const value = sent ?? {};
   if (!isJsonObject(value)) {
     throw badRequest(
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} ${INTO_META}`,
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${goKind(value)} ${intoMeta}`,
     );
   }
   const { kind = "DeleteOptions", apiVersion = "meta.k8s.io/v1" } = value;
@@ -102,7 +100,7 @@ function typedOptions({ value: sent, fractions }: DecodedBody): JsonObject {
 }
 
 /** What the reference reads first of any body. */
-const INTO_META =
+const intoMeta =
   'into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
 function goKind(value: JsonValue): string {
@@ -123,8 +121,8 @@ function optionErrors({ dryRun, propagationPolicy, orphanDependents }: RawOption
       ),
     );
   }
-  if (propagationPolicy !== undefined && !POLICIES.includes(propagationPolicy)) {
-    errors.push(unsupportedValue("propagationPolicy", propagationPolicy, [...POLICIES, "nil"]));
+  if (propagationPolicy !== undefined && !policies.includes(propagationPolicy)) {
+    errors.push(unsupportedValue("propagationPolicy", propagationPolicy, [...policies, "nil"]));
   }
   return [...errors, ...validateDryRun(dryRun)];
 }

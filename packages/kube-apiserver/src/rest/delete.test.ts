@@ -7,8 +7,8 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { answerValue, type TestRequest } from "../testing/test-request.ts";
 
-const CONFIG_MAPS = "/api/v1/namespaces/default/configmaps";
-const JOBS = "/apis/batch/v1/namespaces/default/jobs";
+const configMaps = "/api/v1/namespaces/default/configmaps";
+const jobs = "/apis/batch/v1/namespaces/default/jobs";
 
 let server: TestServer;
 before(async () => {
@@ -19,8 +19,8 @@ after(() => server[Symbol.asyncDispose]());
 let count = 0;
 async function made(metadata: JsonObject = {}): Promise<string> {
   count += 1;
-  await server.post(CONFIG_MAPS, { metadata: { name: `d${count}`, ...metadata } });
-  return `${CONFIG_MAPS}/d${count}`;
+  await server.post(configMaps, { metadata: { name: `d${count}`, ...metadata } });
+  return `${configMaps}/d${count}`;
 }
 
 const remove = async (url: string, request: Partial<TestRequest> = {}): Promise<CompleteResponse> =>
@@ -202,29 +202,29 @@ test("an object that is marked keeps the time of its first mark", async () => {
 
 test("jobs leave their pods alone unless they are told not to", async () => {
   const pod = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "c" }] } };
-  await server.post(JOBS, { metadata: { name: "j" }, spec: { template: pod } });
-  const byDefault = objectOf(await remove(`${JOBS}/j?dryRun=All`));
+  await server.post(jobs, { metadata: { name: "j" }, spec: { template: pod } });
+  const byDefault = objectOf(await remove(`${jobs}/j?dryRun=All`));
   assert.deepEqual(metaOf(byDefault)["finalizers"], ["orphan"]);
-  const told = objectOf(await remove(`${JOBS}/j?dryRun=All&propagationPolicy=Background`));
+  const told = objectOf(await remove(`${jobs}/j?dryRun=All&propagationPolicy=Background`));
   assert.equal(told["status"], "Success");
 });
 
 test("whoever deletes jobs without saying what becomes of their pods is told", async () => {
   const about = /child pods are preserved by default/;
-  assert.match((await remove(`${JOBS}?dryRun=All`)).warnings?.join() ?? "", about);
+  assert.match((await remove(`${jobs}?dryRun=All`)).warnings?.join() ?? "", about);
   for (const query of ["propagationPolicy=Background", "propagationPolicy=Orphan", "orphanDependents=false"]) {
-    assert.deepEqual((await remove(`${JOBS}?dryRun=All&${query}`)).warnings ?? [], [], query);
+    assert.deepEqual((await remove(`${jobs}?dryRun=All&${query}`)).warnings ?? [], [], query);
   }
-  assert.deepEqual((await remove(`${CONFIG_MAPS}?dryRun=All`)).warnings ?? [], [], "other kinds leave nothing behind");
+  assert.deepEqual((await remove(`${configMaps}?dryRun=All`)).warnings ?? [], [], "other kinds leave nothing behind");
 });
 
 test("a collection goes in portions, marks what is held, and says what was there", async () => {
   const labels = { of: "collection" };
   for (const name of ["c1", "c2", "c3"]) {
     const held = name === "c2" ? { finalizers: ["example.org/f"] } : {};
-    await server.post(CONFIG_MAPS, { metadata: { name, labels, ...held } });
+    await server.post(configMaps, { metadata: { name, labels, ...held } });
   }
-  const list = `${CONFIG_MAPS}?labelSelector=of%3Dcollection`;
+  const list = `${configMaps}?labelSelector=of%3Dcollection`;
   const namesOf = (object: JsonObject): unknown =>
     (object["items"] as JsonObject[]).map((item) => metaOf(item)["name"]);
   const dry = objectOf(await remove(`${list}&dryRun=All`));
@@ -237,5 +237,5 @@ test("a collection goes in portions, marks what is held, and says what was there
   assert.deepEqual(namesOf(left), ["c2"]);
   const [held = {}] = left["items"] as JsonObject[];
   assert.equal(typeof metaOf(held)["deletionTimestamp"], "string");
-  await server.patch(`${CONFIG_MAPS}/c2`, { metadata: { finalizers: null } });
+  await server.patch(`${configMaps}/c2`, { metadata: { finalizers: null } });
 });

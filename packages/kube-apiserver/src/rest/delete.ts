@@ -37,9 +37,7 @@ export async function deleteOne(
   const { store, type } = rest;
   const key = objectKey(type, namespace, name);
   let outcome: DeleteOutcome | undefined;
-  if (options.dryRun) {
-    return judge(rest, name, options, store.get(key));
-  }
+  if (options.dryRun) return judge(rest, name, options, store.get(key));
   const { entry } = await store.write(key, ({ current, revision }) => {
     outcome = judge(rest, name, options, current);
     return decision(rest, outcome, current, revision);
@@ -54,9 +52,7 @@ function decision(
   current: Entry<JsonObject> | undefined,
   revision: number,
 ): Decision<JsonObject> {
-  if (removed) {
-    return { action: "delete" };
-  }
+  if (removed) return { action: "delete" };
   if (current !== undefined && jsonEqual(rest.strategy.storage.toServed(current.value), object)) {
     return { action: "keep" };
   }
@@ -70,16 +66,12 @@ function judge(
   current: Entry<JsonObject> | undefined,
 ): DeleteOutcome {
   const { strategy, type } = rest;
-  if (current === undefined) {
-    throw notFound(type, name);
-  }
+  if (current === undefined) throw notFound(type, name);
   const object = strategy.storage.toServed(current.value);
   requirePreconditions(rest, name, options, object);
   strategy.validator.requireDeletable?.(object);
   const finalizers = finalizersFor(rest, options, object);
-  if (finalizers.length === 0 && !strategy.storage.blocksDeletion?.(object)) {
-    return { removed: true, object };
-  }
+  if (finalizers.length === 0 && !strategy.storage.blocksDeletion?.(object)) return { removed: true, object };
   return { removed: false, object: marked(rest, object, finalizers) };
 }
 
@@ -104,28 +96,26 @@ function requirePreconditions({ type }: RestRequest, name: string, options: Dele
   }
 }
 
-const ORPHAN = "orphan";
-const FOREGROUND = "foregroundDeletion";
+const orphan = "orphan";
+const foreground = "foregroundDeletion";
 
 /** The finalizers an object keeps or gets when it is deleted in this way; none: nothing holds it. */
 function finalizersFor({ type }: RestRequest, options: DeleteOptions, object: JsonObject): string[] {
   const present = metaOf(object).finalizers ?? [];
-  const kept = present.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
+  const kept = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
   const says = options.propagation !== undefined || options.orphanDependents !== undefined;
   const orphans = says
     ? options.propagation === "Orphan" || options.orphanDependents === true
-    : present.includes(ORPHAN) || (type.rules.orphansByDefault && !present.includes(FOREGROUND));
-  const waits = says ? options.propagation === "Foreground" : present.includes(FOREGROUND);
-  return [...kept, ...(orphans ? [ORPHAN] : []), ...(waits ? [FOREGROUND] : [])];
+    : present.includes(orphan) || (type.rules.orphansByDefault && !present.includes(foreground));
+  const waits = says ? options.propagation === "Foreground" : present.includes(foreground);
+  return [...kept, ...(orphans ? [orphan] : []), ...(waits ? [foreground] : [])];
 }
 
 /** The object with the mark that it is to go, made once. */
 function marked({ strategy, now }: RestRequest, object: JsonObject, finalizers: readonly string[]): JsonObject {
   const { deletionTimestamp, generation = 0 } = metaOf(object);
   const withFinalizers = withMeta(object, { finalizers: finalizers.length === 0 ? undefined : finalizers });
-  if (isDeleting(object)) {
-    return withFinalizers;
-  }
+  if (isDeleting(object)) return withFinalizers;
   const mark = withMeta(withFinalizers, {
     deletionTimestamp: deletionTimestamp ?? timestamp(now()),
     ...(strategy.storage.blocksDeletion?.(object) === true ? {} : { deletionGracePeriodSeconds: 0 }),
@@ -140,9 +130,7 @@ function respond(
   options: DeleteOptions,
   form: ObjectForm,
 ): CompleteResponse {
-  if (!removed) {
-    return { ...objectResponse(rest, object, form), code: options.orphanDependents === false ? 202 : 200 };
-  }
+  if (!removed) return { ...objectResponse(rest, object, form), code: options.orphanDependents === false ? 202 : 200 };
   if (rest.type.rules.returnsDeleted) {
     return { kind: "complete", code: 200, payload: objectPayload(rest, object, form) };
   }

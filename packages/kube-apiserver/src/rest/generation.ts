@@ -9,9 +9,7 @@ import { hasSubresource, type ResourceType } from "../registry/resource-type.ts"
  */
 export function nextGeneration(type: ResourceType, next: JsonObject, old: JsonObject): number | undefined {
   const { generation = 0 } = metaOf(old);
-  if (type.rules.generation === undefined) {
-    return metaOf(next).generation;
-  }
+  if (type.rules.generation === undefined) return metaOf(next).generation;
   return hasChanged(type, next, old) ? generation + 1 : generation || undefined;
 }
 
@@ -33,9 +31,7 @@ function wanted(
   type: ResourceType,
   { metadata: _metadata, ...rest }: { readonly [key: string]: JsonValue },
 ): JsonObject {
-  if (!hasSubresource(type, "status")) {
-    return rest;
-  }
+  if (!hasSubresource(type, "status")) return rest;
   const { status: _status, ...withoutStatus } = rest;
   return withoutStatus;
 }

@@ -16,35 +16,29 @@ import { freeze, inStoredOrder } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";
 
 /** From this size on others get their turn while an object is worked on. */
-const LARGE_BYTES = 8 * 1024;
+const largeBytes = 8 * 1024;
 /** A value with more parts than this is large. */
-const LARGE_PARTS = 2000;
+const largeParts = 2000;
 
 /** Whether a request carries a large object or patch. */
 export function isLargeRequest({ request }: RestRequest): boolean {
   const { body, headers } = request;
-  if (body.kind === "value") {
-    return countParts(body.value, LARGE_PARTS) > LARGE_PARTS;
-  }
-  return body.kind === "bytes" && Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) > LARGE_BYTES;
+  if (body.kind === "value") return countParts(body.value, largeParts) > largeParts;
+  return body.kind === "bytes" && Number(headers["content-length"] ?? Number.POSITIVE_INFINITY) > largeBytes;
 }
 
 /** Whether a stored object is large. */
 export function isLargeEntry(entry: Entry<JsonObject> | undefined): boolean {
-  return (entry?.bytes.length ?? 0) > LARGE_BYTES;
+  return (entry?.bytes.length ?? 0) > largeBytes;
 }
 
 /** How many values there are in a value; more than `most` are not counted. */
 function countParts(value: unknown, most: number): number {
   let count = 1;
-  if (typeof value !== "object" || value === null) {
-    return count;
-  }
+  if (typeof value !== "object" || value === null) return count;
   for (const key in value) {
     count += countParts((value as Record<string, unknown>)[key], most - count);
-    if (count > most) {
-      break;
-    }
+    if (count > most) break;
   }
   return count;
 }

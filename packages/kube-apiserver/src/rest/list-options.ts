@@ -28,9 +28,7 @@ export function readSelection(query: URLSearchParams, view: ObjectView): Selecti
   const fields = parseFieldSelector(query.get("fieldSelector") ?? "");
   for (const { field } of fields) {
     const problem = view.fieldProblem?.(field);
-    if (problem !== undefined) {
-      throw badRequest(problem);
-    }
+    if (problem !== undefined) throw badRequest(problem);
     if (fieldValue({}, field, view) === undefined) {
       throw view.hasOwnFields ? fieldLabelNotSupported(field) : unknownFieldSelector(field);
     }
@@ -53,9 +51,7 @@ export function isSelected(object: JsonObject, selection: Selection, view: Objec
 /** Every object can be selected by its name and namespace. */
 function fieldValue(object: JsonObject, field: string, view: ObjectView): string | undefined {
   const { name = "", namespace = "" } = metaOf(object);
-  if (field === "metadata.name") {
-    return name;
-  }
+  if (field === "metadata.name") return name;
   return field === "metadata.namespace" ? namespace : view.fieldValue(object, field);
 }
 
@@ -80,35 +76,31 @@ export function readVersionOptions(query: URLSearchParams, isWatch: boolean): Ve
   // A number that is none is refused even where it would not matter.
   readInteger(query, "timeoutSeconds");
   const errors = isWatch ? watchErrors(options) : listErrors(options);
-  if (errors.length > 0) {
-    throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
-  }
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
   return options as VersionOptions;
 }
 
 type Unchecked = Omit<VersionOptions, "match"> & { readonly match: string };
 
-const MATCH = "resourceVersionMatch";
+const matchParameter = "resourceVersionMatch";
 
 function listErrors({ resourceVersion, match, continueToken, sendInitialEvents }: Unchecked): FieldError[] {
   const errors: FieldError[] = [];
   if (sendInitialEvents !== undefined) {
     errors.push(forbiddenValue("sendInitialEvents", "sendInitialEvents is forbidden for list"));
   }
-  if (match === "") {
-    return errors;
-  }
+  if (match === "") return errors;
   if (resourceVersion === "") {
-    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
+    errors.push(forbiddenValue(matchParameter, "resourceVersionMatch is forbidden unless resourceVersion is provided"));
   }
   if (continueToken !== "") {
-    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
+    errors.push(forbiddenValue(matchParameter, "resourceVersionMatch is forbidden when continue is provided"));
   }
   if (match !== "Exact" && match !== "NotOlderThan") {
-    errors.push(unsupportedValue(MATCH, match, ["Exact", "NotOlderThan", ""]));
+    errors.push(unsupportedValue(matchParameter, match, ["Exact", "NotOlderThan", ""]));
   }
   if (match === "Exact" && resourceVersion === "0") {
-    errors.push(forbiddenValue(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    errors.push(forbiddenValue(matchParameter, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
   }
   return errors;
 }
@@ -116,34 +108,31 @@ function listErrors({ resourceVersion, match, continueToken, sendInitialEvents }
 function watchErrors({ match, continueToken, sendInitialEvents }: Unchecked): FieldError[] {
   const errors: FieldError[] = [];
   if (sendInitialEvents !== undefined && match !== "NotOlderThan") {
-    errors.push(forbiddenValue(MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
-  }
-  if (continueToken !== "") {
-    errors.push(forbiddenValue(MATCH, "resourceVersionMatch is forbidden when continue is provided"));
-  }
-  if (match === "") {
-    return errors;
-  }
-  if (sendInitialEvents === undefined) {
     errors.push(
-      forbiddenValue(MATCH, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"),
+      forbiddenValue(matchParameter, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"),
     );
   }
-  if (match !== "NotOlderThan") {
-    errors.push(unsupportedValue(MATCH, match, ["NotOlderThan"]));
+  if (continueToken !== "") {
+    errors.push(forbiddenValue(matchParameter, "resourceVersionMatch is forbidden when continue is provided"));
   }
+  if (match === "") return errors;
+  if (sendInitialEvents === undefined) {
+    errors.push(
+      forbiddenValue(
+        matchParameter,
+        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+      ),
+    );
+  }
+  if (match !== "NotOlderThan") errors.push(unsupportedValue(matchParameter, match, ["NotOlderThan"]));
   return errors;
 }
 
 /** A number in the query; 400 for what is none. */
 export function readInteger(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null) {
-    return undefined;
-  }
-  if (!/^[-+]?\d+$/.test(text)) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
+  if (text === null) return undefined;
+  if (!/^[-+]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   if (BigInt.asIntN(64, BigInt(text)) !== BigInt(text)) {
     throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
   }

@@ -46,10 +46,10 @@ export function listPayload(
 }
 
 /** How many objects are looked at in one part, unless one is large. */
-const PORTION = 20;
+const portionSize = 20;
 
 function endsPart(index: number, entry: Entry<JsonObject>): boolean {
-  return index % PORTION === 0 || isLargeEntry(entry);
+  return index % portionSize === 0 || isLargeEntry(entry);
 }
 
 function* shapedList(
@@ -71,9 +71,7 @@ function* shapedList(
     } else {
       objects.push(object);
     }
-    if (endsPart(index, entry)) {
-      yield;
-    }
+    if (endsPart(index, entry)) yield;
   }
   switch (form.shape) {
     case "table":
@@ -136,9 +134,7 @@ function* joinBytes(
   const items: Uint8Array[] = [];
   for (const [index, entry] of entries.entries()) {
     items.push(servedBytes(entry, strategy));
-    if (endsPart(index, entry)) {
-      yield;
-    }
+    if (endsPart(index, entry)) yield;
   }
   const [head, tail] = around(printJson(listValue(rest, [], metadata), { htmlSafe: true }));
   const ends = head.length + tail.length;
@@ -146,12 +142,8 @@ function* joinBytes(
   joined.set(head, 0);
   let at = head.length;
   for (const [index, bytes] of items.entries()) {
-    if (index > 0) {
-      joined[at++] = COMMA;
-    }
-    if (skipped > 0) {
-      joined[at++] = OPENING_BRACE;
-    }
+    if (index > 0) joined[at++] = comma;
+    if (skipped > 0) joined[at++] = openingBrace;
     joined.set(skipped > 0 ? bytes.subarray(skipped) : bytes, at);
     at += bytes.length - skipped;
   }
@@ -159,13 +151,13 @@ function* joinBytes(
   return [joined.subarray(0, at + tail.length)];
 }
 
-const NO_ITEMS = '"items":[]';
+const noItems = '"items":[]';
 
 /** What comes before the first item and what after the last. */
 function around(emptyList: string): readonly [head: Buffer, tail: Buffer] {
-  const split = emptyList.indexOf(NO_ITEMS) + NO_ITEMS.length - 1;
+  const split = emptyList.indexOf(noItems) + noItems.length - 1;
   return [Buffer.from(emptyList.slice(0, split)), Buffer.from(`${emptyList.slice(split)}\n`)];
 }
 
-const COMMA = 0x2c;
-const OPENING_BRACE = 0x7b;
+const comma = 0x2c;
+const openingBrace = 0x7b;

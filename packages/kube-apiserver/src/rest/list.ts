@@ -40,13 +40,9 @@ interface ListPlan {
 
 async function planList({ store, request }: RestRequest, options: VersionOptions): Promise<ListPlan> {
   const revision = parseResourceVersion(options.resourceVersion);
-  if (revision === undefined) {
-    throw badRequest(`invalid resource version: ${badVersionText(options.resourceVersion)}`);
-  }
+  if (revision === undefined) throw badRequest(`invalid resource version: ${badVersionText(options.resourceVersion)}`);
   if (options.continueToken !== "") {
-    if (revision > 0) {
-      throw badRequest("specifying resource version is not allowed when using continue");
-    }
+    if (revision > 0) throw badRequest("specifying resource version is not allowed when using continue");
     const token = decodeContinue(options.continueToken);
     // A token of another server, or of one whose data was set back.
     await waitForRevision(store, token.revision, request.signal);
@@ -74,20 +70,16 @@ async function collect(rest: RestRequest, plan: ListPlan, selection: Selection):
   try {
     return await scan(rest, plan, selection);
   } catch (error) {
-    if (!isStoreError(error, "expired")) {
-      throw error;
-    }
-    if (plan.token !== undefined) {
-      throw continueExpired(plan.token.after);
-    }
+    if (!isStoreError(error, "expired")) throw error;
+    if (plan.token !== undefined) throw continueExpired(plan.token.after);
     throw expired("The resourceVersion for the provided list is too old.");
   }
 }
 
 /** How many objects are read from the store at once. */
-const PORTION = 1000;
+const portionSize = 1000;
 /** How long objects are looked at before others get their turn: to look into a large one may take long. */
-const TURN_MS = 10;
+const turnMs = 10;
 
 async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<Found> {
   const { store, strategy, target, type } = rest;
@@ -126,13 +118,11 @@ async function scanFiltered({ store, prefix, revision, limit, filter, after }: F
   let last = after === undefined ? undefined : `${prefix}${after}`;
   let start = performance.now();
   for (;;) {
-    const page = store.list({ prefix, revision, after: last, limit: PORTION });
+    const page = store.list({ prefix, revision, after: last, limit: portionSize });
     for (const entry of page.entries) {
       last = entry.key;
-      if (filter(entry)) {
-        entries.push(entry);
-      }
-      if (performance.now() - start >= TURN_MS) {
+      if (filter(entry)) entries.push(entry);
+      if (performance.now() - start >= turnMs) {
         await nextTurn();
         start = performance.now();
       }
@@ -141,9 +131,7 @@ async function scanFiltered({ store, prefix, revision, limit, filter, after }: F
         return { entries, metadata: { ...metadataOf(prefix, entries, revision, rest), remaining: undefined } };
       }
     }
-    if (page.remaining === 0) {
-      return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
-    }
+    if (page.remaining === 0) return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
     await nextTurn();
     start = performance.now();
   }
@@ -156,8 +144,6 @@ function metadataOf(
   remaining: number,
 ): ListMetadata {
   const last = entries.at(-1);
-  if (remaining === 0 || last === undefined) {
-    return { revision, continueToken: "", remaining: undefined };
-  }
+  if (remaining === 0 || last === undefined) return { revision, continueToken: "", remaining: undefined };
   return { revision, continueToken: encodeContinue({ revision, after: last.key.slice(prefix.length) }), remaining };
 }

@@ -2,22 +2,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestServer } from "@purlin/kube-builtin/testing";
-import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
-const WIDGETS = "/apis/example.org/v1/namespaces/default/widgets";
+const widgets = "/apis/example.org/v1/namespaces/default/widgets";
 
 test("an object that is too large is not stored, also when it comes without a body", async () => {
   await using server = await startTestServer();
-  await server.post(DEFINITIONS, WIDGET_CRD);
-  await server.until(WIDGETS, ({ code }) => code === 200);
+  await server.post(definitionsPath, widgetCrd);
+  await server.until(widgets, ({ code }) => code === 200);
   const widget = (name: string, megabytes: number) => ({
     apiVersion: "example.org/v1",
     kind: "Widget",
     metadata: { name },
     spec: { replicas: 1, color: "x".repeat(megabytes * 2 ** 20) },
   });
-  const { code } = await server.send(WIDGETS, { method: "POST", body: widget("large", 5) });
+  const { code } = await server.send(widgets, { method: "POST", body: widget("large", 5) });
   assert.equal(code, 413);
-  assert.equal((await server.send(`${WIDGETS}/large`)).code, 404);
-  await server.post(WIDGETS, widget("small", 1));
+  assert.equal((await server.send(`${widgets}/large`)).code, 404);
+  await server.post(widgets, widget("small", 1));
 });

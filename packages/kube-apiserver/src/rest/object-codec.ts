@@ -31,23 +31,17 @@ export const objectCodec: Codec<JsonObject> = {
 
 /** Freezes a value and everything in it; what is frozen already is taken to be frozen to the bottom. */
 export function freeze(value: unknown): void {
-  if (typeof value !== "object" || value === null || Object.isFrozen(value)) {
-    return;
-  }
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
   Object.freeze(value);
   if (Array.isArray(value)) {
     for (const item of value) {
-      if (typeof item === "object") {
-        freeze(item);
-      }
+      if (typeof item === "object") freeze(item);
     }
     return;
   }
   for (const key of Object.keys(value)) {
     const member = (value as Record<string, unknown>)[key];
-    if (typeof member === "object") {
-      freeze(member);
-    }
+    if (typeof member === "object") freeze(member);
   }
 }
 

@@ -6,7 +6,7 @@ import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { CompleteResponse, Payload } from "../request/api-response.ts";
 import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
-import { documentPayload, encodedPayload, LINE_BREAK } from "../request/payload.ts";
+import { documentPayload, encodedPayload, lineBreak } from "../request/payload.ts";
 import { wantsPretty } from "../request/pretty.ts";
 import type { Entry } from "../store/store.ts";
 import { type IncludeObject, toPartialMetadata, toTable } from "../table/table.ts";
@@ -14,11 +14,11 @@ import { inStoredOrder } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { servedBytes } from "./served-bytes.ts";
 
-const META_GROUP = "meta.k8s.io";
-const SHAPES: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]);
+const metaGroup = "meta.k8s.io";
+const shapes: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]);
 
 const negotiate = createNegotiation(
-  ({ as, group, version }) => SHAPES.has(as) && group === META_GROUP && (version === "v1" || version === "v1beta1"),
+  ({ as, group, version }) => shapes.has(as) && group === metaGroup && (version === "v1" || version === "v1beta1"),
 );
 
 /** How objects are shown. */
@@ -52,9 +52,7 @@ export function negotiateForm(request: ApiRequest, listOf?: ResourceType): Objec
 
 /** How the reference calls the type of an object or a list, which it does when somebody wants it as something else. */
 function goType({ group, custom }: ResourceType, kind: string): string {
-  if (custom) {
-    return "*unstructured.Unstructured";
-  }
+  if (custom) return "*unstructured.Unstructured";
   // Events are the same objects in both of their groups.
   const isCore = group === "" || group === "events.k8s.io";
   return `*${isCore ? "core" : group.split(".", 1)[0]}.${kind}`;
@@ -62,12 +60,8 @@ function goType({ group, custom }: ResourceType, kind: string): string {
 
 /** One object is no list, which is found out when it is to be shown. */
 function requireOne({ type }: RestRequest, { transform }: ObjectForm): void {
-  if (transform?.as !== "PartialObjectMetadataList") {
-    return;
-  }
-  if (type.custom) {
-    throw unclassifiedError("content is not a list");
-  }
+  if (transform?.as !== "PartialObjectMetadataList") return;
+  if (type.custom) throw unclassifiedError("content is not a list");
   const name = goType(type, type.kind);
   throw wrongShape(`you requested PartialObjectMetadataList, but the requested object is not a list (${name})`);
 }
@@ -77,12 +71,8 @@ function wrongShape(message: string): StatusError {
 }
 
 function includeObject(text: string): IncludeObject {
-  if (text === "" || text === "Metadata") {
-    return "Metadata";
-  }
-  if (text === "None" || text === "Object") {
-    return text;
-  }
+  if (text === "" || text === "Metadata") return "Metadata";
+  if (text === "None" || text === "Object") return text;
   throw badRequest(
     `Unable to convert to Table as requested: includeObject: Invalid value: ${JSON.stringify(text)}: must be 'Metadata', 'Object', 'None', or empty`,
   );
@@ -102,7 +92,7 @@ export function entryResponse(
 ): CompleteResponse {
   if (isPlain(form)) {
     const payload = encodedPayload(
-      () => [servedBytes(entry, rest.strategy), LINE_BREAK],
+      () => [servedBytes(entry, rest.strategy), lineBreak],
       () => rest.strategy.storage.toServed(entry.value),
     );
     return { kind: "complete", code, payload };
@@ -145,14 +135,10 @@ function shaped(rest: RestRequest, object: JsonObject, form: ObjectForm): JsonOb
 
 /** Tables and partial metadata look the same in both of their versions, and so do the rows of a table. */
 export function inShapeVersion(shape: JsonObject, { shapeVersion, include }: ObjectForm): JsonObject {
-  if (shapeVersion === "v1") {
-    return shape;
-  }
-  const apiVersion = `${META_GROUP}/${shapeVersion}`;
+  if (shapeVersion === "v1") return shape;
+  const apiVersion = `${metaGroup}/${shapeVersion}`;
   const { rows } = shape;
-  if (!Array.isArray(rows) || include !== "Metadata") {
-    return { ...shape, apiVersion };
-  }
+  if (!Array.isArray(rows) || include !== "Metadata") return { ...shape, apiVersion };
   const versioned = (rows as readonly JsonObject[]).map((row) => ({
     ...row,
     object: { ...(row["object"] as JsonObject), apiVersion },

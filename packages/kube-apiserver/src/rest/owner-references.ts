@@ -20,9 +20,7 @@ export function dedupedOwners(object: JsonObject): {
       distinct.set(text, owner);
     }
   }
-  if (repeated.length === 0) {
-    return { object, warnings: [] };
-  }
+  if (repeated.length === 0) return { object, warnings: [] };
   const warning = `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(", ")}`;
   return { object: withMeta(object, { ownerReferences: [...distinct.values()] }), warnings: [warning] };
 }

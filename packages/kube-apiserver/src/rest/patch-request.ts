@@ -32,11 +32,11 @@ import { requireFewValues } from "./value-limit.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";
 import { readingYaml, type YamlReading } from "./yaml-body.ts";
 
-const JSON_PATCH = "application/json-patch+json";
-const MERGE_PATCH = "application/merge-patch+json";
-const STRATEGIC_PATCH = "application/strategic-merge-patch+json";
-const APPLY_PATCH = "application/apply-patch+yaml";
-const CUSTOM_PATCHES = [JSON_PATCH, MERGE_PATCH, APPLY_PATCH];
+const jsonPatch = "application/json-patch+json";
+const mergePatch = "application/merge-patch+json";
+const strategicPatch = "application/strategic-merge-patch+json";
+const applyPatch = "application/apply-patch+yaml";
+const customPatches = [jsonPatch, mergePatch, applyPatch];
 
 /** A patch as it was asked for: a configuration to apply, or a change to make. */
 type PatchRequest = ApplyPatch | ChangePatch;
@@ -72,15 +72,11 @@ export async function readPatchRequest(
   { byName = strategic === undefined }: { readonly byName?: boolean } = {},
 ): Promise<PatchRequest> {
   const type = contentTypeOf(request);
-  const accepted = strategic === undefined ? CUSTOM_PATCHES : [...CUSTOM_PATCHES, STRATEGIC_PATCH];
-  if (!accepted.includes(type)) {
-    throw strategic === undefined ? unsupportedMediaType(accepted) : unsupportedPatchType();
-  }
+  const accepted = strategic === undefined ? customPatches : [...customPatches, strategicPatch];
+  if (!accepted.includes(type)) throw strategic === undefined ? unsupportedMediaType(accepted) : unsupportedPatchType();
   const body = await patchBody(request);
-  const options = patchOptions(request, type === APPLY_PATCH);
-  if (type === APPLY_PATCH) {
-    return { isApply: true, options, ...(await inTurns(readConfiguration(body))) };
-  }
+  const options = patchOptions(request, type === applyPatch);
+  if (type === applyPatch) return { isApply: true, options, ...(await inTurns(readConfiguration(body))) };
   return { isApply: false, options, ...(await readChange(type, body, { options, strategic, byName })) };
 }
 
@@ -108,14 +104,14 @@ interface Reading {
 async function readChange(type: string, body: PatchBody, { options, strategic, byName }: Reading): Promise<Change> {
   const text = "text" in body ? body.text : printJson(body.value);
   const read = await readInTurns(text);
-  if (type === JSON_PATCH) {
+  if (type === jsonPatch) {
     const { patch, findings } = decodeJsonPatch(text, options.fieldValidation, read);
     const apply = (current: JsonObject): WrittenValue => applyWrittenPatch(current, patch);
     const shown = (current: JsonObject): string =>
       byName ? goJson(apply(current).value) : jsonPatchedText(current, patch);
     return { apply, shown, findings, isConverted: false };
   }
-  if (type === MERGE_PATCH) {
+  if (type === mergePatch) {
     const { patch, findings, fractions } = decodeMergePatch(text, options.fieldValidation, read);
     const apply = (current: JsonObject): WrittenValue => ({ value: applyMergePatch(current, patch), fractions });
     const shown = (current: JsonObject): string =>
@@ -136,9 +132,7 @@ async function readInTurns(text: string): Promise<() => JsonReading> {
     const reading = await inTurns(parsingJsonStrict(text, requireFewValues));
     return () => reading;
   } catch (error) {
-    if (isStatusError(error)) {
-      throw error;
-    }
+    if (isStatusError(error)) throw error;
     return () => {
       throw error;
     };
@@ -160,9 +154,7 @@ function* readYamlText(text: string): Work<YamlReading> {
   try {
     return yield* readingYaml(text);
   } catch (error) {
-    if (isStatusError(error) && error.status.code === 413) {
-      throw error;
-    }
+    if (isStatusError(error) && error.status.code === 413) throw error;
     throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`, error);
   }
 }

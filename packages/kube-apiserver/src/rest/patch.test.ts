@@ -6,16 +6,16 @@ import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { answerValue } from "../testing/test-request.ts";
-import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
-const WIDGETS = "/apis/example.org/v1/namespaces/default/widgets";
-const DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments";
+const widgets = "/apis/example.org/v1/namespaces/default/widgets";
+const deployments = "/apis/apps/v1/namespaces/default/deployments";
 
 let server: TestServer;
 before(async () => {
   server = await startTestServer();
-  await server.post(DEFINITIONS, WIDGET_CRD);
-  await server.until(WIDGETS, ({ code }) => code === 200);
+  await server.post(definitionsPath, widgetCrd);
+  await server.until(widgets, ({ code }) => code === 200);
 });
 after(() => server[Symbol.asyncDispose]());
 
@@ -39,15 +39,15 @@ async function made(collection: string): Promise<string> {
   const metadata = { name: `p${count}` };
   const labels = { app: "p" };
   const spec =
-    collection === WIDGETS
+    collection === widgets
       ? { replicas: 1 }
       : {
           replicas: 1,
           selector: { matchLabels: labels },
           template: { metadata: { labels }, spec: { containers: [{ name: "c", image: "c:1" }] } },
         };
-  const [group = "", version = ""] = collection === WIDGETS ? ["example.org", "v1"] : ["apps", "v1"];
-  const kind = collection === WIDGETS ? "Widget" : "Deployment";
+  const [group = "", version = ""] = collection === widgets ? ["example.org", "v1"] : ["apps", "v1"];
+  const kind = collection === widgets ? "Widget" : "Deployment";
   await server.post(collection, { apiVersion: `${group}/${version}`, kind, metadata, spec });
   return `${collection}/${metadata.name}`;
 }
@@ -202,7 +202,7 @@ const refusals: Record<string, Refusal> = {
   },
   TypedText: {
     reason: "a built-in field has its type",
-    on: DEPLOYMENTS,
+    on: deployments,
     type: "merge",
     patch: '{"spec":{"replicas":"many"}}',
     code: 422,
@@ -210,7 +210,7 @@ const refusals: Record<string, Refusal> = {
   },
   TypedFraction: {
     reason: "and no text of a fraction is an integer",
-    on: DEPLOYMENTS,
+    on: deployments,
     type: "json",
     patch: '[{"op":"replace","path":"/spec/replicas","value":1.0}]',
     code: 422,
@@ -218,7 +218,7 @@ const refusals: Record<string, Refusal> = {
   },
   Immutable: {
     reason: "a selector stays",
-    on: DEPLOYMENTS,
+    on: deployments,
     type: "strategic",
     patch: '{"spec":{"selector":{"matchLabels":{"app":"other"}},"template":{"metadata":{"labels":{"app":"other"}}}}}',
     code: 422,
@@ -226,7 +226,7 @@ const refusals: Record<string, Refusal> = {
   },
   Directive: {
     reason: "a directive nobody knows",
-    on: DEPLOYMENTS,
+    on: deployments,
     type: "strategic",
     patch: '{"spec":{"$patch":"explode"}}',
     code: 500,
@@ -236,7 +236,7 @@ const refusals: Record<string, Refusal> = {
 
 for (const [name, row] of Object.entries(refusals)) {
   test(`a patch that is refused: ${name}`, async () => {
-    const url = await made(row.on ?? WIDGETS);
+    const url = await made(row.on ?? widgets);
     const before = await server.body(url);
     const response = await patch(`${url}${row.query ?? ""}`, row.type, row.patch);
     const { message } = objectOf(response);
@@ -248,13 +248,13 @@ for (const [name, row] of Object.entries(refusals)) {
 
 test("a patch of what is not there makes nothing", async () => {
   for (const type of ["json", "merge"] as const) {
-    const response = await patch(`${WIDGETS}/none`, type, type === "json" ? "[]" : "{}");
+    const response = await patch(`${widgets}/none`, type, type === "json" ? "[]" : "{}");
     assert.deepEqual([response.code, objectOf(response)["message"]], [404, 'widgets.example.org "none" not found']);
   }
 });
 
 test("odd fields are told unless nobody wants to know", async () => {
-  const url = await made(WIDGETS);
+  const url = await made(widgets);
   const odd = '{"spec":{"nope":1,"replicas":2,"replicas":3}}';
   const warned = await patch(url, "merge", odd);
   assert.deepEqual(warned.warnings, ['duplicate field "spec.replicas"', 'unknown field "spec.nope"']);
@@ -263,7 +263,7 @@ test("odd fields are told unless nobody wants to know", async () => {
 });
 
 test("what makes no difference is not written, and what does counts one generation", async () => {
-  const url = await made(WIDGETS);
+  const url = await made(widgets);
   const metaOf = (object: JsonObject): JsonObject => object["metadata"] as JsonObject;
   const { resourceVersion, generation } = metaOf(await server.body(url));
   for (const [type, same] of [
@@ -281,7 +281,7 @@ test("what makes no difference is not written, and what does counts one generati
 });
 
 test("the status and the rest are patched apart", async () => {
-  const url = await made(WIDGETS);
+  const url = await made(widgets);
   const both = '{"spec":{"replicas":7},"status":{"replicas":5}}';
   const status = objectOf(await patch(`${url}/status`, "merge", both));
   assert.deepEqual([status["spec"], status["status"]], [{ replicas: 1, color: "red" }, { replicas: 5 }]);
@@ -290,7 +290,7 @@ test("the status and the rest are patched apart", async () => {
 });
 
 test("a strategic patch changes one container by its name and takes another away", async () => {
-  const url = await made(DEPLOYMENTS);
+  const url = await made(deployments);
   const containersOf = (response: CompleteResponse): string[] => {
     const { spec } = objectOf(response) as unknown as { spec: { template: { spec: { containers: JsonObject[] } } } };
     return spec.template.spec.containers.map(({ name, image }) => `${name}=${image}`);

@@ -18,7 +18,7 @@ import type { CompleteResponse } from "../request/api-response.ts";
 import type { DecodedObject, Endpoint } from "../strategy/object-strategy.ts";
 import { applyObject } from "./apply.ts";
 import { applyUpdate } from "./apply-update.ts";
-import { decodedObject, MOST_FINDINGS, noteFindings, shownFindings, withResetMark, withType } from "./decode-object.ts";
+import { decodedObject, mostFindings, noteFindings, shownFindings, withResetMark, withType } from "./decode-object.ts";
 import { negotiateForm } from "./object-response.ts";
 import { dedupedOwners } from "./owner-references.ts";
 import { type ChangePatch, readPatchRequest } from "./patch-request.ts";
@@ -30,9 +30,7 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
   const { request, strategy, type } = rest;
   const form = negotiateForm(request);
   const patch = await readPatchRequest(request, strategy.decoder.strategicMerge?.bind(strategy.decoder));
-  if (patch.isApply) {
-    return applyObject(rest, { endpoint, patch, form });
-  }
+  if (patch.isApply) return applyObject(rest, { endpoint, patch, form });
   const edit = (current: JsonObject): Work<JsonObject> => patched(rest, current, patch);
   const unconditional = type.rules.unconditionalUpdate;
   const plan = { endpoint, edit, options: patch.options, unconditional, comparesUid: false, tracked: false };
@@ -42,21 +40,17 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
 /** The object after the patch, read as anew. What there is to say about it goes into the notes of the request. */
 export function* patched(rest: RestRequest, current: JsonObject, patch: ChangePatch): Work<JsonObject> {
   const { value: result, fractions } = patch.apply(current);
-  if (!isJsonObject(result)) {
-    throw patchNotApplicable();
-  }
+  if (!isJsonObject(result)) throw patchNotApplicable();
   yield;
   const { object, unknownFields } = yield* read(rest, result, { current, patch, fractions });
   const total = patch.findings.length + unknownFields.length;
-  const unknown = unknownFields.slice(0, MOST_FINDINGS).map((path) => `unknown field ${goQuote(path)}`);
+  const unknown = unknownFields.slice(0, mostFindings).map((path) => `unknown field ${goQuote(path)}`);
   const findings = [...patch.findings, ...unknown];
   const { fieldValidation } = patch.options;
   if (total > 0 && fieldValidation === "Strict") {
     throw patchResultInvalid(patch.shown(current), strictDecodingText(shownFindings(findings, total)));
   }
-  if (fieldValidation === "Warn") {
-    noteFindings(rest, findings, total);
-  }
+  if (fieldValidation === "Warn") noteFindings(rest, findings, total);
   const owned = dedupedOwners(atTarget(rest, object));
   rest.notes.push(...owned.warnings);
   return owned.object;
@@ -88,9 +82,7 @@ function* read(rest: RestRequest, result: JsonObject, { current, patch, fraction
     requireSameType(rest, result, () => patch.shown(current));
     return yield* decodedObject(strategy, withResetMark(rest, typed), fractions);
   } catch (error) {
-    if (isStatusError(error)) {
-      throw error;
-    }
+    if (isStatusError(error)) throw error;
     throw patchResultInvalid(patch.shown(current), error instanceof Error ? error.message : String(error));
   }
 }
@@ -103,16 +95,12 @@ function requireSameType({ strategy, type }: RestRequest, result: JsonObject, sh
     return;
   }
   const problem = kind === "" ? undefined : strategy.decoder.kindProblem?.({ kind, apiVersion, value: result });
-  if (problem !== undefined) {
-    throw new Error(problem);
-  }
+  if (problem !== undefined) throw new Error(problem);
 }
 
 function requireCustomType(type: ResourceType, result: JsonObject, shown: () => string): void {
   const { apiVersion = "", kind = "" } = result;
-  if (kind === "") {
-    throw new Error(`Object 'Kind' is missing in '${shown()}'`);
-  }
+  if (kind === "") throw new Error(`Object 'Kind' is missing in '${shown()}'`);
   const expected = { kind: type.kind, apiVersion: apiVersionOf(type) };
   const errors = Object.entries(expected)
     .filter(([name, value]) => result[name] !== value)

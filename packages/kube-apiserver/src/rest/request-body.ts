@@ -26,17 +26,17 @@ export interface DecodedBody {
   readonly fractions?: Fractions;
 }
 
-export const JSON_TYPE = "application/json";
-export const YAML_TYPE = "application/yaml";
-export const PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf";
+export const jsonType = "application/json";
+export const yamlType = "application/yaml";
+export const protobufType = "application/vnd.kubernetes.protobuf";
 
-const ACCEPTED: readonly string[] = [JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE];
+const acceptedTypes: readonly string[] = [jsonType, yamlType, protobufType];
 const decoder = new TextDecoder();
 
 /** What the request says its body is, without parameters; JSON when it says nothing. */
 export function contentTypeOf(request: ApiRequest): string {
   const [type = ""] = (request.headers["content-type"] ?? "").split(";", 1);
-  return type.trim().toLowerCase() || JSON_TYPE;
+  return type.trim().toLowerCase() || jsonType;
 }
 
 /**
@@ -48,33 +48,25 @@ export async function readRequestBody(
   options: { readonly takesProtobuf: boolean },
 ): Promise<DecodedBody | undefined> {
   const type = contentTypeOf(request);
-  const accepted = options.takesProtobuf ? ACCEPTED : [JSON_TYPE, YAML_TYPE];
+  const accepted = options.takesProtobuf ? acceptedTypes : [jsonType, yamlType];
   const { body } = request;
-  if (body.kind === "none") {
-    return undefined;
-  }
-  if (!accepted.includes(type)) {
-    throw unsupportedMediaType(ACCEPTED);
-  }
-  if (body.kind === "value") {
-    return { value: body.value, strictErrors: [] };
-  }
+  if (body.kind === "none") return undefined;
+  if (!accepted.includes(type)) throw unsupportedMediaType(acceptedTypes);
+  if (body.kind === "value") return { value: body.value, strictErrors: [] };
   const bytes = await body.read();
   return bytes.length === 0 ? undefined : { ...(await inTurns(decodingBytes(bytes, type))), raw: bytes };
 }
 
 /** The beginning of a body, as the reference shows it to whoever sent something else than expected. */
 export function summaryOf(bytes: Uint8Array | undefined): string {
-  const [length, shown] = [bytes?.length ?? 0, Buffer.from(bytes?.subarray(0, SUMMARY_BYTES) ?? [])];
-  if (length === 0) {
-    return "<empty>";
-  }
-  const text = shown[0] === OPENING_BRACE ? shown.toString() : shown.toString("hex");
-  return length > SUMMARY_BYTES ? `${text} ...` : text;
+  const [length, shown] = [bytes?.length ?? 0, Buffer.from(bytes?.subarray(0, summaryBytes) ?? [])];
+  if (length === 0) return "<empty>";
+  const text = shown[0] === openingBrace ? shown.toString() : shown.toString("hex");
+  return length > summaryBytes ? `${text} ...` : text;
 }
 
-const SUMMARY_BYTES = 30;
-const OPENING_BRACE = 0x7b;
+const summaryBytes = 30;
+const openingBrace = 0x7b;
 
 /** A body that is not what it says, with its beginning; or, if it `isNumber`, one with a number that nothing can hold. */
 export class UndecodableBody extends Error {
@@ -94,11 +86,9 @@ export function decodeBytes(bytes: Uint8Array, type: string): DecodedBody {
 }
 
 function* decodingBytes(bytes: Uint8Array, type: string): Work<DecodedBody> {
-  if (type === PROTOBUF_TYPE) {
-    return { value: fromProtobuf(bytes), strictErrors: [] };
-  }
+  if (type === protobufType) return { value: fromProtobuf(bytes), strictErrors: [] };
   const text = decoder.decode(bytes);
-  if (type === YAML_TYPE) {
+  if (type === yamlType) {
     const { value, duplicates } = yield* fromYaml(text, bytes);
     const strictText = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
     return { value, strictErrors: duplicates, ...(duplicates.length === 0 ? {} : { strictText }) };
@@ -125,19 +115,17 @@ function* fromYaml(text: string, bytes: Uint8Array): Work<YamlReading> {
   try {
     return yield* readingYaml(text);
   } catch (error) {
-    throw isBadRequest(error) ? new UndecodableBody((error as Error).message.replace(CONVERTING, ""), bytes) : error;
+    throw isBadRequest(error) ? new UndecodableBody((error as Error).message.replace(converting, ""), bytes) : error;
   }
 }
 
 /** What is said about patches and not about bodies. */
-const CONVERTING = /^error converting YAML to JSON: /;
+const converting = /^error converting YAML to JSON: /;
 
 function fromProtobuf(bytes: Uint8Array): JsonValue {
   try {
     const decoded = decodeProtobuf(bytes);
-    if (decoded.known) {
-      return decoded.object;
-    }
+    if (decoded.known) return decoded.object;
     return { apiVersion: decoded.apiVersion, kind: decoded.kind };
   } catch (error) {
     throw error instanceof ProtobufError ? new UndecodableBody(error.message, bytes) : error;

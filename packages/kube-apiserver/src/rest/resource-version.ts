@@ -2,23 +2,21 @@
 import { tooLargeResourceVersion } from "@purlin/kube-objects/errors";
 import type { Store } from "../store/store.ts";
 
-const MAX_VERSION = 2n ** 64n - 1n;
-const DIGITS = /^\d+$/;
+const maxVersion = 2n ** 64n - 1n;
+const digits = /^\d+$/;
 
 /**
  * The number a resourceVersion is; undefined for one that is none. The empty one is 0. Beyond what a number can tell apart it is only
  * near: no store gets there.
  */
 export function parseResourceVersion(text: string): number | undefined {
-  if (text === "") {
-    return 0;
-  }
-  return DIGITS.test(text) && BigInt(text) <= MAX_VERSION ? Number(text) : undefined;
+  if (text === "") return 0;
+  return digits.test(text) && BigInt(text) <= maxVersion ? Number(text) : undefined;
 }
 
 /** Why a resourceVersion is no number. */
 export function unparsedText(text: string): string {
-  const why = DIGITS.test(text) ? "value out of range" : "invalid syntax";
+  const why = digits.test(text) ? "value out of range" : "invalid syntax";
   return `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`;
 }
 
@@ -28,19 +26,15 @@ export function badVersionText(text: string): string {
 }
 
 /** How long a reader waits for a state that is still to come. */
-const WAIT_MS = 3000;
+const waitMs = 3000;
 
 /** Waits a little until the store has reached the revision; then 504. */
 export async function waitForRevision(store: Store<object>, revision: number, signal: AbortSignal): Promise<void> {
-  if (revision <= store.revision) {
-    return;
-  }
+  if (revision <= store.revision) return;
   try {
-    await store.waitFor(revision, AbortSignal.any([signal, AbortSignal.timeout(WAIT_MS)]));
+    await store.waitFor(revision, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
   } catch (error) {
-    if (signal.aborted) {
-      throw error;
-    }
+    if (signal.aborted) throw error;
     throw tooLargeResourceVersion(String(BigInt(revision)), String(store.revision), 1);
   }
 }

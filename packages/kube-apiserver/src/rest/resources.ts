@@ -12,7 +12,7 @@ import type { ApiRequest } from "../request/api-request.ts";
 import type { ApiResponse, CompleteResponse } from "../request/api-response.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
-import { LIST_TYPES, requireProducible } from "../request/producible.ts";
+import { listTypes, requireProducible } from "../request/producible.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { createObject } from "./create.ts";
@@ -45,9 +45,7 @@ export function createResources(
   const { services, special } = options;
   return async (request, target) => {
     const type = services.catalog().find(target.group, target.version, target.resource);
-    if (type === undefined || !isInScope(type, target) || target.name.includes("/")) {
-      return undefined;
-    }
+    if (type === undefined || !isInScope(type, target) || target.name.includes("/")) return undefined;
     if (target.subresource !== "" && !hasSubresource(type, target.subresource)) {
       throw missingSubresource(type, target, services);
     }
@@ -67,9 +65,7 @@ export function createResources(
 }
 
 function missingSubresource(type: ResourceType, target: ResourceAccess, services: RestServices): StatusError {
-  if (type.custom) {
-    return notFound(type, target.name);
-  }
+  if (type.custom) return notFound(type, target.name);
   return unservedSubresource(type, target, services) ?? noSuchResource();
 }
 
@@ -80,9 +76,7 @@ async function withNotes(rest: RestRequest, answer: () => Promise<ApiResponse>):
     const warnings = [...rest.notes, ...(response.warnings ?? [])];
     return warnings.length === 0 ? response : { ...response, warnings };
   } catch (error) {
-    if (rest.notes.length === 0 || isUnexpected(error)) {
-      throw error;
-    }
+    if (rest.notes.length === 0 || isUnexpected(error)) throw error;
     return { ...errorResponse(error, rest.request), warnings: rest.notes };
   }
 }
@@ -90,18 +84,14 @@ async function withNotes(rest: RestRequest, answer: () => Promise<ApiResponse>):
 function specialAnswer(special: readonly SpecialResource[], rest: RestRequest): Promise<ApiResponse> | undefined {
   for (const answer of special) {
     const response = answer(rest);
-    if (response !== undefined) {
-      return response;
-    }
+    if (response !== undefined) return response;
   }
   return undefined;
 }
 
 /** Objects of the cluster are not in a namespace; one object in a namespace is not found across them. */
 function isInScope({ namespaced, custom, resource }: ResourceType, { namespace, verb, name }: ResourceAccess): boolean {
-  if (!namespaced) {
-    return namespace === "" || (resource === "namespaces" && name === namespace);
-  }
+  if (!namespaced) return namespace === "" || (resource === "namespaces" && name === namespace);
   const isAcross = namespace === "" && verb !== "list" && verb !== "watch";
   return !isAcross || (!custom && name === "");
 }
@@ -112,52 +102,34 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
   const { verbs } = type.subresources.find((one) => one.name === subresource) ?? type;
   const isCollection = name === "" || verb === "list" || verb === "watch" || verb === "deletecollection";
   if (type.custom) {
-    if (isCollection && (verb === "update" || verb === "patch")) {
-      throw badRequest("name must be provided");
-    }
+    if (isCollection && (verb === "update" || verb === "patch")) throw badRequest("name must be provided");
     // While its kind goes away an object can be changed, which is not told; a new one is refused with its name, once that is known.
-    if (!verbs.includes(verb) && subresource !== "") {
-      throw methodNotSupported(type, verb);
-    }
+    if (!verbs.includes(verb) && subresource !== "") throw methodNotSupported(type, verb);
     return;
   }
-  if (name !== "" && !type.verbs.includes("get")) {
-    throw noSuchResource();
-  }
+  if (name !== "" && !type.verbs.includes("get")) throw noSuchResource();
   requireWatchPath(type, request, target);
   const isAcross = type.namespaced && namespace === "" && verb !== "list" && verb !== "watch";
   const isMisplaced = isCollection ? verb === "update" || verb === "patch" : verb === "create" && subresource === "";
-  if (!verbs.includes(verb) || isAcross || isMisplaced || request.method === "HEAD") {
-    throw methodNotAllowed();
-  }
+  if (!verbs.includes(verb) || isAcross || isMisplaced || request.method === "HEAD") throw methodNotAllowed();
 }
 
 /** Paths with `/watch/` exist for what can be watched: collections, and objects where they live. They are only read. */
 function requireWatchPath(type: ResourceType, request: ApiRequest, { namespace, subresource }: ResourceAccess): void {
   const name = watchedName(request.path);
-  if (name === undefined) {
-    return;
-  }
+  if (name === undefined) return;
   const isMisplaced = name !== "" && type.namespaced && namespace === "";
-  if (!type.verbs.includes("watch") || subresource !== "" || isMisplaced) {
-    throw noSuchResource();
-  }
-  if (request.method !== "GET") {
-    throw methodNotAllowed();
-  }
+  if (!type.verbs.includes("watch") || subresource !== "" || isMisplaced) throw noSuchResource();
+  if (request.method !== "GET") throw methodNotAllowed();
 }
 
-const PATCH_TYPE = /^application\/((json|merge|strategic-merge)-patch\+json|apply-patch\+yaml)($|;)/;
+const patchType = /^application\/((json|merge|strategic-merge)-patch\+json|apply-patch\+yaml)($|;)/;
 
 /** Built-in resources know what they take and give before they look at what is asked for. */
 function requireForm({ custom }: ResourceType, { headers }: ApiRequest, { verb }: ResourceAccess): void {
-  if (custom) {
-    return;
-  }
-  if (verb === "patch" && !PATCH_TYPE.test(headers["content-type"] ?? "")) {
-    throw unsupportedPatchType();
-  }
-  requireProducible(headers["accept"], verb === "list" || verb === "watch" ? { types: LIST_TYPES } : {});
+  if (custom) return;
+  if (verb === "patch" && !patchType.test(headers["content-type"] ?? "")) throw unsupportedPatchType();
+  requireProducible(headers["accept"], verb === "list" || verb === "watch" ? { types: listTypes } : {});
 }
 
 function dispatch(rest: RestRequest, watches: OpenWatches): Promise<ApiResponse> {
@@ -191,15 +163,9 @@ async function getObject(rest: RestRequest): Promise<CompleteResponse> {
   const form = negotiateForm(request);
   const asked = request.query.get("resourceVersion") ?? "";
   const revision = parseResourceVersion(asked);
-  if (revision === undefined) {
-    throw unclassifiedError(badVersionText(asked));
-  }
-  if (revision > store.revision) {
-    await waitForRevision(store, revision, request.signal);
-  }
+  if (revision === undefined) throw unclassifiedError(badVersionText(asked));
+  if (revision > store.revision) await waitForRevision(store, revision, request.signal);
   const entry = store.get(objectKey(type, target.namespace, target.name));
-  if (entry === undefined) {
-    throw notFound(type, target.name);
-  }
+  if (entry === undefined) throw notFound(type, target.name);
   return entryResponse(rest, entry, form);
 }

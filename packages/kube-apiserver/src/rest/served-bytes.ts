@@ -10,9 +10,7 @@ const shownAsStored = new WeakMap<Entry<JsonObject>, ObjectStrategy>();
 
 /** The bytes of an object as a version shows it: those that are stored, wherever that is how it is shown. */
 export function servedBytes(entry: Entry<JsonObject>, strategy: ObjectStrategy): Uint8Array {
-  if (strategy.storage.servesStoredBytes || shownAsStored.get(entry) === strategy) {
-    return entry.bytes;
-  }
+  if (strategy.storage.servesStoredBytes || shownAsStored.get(entry) === strategy) return entry.bytes;
   const served = strategy.storage.toServed(entry.value);
   if (served === entry.value) {
     shownAsStored.set(entry, strategy);

@@ -5,7 +5,7 @@ import type { ResourceType } from "../registry/resource-type.ts";
 import type { RestServices } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 
-const NO_CONTAINERS = "this API server runs no containers";
+const noContainers = "this API server runs no containers";
 
 /** 501 for a subresource that other clusters serve; 404 for one of an object that does not exist; else undefined. */
 export function unservedSubresource(
@@ -15,13 +15,9 @@ export function unservedSubresource(
 ): StatusError | undefined {
   const [first = ""] = subresource.split("/");
   const action = type.unserved && Object.hasOwn(type.unserved, first) ? type.unserved[first] : undefined;
-  if (action === undefined) {
-    return undefined;
-  }
-  if (store.get(objectKey(type, namespace, name)) === undefined) {
-    return notFound(type, name);
-  }
-  const message = `cannot ${action} ${type.kind.toLowerCase()} "${name}": ${NO_CONTAINERS}`;
+  if (action === undefined) return undefined;
+  if (store.get(objectKey(type, namespace, name)) === undefined) return notFound(type, name);
+  const message = `cannot ${action} ${type.kind.toLowerCase()} "${name}": ${noContainers}`;
   return new StatusError({
     kind: "Status",
     apiVersion: "v1",

@@ -23,9 +23,7 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
   const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const sent = atTarget(rest, object);
   const { createOnUpdate, unconditionalUpdate } = type.rules;
-  if (createOnUpdate && endpoint === "" && !exists(rest)) {
-    return createInstead(rest, sent, options, form);
-  }
+  if (createOnUpdate && endpoint === "" && !exists(rest)) return createInstead(rest, sent, options, form);
   const owned = dedupedOwners(sent);
   const plan: UpdatePlan = {
     endpoint,
@@ -53,9 +51,7 @@ async function createInstead(
   form: ObjectForm,
 ): Promise<CompleteResponse> {
   const { uid = "" } = metaOf(sent);
-  if (uid !== "") {
-    throw otherUid(rest, uid, "");
-  }
+  if (uid !== "") throw otherUid(rest, uid, "");
   const created = await createFrom(rest, withMeta(sent, { resourceVersion: undefined }), options);
   const response =
     "entry" in created

@@ -5,13 +5,13 @@ import { requestEntityTooLarge } from "@purlin/kube-objects/errors";
  * Most values (members, items, lists and objects) that the body of a request may have. Kubernetes has no such limit, but its storage takes
  * no object of more than 1.5 MB, and those have fewer as a rule.
  */
-export const MAX_VALUES = 100_000;
+export const maxValues = 100_000;
 
 /** Throws 413 for too many values. */
 export function requireFewValues(values: number): void {
-  if (values > MAX_VALUES) {
+  if (values > maxValues) {
     throw requestEntityTooLarge(
-      `limit is ${MAX_VALUES} values (fields, items, lists and objects together): split the object into several smaller ones`,
+      `limit is ${maxValues} values (fields, items, lists and objects together): split the object into several smaller ones`,
     );
   }
 }

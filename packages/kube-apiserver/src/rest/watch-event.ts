@@ -6,7 +6,7 @@ export type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 
 const encoder = new TextEncoder();
 const heads = new Map<EventType, Uint8Array>();
-const TAIL = encoder.encode("}\n");
+const tail = encoder.encode("}\n");
 
 function headOf(type: EventType): Uint8Array {
   let head = heads.get(type);
@@ -19,7 +19,7 @@ function headOf(type: EventType): Uint8Array {
 
 /** An event around an object whose bytes are shared with others. */
 export function encodedEvent(type: EventType, bytes: () => Uint8Array, object: () => JsonObject): StreamEvent {
-  return { parts: () => [headOf(type), bytes(), TAIL], value: () => ({ type, object: object() }) };
+  return { parts: () => [headOf(type), bytes(), tail], value: () => ({ type, object: object() }) };
 }
 
 /** An event around an object that has to be written. */

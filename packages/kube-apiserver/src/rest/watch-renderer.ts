@@ -13,7 +13,7 @@ import { servedBytes } from "./served-bytes.ts";
 import { type EventType, encodedEvent, objectEvent } from "./watch-event.ts";
 
 /** The annotation of the bookmark that ends the events about what was there when a watch began. */
-const INITIAL_EVENTS_END = "k8s.io/initial-events-end";
+const initialEventsEnd = "k8s.io/initial-events-end";
 
 /** Turns changes into the events one watcher is to see. */
 export class WatchRenderer {
@@ -42,12 +42,8 @@ export class WatchRenderer {
   change({ entry, previous, revision }: Change<JsonObject>): StreamEvent | undefined {
     const isWanted = entry !== undefined && this.selects(entry);
     const wasWanted = previous !== undefined && this.selects(previous);
-    if (isWanted) {
-      return this.#entryEvent(wasWanted ? "MODIFIED" : "ADDED", entry);
-    }
-    if (!wasWanted) {
-      return undefined;
-    }
+    if (isWanted) return this.#entryEvent(wasWanted ? "MODIFIED" : "ADDED", entry);
+    if (!wasWanted) return undefined;
     // What was last seen, at the revision at which it went out of sight.
     return this.#objectEvent("DELETED", withMeta(this.#served(previous), { resourceVersion: String(revision) }));
   }
@@ -107,7 +103,7 @@ function bookmarkObject(rest: RestRequest, revision: number, endsInitialEvents: 
   const empty = strategy.decoder.emptyObject?.() ?? { apiVersion: apiVersionOf(type), kind: type.kind };
   const annotations = {
     ...metaOf(empty).annotations,
-    ...(endsInitialEvents && { [INITIAL_EVENTS_END]: "true" }),
+    ...(endsInitialEvents && { [initialEventsEnd]: "true" }),
   };
   const metadata = {
     resourceVersion: String(revision),

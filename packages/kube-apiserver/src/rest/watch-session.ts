@@ -24,11 +24,11 @@ interface WatchSessionOptions {
   readonly revision: () => number;
 }
 
-const BOOKMARK_EVERY_MS = 60_000;
+const bookmarkEveryMs = 60_000;
 /** A last bookmark before the end spares the client being told everything again. */
-const LAST_BOOKMARK_MS = 2000;
-const LONGEST_TIMER_MS = 2_147_483_647;
-const PORTION = 200;
+const lastBookmarkMs = 2000;
+const longestTimerMs = 2_147_483_647;
+const portionSize = 200;
 
 /** One watch of one client: first what is there, then what changes, until it times out or is ended. */
 export class WatchSession implements EventStream {
@@ -56,15 +56,13 @@ export class WatchSession implements EventStream {
     this.#onClose = onClose;
     this.#schedule(options.timeoutMs, () => this.end());
     if (options.bookmarks) {
-      this.#schedule(options.timeoutMs - LAST_BOOKMARK_MS, () => this.#wantBookmark());
-      this.#timers.push(setInterval(() => this.#wantBookmark(), BOOKMARK_EVERY_MS).unref());
+      this.#schedule(options.timeoutMs - lastBookmarkMs, () => this.#wantBookmark());
+      this.#timers.push(setInterval(() => this.#wantBookmark(), bookmarkEveryMs).unref());
     }
   }
 
   take(): readonly StreamEvent[] | undefined {
-    if (this.#isEnded) {
-      return undefined;
-    }
+    if (this.#isEnded) return undefined;
     try {
       return this.#next();
     } catch (error) {
@@ -73,9 +71,7 @@ export class WatchSession implements EventStream {
   }
 
   close(): void {
-    if (this.#isEnded) {
-      return;
-    }
+    if (this.#isEnded) return;
     this.#isEnded = true;
     this.#initial = undefined;
     this.#watch.close();
@@ -93,9 +89,7 @@ export class WatchSession implements EventStream {
 
   #next(): readonly StreamEvent[] | undefined {
     const events = this.#initial === undefined ? this.#takeChanges() : this.#takeInitial(this.#initial);
-    if (events.length > 0) {
-      return events;
-    }
+    if (events.length > 0) return events;
     // Nothing is left to take, so everything up to the newest revision has been told.
     if (this.#isBookmarkDue) {
       this.#isBookmarkDue = false;
@@ -111,14 +105,12 @@ export class WatchSession implements EventStream {
   #takeInitial(initial: InitialState): StreamEvent[] {
     const { renderer } = this.#options;
     const { entries, revision, announcesEnd } = initial;
-    const portion = entries.slice(this.#told, this.#told + PORTION);
+    const portion = entries.slice(this.#told, this.#told + portionSize);
     this.#told += portion.length;
     const events = portion.map((entry) => renderer.added(entry));
     if (this.#told >= entries.length) {
       this.#initial = undefined;
-      if (announcesEnd) {
-        events.push(renderer.bookmark(revision, true));
-      }
+      if (announcesEnd) events.push(renderer.bookmark(revision, true));
     }
     return events.length > 0 ? events : this.#takeChanges();
   }
@@ -126,22 +118,16 @@ export class WatchSession implements EventStream {
   /** Changes the client is to see; those it is not to see are passed over. */
   #takeChanges(): StreamEvent[] {
     for (;;) {
-      const changes = this.#watch.take(PORTION);
+      const changes = this.#watch.take(portionSize);
       const events = changes.flatMap((change) => this.#options.renderer.change(change) ?? []);
-      if (events.length > 0 || changes.length === 0) {
-        return events;
-      }
+      if (events.length > 0 || changes.length === 0) return events;
     }
   }
 
   #failed(error: unknown): readonly StreamEvent[] | undefined {
     this.close();
-    if (isStoreError(error, "expired")) {
-      return [errorEvent(expired(error.message))];
-    }
-    if (isStoreError(error, "closed")) {
-      return undefined;
-    }
+    if (isStoreError(error, "expired")) return [errorEvent(expired(error.message))];
+    if (isStoreError(error, "closed")) return undefined;
     throw error;
   }
 
@@ -151,7 +137,7 @@ export class WatchSession implements EventStream {
   }
 
   #schedule(ms: number, act: () => void): void {
-    this.#timers.push(setTimeout(act, Math.min(Math.max(0, ms), LONGEST_TIMER_MS)).unref());
+    this.#timers.push(setTimeout(act, Math.min(Math.max(0, ms), longestTimerMs)).unref());
   }
 }
 

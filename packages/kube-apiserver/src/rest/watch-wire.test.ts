@@ -7,7 +7,7 @@ import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { StreamResponse } from "../request/api-response.ts";
 import { textOf } from "../testing/test-request.ts";
-import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
 interface Recorded {
   readonly path: string;
@@ -36,7 +36,10 @@ before(async () => {
   server = await startTestServer();
   await server.post("/api/v1/namespaces", { metadata: { name: "wire-watch" } });
   const group = "wire-watch.example.org";
-  await server.post(DEFINITIONS, JSON.parse(JSON.stringify(WIDGET_CRD).replaceAll("example.org", group)) as JsonObject);
+  await server.post(
+    definitionsPath,
+    JSON.parse(JSON.stringify(widgetCrd).replaceAll("example.org", group)) as JsonObject,
+  );
   await server.until(`/apis/${group}/v1/widgets`, ({ code }) => code === 200);
   for (const { path, object } of objects) {
     await server.body(path, { method: "POST", headers: { "user-agent": "wire/1.0" }, body: object });

@@ -47,22 +47,18 @@ export class OpenWatches {
   /** Ends the watches of which the function says so. */
   end(isOver: (rest: RestRequest) => boolean): void {
     for (const [session, rest] of this.#sessions) {
-      if (isOver(rest)) {
-        session.end();
-      }
+      if (isOver(rest)) session.end();
     }
   }
 }
 
-const MIN_TIMEOUT_SECONDS = 1800;
+const minTimeoutSeconds = 1800;
 
 /** Answers with what changes, from the state asked for on. */
 export async function watchObjects(rest: RestRequest, open: OpenWatches): Promise<StreamResponse> {
   const { request, store, strategy } = rest;
   const form = negotiateForm(request);
-  if (form.mediaType !== "application/json") {
-    throw notAcceptable(["application/json;stream=watch"]);
-  }
+  if (form.mediaType !== "application/json") throw notAcceptable(["application/json;stream=watch"]);
   const options = readVersionOptions(request.query, true);
   const selection = ofName(watchedName(request.path) ?? "", readSelection(request.query, strategy.view));
   const after = requireVersion(options.resourceVersion);
@@ -72,7 +68,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
   const begin = (onReady: () => void): EventStream => {
     const renderer = new WatchRenderer(rest, form, selection);
     const start = startOf(rest, { options, after, bookmarks, selection, renderer });
-    const timeoutMs = 1000 * (timeoutSeconds > 0 ? timeoutSeconds : MIN_TIMEOUT_SECONDS * (1 + Math.random()));
+    const timeoutMs = 1000 * (timeoutSeconds > 0 ? timeoutSeconds : minTimeoutSeconds * (1 + Math.random()));
     const watch = store.watch({ scope: scopeOf(rest), after: start.after, onReady });
     const session = new WatchSession(
       { renderer, initial: start.initial, bookmarks, timeoutMs, revision: () => store.revision },
@@ -93,9 +89,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
 
 /** A selection that the path of a watch narrows to one name. */
 function ofName(name: string, selection: Selection): Selection {
-  if (name === "") {
-    return selection;
-  }
+  if (name === "") return selection;
   if (selection.fields.length === 0) {
     return { ...selection, fields: [{ field: "metadata.name", operator: "=", value: name }], isEverything: false };
   }
@@ -110,9 +104,7 @@ function endingAtFirst(session: WatchSession): EventStream {
   return {
     take: () => {
       const events = session.take();
-      if (events?.length === 0) {
-        return events;
-      }
+      if (events?.length === 0) return events;
       session.close();
       return undefined;
     },
@@ -137,25 +129,19 @@ async function waitIfTold(
   options: VersionOptions,
   after: number,
 ): Promise<StatusError | undefined> {
-  if (options.sendInitialEvents !== true) {
-    return undefined;
-  }
+  if (options.sendInitialEvents !== true) return undefined;
   try {
     await waitForRevision(store, after, request.signal);
     return undefined;
   } catch (error) {
-    if (isTooLargeResourceVersion(error)) {
-      return error as StatusError;
-    }
+    if (isTooLargeResourceVersion(error)) return error as StatusError;
     throw error;
   }
 }
 
 function requireVersion(text: string): number {
   const revision = parseResourceVersion(text);
-  if (revision === undefined) {
-    throw unclassifiedError(badVersionText(text));
-  }
+  if (revision === undefined) throw unclassifiedError(badVersionText(text));
   return revision;
 }
 
@@ -177,12 +163,8 @@ interface Start {
 function startOf(rest: RestRequest, { options, after, bookmarks, renderer }: StartOptions): Start {
   const { store } = rest;
   const isFromAnywhere = after === 0;
-  if (options.sendInitialEvents === false && isFromAnywhere) {
-    return { after: store.revision, initial: undefined };
-  }
-  if (options.sendInitialEvents !== true && !isFromAnywhere) {
-    return { after, initial: undefined };
-  }
+  if (options.sendInitialEvents === false && isFromAnywhere) return { after: store.revision, initial: undefined };
+  if (options.sendInitialEvents !== true && !isFromAnywhere) return { after, initial: undefined };
   const announcesEnd = options.sendInitialEvents === true && bookmarks;
   const entries = presentEntries(rest).filter((entry) => renderer.selects(entry));
   return { after: store.revision, initial: { entries, revision: store.revision, announcesEnd } };
@@ -191,9 +173,7 @@ function startOf(rest: RestRequest, { options, after, bookmarks, renderer }: Sta
 /** What is there now of what is watched. */
 function presentEntries({ store, target, type }: RestRequest): readonly Entry<JsonObject>[] {
   const key = oneKey(type, target);
-  if (key === undefined) {
-    return store.list({ prefix: keyPrefix(type, target.namespace) }).entries;
-  }
+  if (key === undefined) return store.list({ prefix: keyPrefix(type, target.namespace) }).entries;
   const entry = store.get(key);
   return entry === undefined ? [] : [entry];
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { warningHeaders } from "../http/response-headers.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 import { textOf } from "../testing/test-request.ts";
-import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
 interface Recorded {
   readonly method: string;
@@ -46,8 +46,8 @@ let server: TestServer;
 before(async () => {
   server = await startTestServer();
   await server.post("/api/v1/namespaces", { metadata: { name: "wire" } });
-  const crd = JSON.parse(JSON.stringify(WIDGET_CRD).replaceAll("example.org", "wire.example.org")) as JsonObject;
-  await server.post(DEFINITIONS, crd);
+  const crd = JSON.parse(JSON.stringify(widgetCrd).replaceAll("example.org", "wire.example.org")) as JsonObject;
+  await server.post(definitionsPath, crd);
   await server.until("/apis/wire.example.org/v1/widgets", ({ code }) => code === 200);
 });
 after(() => server[Symbol.asyncDispose]());

@@ -20,15 +20,13 @@ export interface PatchOptions extends WriteOptions {
   readonly force: boolean;
 }
 
-const META_GROUP = "meta.k8s.io";
+const metaGroup = "meta.k8s.io";
 
 /** Reads the options of a create or update from its query. Throws 422 in the name of the options' kind. */
 export function writeOptions(request: ApiRequest, kind: "CreateOptions" | "UpdateOptions"): WriteOptions {
   const raw = rawOptions(request);
   const errors = validateWriteOptions(raw);
-  if (errors.length > 0) {
-    throw invalid({ group: META_GROUP, kind }, "", errors);
-  }
+  if (errors.length > 0) throw invalid({ group: metaGroup, kind }, "", errors);
   return finished(request, raw);
 }
 
@@ -37,9 +35,7 @@ export function patchOptions(request: ApiRequest, isApply: boolean): PatchOption
   const force = readBoolean(request.query, "force");
   const raw = { ...rawOptions(request), ...(force === undefined ? {} : { force }) };
   const errors = validatePatchOptions(raw, isApply);
-  if (errors.length > 0) {
-    throw invalid({ group: META_GROUP, kind: "PatchOptions" }, "", errors);
-  }
+  if (errors.length > 0) throw invalid({ group: metaGroup, kind: "PatchOptions" }, "", errors);
   return { ...finished(request, raw), force: force ?? false };
 }
 

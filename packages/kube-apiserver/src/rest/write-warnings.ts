@@ -18,7 +18,7 @@ export function validationWarnings({ strategy, type }: RestRequest, change: Obje
   return type.custom ? strategy.validator.warnings(change) : [];
 }
 
-const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
+const standardFinalizers: ReadonlySet<string> = new Set(["orphan", "foregroundDeletion", "kubernetes"]);
 
 /** Finalizers of custom kinds should say whose they are; those of built-in kinds must. */
 function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
@@ -27,7 +27,7 @@ function finalizerWarnings(object: JsonObject, old: JsonObject | undefined): str
     (name) => !before.has(name) && !name.includes("/"),
   );
   return added
-    .filter((name) => !STANDARD_FINALIZERS.has(name))
+    .filter((name) => !standardFinalizers.has(name))
     .sort(compareUtf8)
     .map((name) => {
       const path = name.includes(".") ? " including a path (/)" : "";

@@ -11,7 +11,7 @@ import {
 import { finish, type Work } from "@purlin/kube-objects/turns";
 import { isBounded, wideIntegerSchema } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from "js-yaml";
-import { MAX_VALUES, requireFewValues } from "./value-limit.ts";
+import { maxValues, requireFewValues } from "./value-limit.ts";
 import { yamlProblem } from "./yaml-problem.ts";
 
 /** What a YAML body says, and what is wrong with it strictly speaking: keys that come twice. */
@@ -21,13 +21,13 @@ export interface YamlReading {
 }
 
 /** A document may say the same thing many times with few words; this is how many words it may stand for. */
-const MAX_NODES = MAX_VALUES;
+const maxNodes = maxValues;
 
 /** From this length on it pays to find out whether a text is JSON, which is read ten times as fast. */
-const LONG_TEXT = 64 * 1024;
+const longText = 64 * 1024;
 
 /** How many characters and members it may stand for: a long text that is repeated is no more nodes, and many bytes. */
-const EXPANSION = { size: 16 * 1024 * 1024, depth: maxJsonDepth };
+const expansion = { size: 16 * 1024 * 1024, depth: maxJsonDepth };
 
 function excessiveAliasing(): Error {
   return badRequest("error converting YAML to JSON: yaml: document contains excessive aliasing");
@@ -40,10 +40,8 @@ export function readYaml(text: string): YamlReading {
 
 /** The same in parts. */
 export function* readingYaml(text: string): Work<YamlReading> {
-  const json = text.length > LONG_TEXT ? yield* readAsJson(text) : undefined;
-  if (json !== undefined) {
-    return json;
-  }
+  const json = text.length > longText ? yield* readAsJson(text) : undefined;
+  if (json !== undefined) return json;
   requireFewSeparators(text);
   try {
     const events = parseEvents(text, { maxDepth: maxJsonDepth });
@@ -52,15 +50,11 @@ export function* readingYaml(text: string): Work<YamlReading> {
     yield;
     const [value] = strict ?? constructFromEvents(events, { source: text, schema: wideIntegerSchema, json: true });
     yield;
-    if (!isBounded(value, EXPANSION)) {
-      throw excessiveAliasing();
-    }
-    requireJson(value ?? null, { left: MAX_NODES });
+    if (!isBounded(value, expansion)) throw excessiveAliasing();
+    requireJson(value ?? null, { left: maxNodes });
     return { value: (value ?? null) as JsonValue, duplicates: strict === undefined ? duplicatesOf(events, text) : [] };
   } catch (error) {
-    if (isStatusError(error)) {
-      throw error;
-    }
+    if (isStatusError(error)) throw error;
     throw badRequest(
       `error converting YAML to JSON: yaml: ${error instanceof Error ? yamlProblem(error, text) : String(error)}`,
       error,
@@ -70,9 +64,7 @@ export function* readingYaml(text: string): Work<YamlReading> {
 
 /** What a text says that is plain JSON, and so YAML; undefined when it is not, or when the two may differ about it. */
 function* readAsJson(text: string): Work<YamlReading | undefined> {
-  if (!/^\s*\{/.test(text)) {
-    return undefined;
-  }
+  if (!/^\s*\{/.test(text)) return undefined;
   requireFewValues(countJsonValues(text));
   yield;
   try {
@@ -84,41 +76,35 @@ function* readAsJson(text: string): Work<YamlReading | undefined> {
 }
 
 /** Most line breaks and commas of a text that is not JSON: reading it takes longer than its length says. */
-const MAX_SEPARATORS = 100_000;
+const maxSeparators = 100_000;
 
 function requireFewSeparators(text: string): void {
-  if (text.length <= MAX_SEPARATORS) {
-    return;
-  }
+  if (text.length <= maxSeparators) return;
   let count = 0;
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);
-    if (code === LINE_FEED || code === COMMA) {
-      count += 1;
-    }
+    if (code === lineFeed || code === comma) count += 1;
   }
-  if (count > MAX_SEPARATORS) {
-    throw requestEntityTooLarge(`limit is ${MAX_SEPARATORS} lines and commas of YAML: send the object as JSON`);
+  if (count > maxSeparators) {
+    throw requestEntityTooLarge(`limit is ${maxSeparators} lines and commas of YAML: send the object as JSON`);
   }
 }
 
-const LINE_FEED = 0x0a;
-const COMMA = 0x2c;
+const lineFeed = 0x0a;
+const comma = 0x2c;
 
 /** Undefined when a key comes twice. */
 function constructStrictly(events: Event[], source: string): unknown[] | undefined {
   try {
     return constructFromEvents(events, { source, schema: wideIntegerSchema });
   } catch (error) {
-    if (error instanceof YAMLException && /duplicate/i.test(error.reason)) {
-      return undefined;
-    }
+    if (error instanceof YAMLException && /duplicate/i.test(error.reason)) return undefined;
     throw error;
   }
 }
 
 /** As many as of JSON. */
-const MAX_DUPLICATES = 100;
+const maxDuplicates = 100;
 
 /** The keys that come twice in one mapping, in the words of Go's YAML package. */
 function duplicatesOf(events: readonly Event[], source: string): string[] {
@@ -128,13 +114,11 @@ function duplicatesOf(events: readonly Event[], source: string): string[] {
   const open: { readonly keys: Set<string> | undefined; isKey: boolean }[] = [];
   const next = (event: Event): void => {
     const top = open.at(-1);
-    if (top?.keys === undefined) {
-      return;
-    }
+    if (top?.keys === undefined) return;
     if (top.isKey && event.type === EVENT_ID.SCALAR) {
       const key = getScalarValue(source, event);
       if (top.keys.has(key)) {
-        if (found.length < MAX_DUPLICATES) {
+        if (found.length < maxDuplicates) {
           found.push(`line ${lineAt(event.valueStart)}: key ${goQuote(key)} already set in map`);
         }
       }
@@ -171,9 +155,7 @@ function lineCounter(source: string): (offset: number) => number {
 /** Refuses what JSON cannot say, and documents that stand for far more than they are. */
 function requireJson(value: unknown, budget: { left: number }): void {
   budget.left -= 1;
-  if (budget.left < 0) {
-    throw excessiveAliasing();
-  }
+  if (budget.left < 0) throw excessiveAliasing();
   if (typeof value === "number" && !Number.isFinite(value)) {
     const shown = Number.isNaN(value) ? "NaN" : value > 0 ? "+Inf" : "-Inf";
     throw badRequest(`error converting YAML to JSON: json: unsupported value: ${shown}`);

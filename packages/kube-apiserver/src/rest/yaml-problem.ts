@@ -2,7 +2,7 @@
 import { YAMLException } from "js-yaml";
 
 /** What our parser calls a mistake, and what the reference's does. Its reader and composer do not say where. */
-const WORDS: readonly (readonly [pattern: RegExp, words: string, place: "line" | "nowhere"])[] = [
+const knownProblems: readonly (readonly [pattern: RegExp, words: string, place: "line" | "nowhere"])[] = [
   [/bad indentation of a mapping entry/, "mapping values are not allowed in this context", "line"],
   [/unexpected end of the stream within a (single|double) quoted/, "found unexpected end of stream", "line"],
   [/tab characters must not be used|reserved character/, "found character that cannot start any token", "line"],
@@ -15,18 +15,12 @@ const WORDS: readonly (readonly [pattern: RegExp, words: string, place: "line" |
 
 /** What is wrong with a YAML text, in the words of the reference's parser as far as they are known. */
 export function yamlProblem(error: Error, source: string): string {
-  if (!(error instanceof YAMLException)) {
-    return error.message;
-  }
+  if (!(error instanceof YAMLException)) return error.message;
   const { reason, mark } = error;
-  if (/within a flow collection/.test(reason)) {
-    return openCollection(source);
-  }
+  if (/within a flow collection/.test(reason)) return openCollection(source);
   const alias = /unidentified alias "(.*)"/.exec(reason)?.[1];
-  if (alias !== undefined) {
-    return `unknown anchor '${alias}' referenced`;
-  }
-  const [, words = reason, place = "line"] = WORDS.find(([pattern]) => pattern.test(reason)) ?? [];
+  if (alias !== undefined) return `unknown anchor '${alias}' referenced`;
+  const [, words = reason, place = "line"] = knownProblems.find(([pattern]) => pattern.test(reason)) ?? [];
   // The first line is not worth a number to the reference.
   const line = place === "nowhere" || mark === undefined || mark.line === 0 ? "" : `line ${mark.line + 1}: `;
   return `${line}${words}`;

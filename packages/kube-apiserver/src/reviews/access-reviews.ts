@@ -3,7 +3,7 @@ import { badRequest, type FieldError, invalid, invalidPrinted, invalidValue } fr
 import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { AccessAttributes, AccessDecision, Authorizer } from "../auth/authorizer.ts";
-import { DEFAULT_GRANTS, type Grant } from "../auth/default-grants.ts";
+import { defaultGrants, type Grant } from "../auth/default-grants.ts";
 import type { User } from "../auth/user.ts";
 import { type Question, type Review, withStatus } from "./review-resource.ts";
 
@@ -39,17 +39,17 @@ function requireValid(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalid({ group: "authorization.k8s.io", kind: "" }, "", errors);
 }
 
-const RESOURCE = "spec.resourceAttributes";
-const PATH = "spec.nonResourceAttributes";
+const resourceField = "spec.resourceAttributes";
+const pathField = "spec.nonResourceAttributes";
 
 /** Either an object is asked about or a path. */
 function attributeErrors(spec: JsonObject): FieldError[] {
   const [resource, path] = [memberAt(spec, ["resourceAttributes"]), memberAt(spec, ["nonResourceAttributes"])];
   if (isJsonObject(resource) && isJsonObject(path)) {
-    return [invalidPrinted(PATH, pathText(path), "cannot be specified in combination with resourceAttributes")];
+    return [invalidPrinted(pathField, pathText(path), "cannot be specified in combination with resourceAttributes")];
   }
   const problem = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-  return isJsonObject(resource) || isJsonObject(path) ? [] : [invalidPrinted(RESOURCE, "null", problem)];
+  return isJsonObject(resource) || isJsonObject(path) ? [] : [invalidPrinted(resourceField, "null", problem)];
 }
 
 /** As the reference prints it: with the names of its own type. */
@@ -66,8 +66,10 @@ function placeErrors(spec: JsonObject, namespace: string): FieldError[] {
   const [resource, path] = [memberAt(spec, ["resourceAttributes"]), memberAt(spec, ["nonResourceAttributes"])];
   const asked = isJsonObject(resource) ? stringAt(resource, ["namespace"]) : namespace;
   return [
-    ...(asked === namespace ? [] : [invalidValue(`${RESOURCE}.namespace`, asked, "must match metadata.namespace")]),
-    ...(isJsonObject(path) ? [invalidPrinted(PATH, pathText(path), "disallowed on this kind of request")] : []),
+    ...(asked === namespace
+      ? []
+      : [invalidValue(`${resourceField}.namespace`, asked, "must match metadata.namespace")]),
+    ...(isJsonObject(path) ? [invalidPrinted(pathField, pathText(path), "disallowed on this kind of request")] : []),
   ];
 }
 
@@ -83,9 +85,7 @@ function verdict({ allowed, reason }: AccessDecision): JsonObject {
 function accessOf(spec: JsonObject): AccessAttributes {
   const resource = memberAt(spec, ["resourceAttributes"]);
   const path = memberAt(spec, ["nonResourceAttributes"]);
-  if (isJsonObject(path)) {
-    return { kind: "path", verb: stringAt(path, ["verb"]), path: stringAt(path, ["path"]) };
-  }
+  if (isJsonObject(path)) return { kind: "path", verb: stringAt(path, ["verb"]), path: stringAt(path, ["path"]) };
   const wanted = isJsonObject(resource) ? resource : {};
   const text = (name: string): string => stringAt(wanted, [name]);
   return {
@@ -108,9 +108,7 @@ function subjectOf(spec: JsonObject): User {
 /** What somebody may do: everything, or what the default grants give them, as far as the authorizer says so too. */
 function rulesReview(authorizer: Authorizer): Review {
   return ({ review, user }) => {
-    if (stringAt(review, ["spec", "namespace"]) === "") {
-      throw badRequest("no namespace on request");
-    }
+    if (stringAt(review, ["spec", "namespace"]) === "") throw badRequest("no namespace on request");
     const { apiVersion = "", kind = "" } = review;
     // The reference answers with a new object, not with the question.
     return { apiVersion, kind, metadata: {}, spec: {}, status: rulesFor(authorizer, user) };
@@ -119,14 +117,10 @@ function rulesReview(authorizer: Authorizer): Review {
 
 function rulesFor(authorizer: Authorizer, user: User): JsonObject {
   const may = (access: AccessAttributes): boolean => authorizer(user, access).allowed;
-  const resourceRules = DEFAULT_GRANTS.flatMap((grant) => resourceRulesOf(grant, may));
-  const nonResourceRules = DEFAULT_GRANTS.flatMap((grant) => pathRulesOf(grant, may));
-  if (may(resourceAccess("*", "*", "*"))) {
-    resourceRules.push({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] });
-  }
-  if (may({ kind: "path", verb: "*", path: "*" })) {
-    nonResourceRules.push({ verbs: ["*"], nonResourceURLs: ["*"] });
-  }
+  const resourceRules = defaultGrants.flatMap((grant) => resourceRulesOf(grant, may));
+  const nonResourceRules = defaultGrants.flatMap((grant) => pathRulesOf(grant, may));
+  if (may(resourceAccess("*", "*", "*"))) resourceRules.push({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] });
+  if (may({ kind: "path", verb: "*", path: "*" })) nonResourceRules.push({ verbs: ["*"], nonResourceURLs: ["*"] });
   return { resourceRules, nonResourceRules, incomplete: false };
 }
 

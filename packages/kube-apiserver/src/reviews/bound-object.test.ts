@@ -5,21 +5,24 @@ import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { answerValue } from "../testing/test-request.ts";
 
-const IN = "/api/v1/namespaces/default";
+const namespacePath = "/api/v1/namespaces/default";
 let server: TestServer;
 
 before(async () => {
   server = await startTestServer();
-  await server.until(`${IN}/serviceaccounts/default`, ({ code }) => code === 200);
-  await server.post(`${IN}/secrets`, { metadata: { name: "s" } });
-  await server.post(`${IN}/pods`, { metadata: { name: "p" }, spec: { containers: [{ name: "c", image: "i" }] } });
-  await server.post(`${IN}/serviceaccounts`, { metadata: { name: "other" } });
+  await server.until(`${namespacePath}/serviceaccounts/default`, ({ code }) => code === 200);
+  await server.post(`${namespacePath}/secrets`, { metadata: { name: "s" } });
+  await server.post(`${namespacePath}/pods`, {
+    metadata: { name: "p" },
+    spec: { containers: [{ name: "c", image: "i" }] },
+  });
+  await server.post(`${namespacePath}/serviceaccounts`, { metadata: { name: "other" } });
 });
 after(() => server[Symbol.asyncDispose]());
 
 const ask = async (boundObjectRef: JsonObject, account = "default"): Promise<readonly [number, JsonObject]> => {
   const body = { spec: { boundObjectRef } };
-  const response = await server.send(`${IN}/serviceaccounts/${account}/token`, { method: "POST", body });
+  const response = await server.send(`${namespacePath}/serviceaccounts/${account}/token`, { method: "POST", body });
   return [response.code, answerValue(response) as JsonObject];
 };
 
@@ -99,22 +102,22 @@ for (const [name, { reason, reference, account, code, text }] of Object.entries(
 }
 
 test("a token says what it is bound to, and ends with it", async () => {
-  await server.post(`${IN}/secrets`, { metadata: { name: "ending" } });
+  await server.post(`${namespacePath}/secrets`, { metadata: { name: "ending" } });
   const [code, bound] = await ask({ kind: "Secret", apiVersion: "v1", name: "ending" });
   assert.equal(code, 201);
   assert.equal((claimsOf(bound)["secret"] as JsonObject)["name"], "ending");
   assert.equal(await isKnown(bound), true);
-  await server.send(`${IN}/secrets/ending`, { method: "DELETE" });
+  await server.send(`${namespacePath}/secrets/ending`, { method: "DELETE" });
   assert.equal(await isKnown(bound), false, "its Secret has gone");
-  await server.post(`${IN}/secrets`, { metadata: { name: "ending" } });
+  await server.post(`${namespacePath}/secrets`, { metadata: { name: "ending" } });
   assert.equal(await isKnown(bound), false, "another one of that name is another one");
 });
 
 test("a Pod's token ends with the Pod, and one that is bound to nothing does not", async () => {
   const [, bound] = await ask({ kind: "Pod", apiVersion: "v1", name: "p" });
-  const free = await server.post(`${IN}/serviceaccounts/default/token`, {});
+  const free = await server.post(`${namespacePath}/serviceaccounts/default/token`, {});
   assert.equal((claimsOf(bound)["pod"] as JsonObject)["name"], "p");
   assert.deepEqual(Object.keys(claimsOf(free)), ["namespace", "serviceaccount"]);
-  await server.send(`${IN}/pods/p`, { method: "DELETE" });
+  await server.send(`${namespacePath}/pods/p`, { method: "DELETE" });
   assert.deepEqual([await isKnown(bound), await isKnown(free)], [false, true]);
 });

@@ -23,20 +23,20 @@ async function ask(resource: string, spec: JsonObject | undefined, user?: User):
   return [response.code, answerValue(response) as JsonObject];
 }
 
-const WHOAMI = "authentication.k8s.io SelfSubjectReview selfsubjectreviews";
-const RULES = "authorization.k8s.io SelfSubjectRulesReview selfsubjectrulesreviews";
-const ACCESS = "authorization.k8s.io SelfSubjectAccessReview selfsubjectaccessreviews";
-const TOKEN = "authentication.k8s.io TokenReview tokenreviews";
+const whoami = "authentication.k8s.io SelfSubjectReview selfsubjectreviews";
+const rules = "authorization.k8s.io SelfSubjectRulesReview selfsubjectrulesreviews";
+const access = "authorization.k8s.io SelfSubjectAccessReview selfsubjectaccessreviews";
+const tokenReview = "authentication.k8s.io TokenReview tokenreviews";
 
 test("whoever is known may ask who they are", async () => {
-  const [code, { metadata, status }] = await ask(WHOAMI, undefined, eve);
+  const [code, { metadata, status }] = await ask(whoami, undefined, eve);
   assert.equal(code, 201);
   assert.deepEqual(Object.keys(metadata as JsonObject), ["creationTimestamp"], "nobody manages an answer");
   assert.deepEqual(status, { userInfo: { username: "eve", groups: ["system:authenticated"], extra: { x: ["y"] } } });
 });
 
 test("nobody has no self", async () => {
-  const [code] = await ask(WHOAMI, undefined, { name: "system:anonymous", groups: ["system:unauthenticated"] });
+  const [code] = await ask(whoami, undefined, { name: "system:anonymous", groups: ["system:unauthenticated"] });
   assert.equal(code, 403);
 });
 
@@ -50,7 +50,7 @@ const basics = [
 ];
 
 test("the rules of whoever is known are those of every cluster", async () => {
-  const [code, answer] = await ask(RULES, { namespace: "default" }, eve);
+  const [code, answer] = await ask(rules, { namespace: "default" }, eve);
   assert.equal(code, 201);
   assert.deepEqual([answer["metadata"], answer["spec"]], [{}, {}], "the answer is not the question");
   const { resourceRules, nonResourceRules, incomplete } = answer["status"] as JsonObject;
@@ -68,14 +68,14 @@ test("the rules of whoever is known are those of every cluster", async () => {
 });
 
 test("the administrator's rules end with everything", async () => {
-  const [, { status }] = await ask(RULES, { namespace: "default" });
+  const [, { status }] = await ask(rules, { namespace: "default" });
   const { resourceRules, nonResourceRules } = status as Record<string, readonly JsonObject[]>;
   assert.deepEqual(resourceRules, [...basics, { verbs: ["*"], apiGroups: ["*"], resources: ["*"] }]);
   assert.deepEqual(nonResourceRules?.at(-1), { verbs: ["*"], nonResourceURLs: ["*"] });
 });
 
 test("rules are those of a namespace", async () => {
-  const [code, { message }] = await ask(RULES, {});
+  const [code, { message }] = await ask(rules, {});
   assert.deepEqual([code, message], [400, "no namespace on request"]);
 });
 
@@ -87,52 +87,52 @@ const accesses: readonly (readonly [reason: string, spec: JsonObject, allowed: b
 
 for (const [reason, spec, allowed] of accesses) {
   test(`whoever is known may ask what they may: ${reason}`, async () => {
-    const [code, { status }] = await ask(ACCESS, spec, eve);
+    const [code, { status }] = await ask(access, spec, eve);
     assert.equal(code, 201);
     assert.equal((status as JsonObject)["allowed"], allowed);
   });
 }
 
-const SUBJECT = "authorization.k8s.io SubjectAccessReview subjectaccessreviews";
-const LOCAL = "authorization.k8s.io LocalSubjectAccessReview namespaces/default/localsubjectaccessreviews";
+const subject = "authorization.k8s.io SubjectAccessReview subjectaccessreviews";
+const local = "authorization.k8s.io LocalSubjectAccessReview namespaces/default/localsubjectaccessreviews";
 const pods = { verb: "get", resource: "pods", namespace: "default" };
 const document = { verb: "get", path: "/x" };
-const ONE =
+const one =
   "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified";
-const NOBODY = 'spec.user: Invalid value: "": at least one of user or group must be specified';
-const PRINTED = 'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}';
+const nobody = 'spec.user: Invalid value: "": at least one of user or group must be specified';
+const printed = 'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}';
 
 // Answers of kube-apiserver 1.36.3.
 const refused: readonly (readonly [reason: string, resource: string, spec: JsonObject, problem: string])[] = [
-  ["nothing is asked", ACCESS, {}, ONE],
+  ["nothing is asked", access, {}, one],
   [
     "an object and a path",
-    ACCESS,
+    access,
     { resourceAttributes: pods, nonResourceAttributes: document },
-    `${PRINTED}: cannot be specified in combination with resourceAttributes`,
+    `${printed}: cannot be specified in combination with resourceAttributes`,
   ],
-  ["about nobody", SUBJECT, { resourceAttributes: pods }, NOBODY],
-  ["about no group", SUBJECT, { resourceAttributes: pods, groups: [] }, NOBODY],
-  ["a uid is nobody", SUBJECT, { resourceAttributes: pods, uid: "x" }, NOBODY],
-  ["nothing about nobody", SUBJECT, {}, `[${ONE}, ${NOBODY}]`],
-  ["nothing about nobody here", LOCAL, {}, `[${ONE}, ${NOBODY}]`],
+  ["about nobody", subject, { resourceAttributes: pods }, nobody],
+  ["about no group", subject, { resourceAttributes: pods, groups: [] }, nobody],
+  ["a uid is nobody", subject, { resourceAttributes: pods, uid: "x" }, nobody],
+  ["nothing about nobody", subject, {}, `[${one}, ${nobody}]`],
+  ["nothing about nobody here", local, {}, `[${one}, ${nobody}]`],
   [
     "elsewhere",
-    LOCAL,
+    local,
     { resourceAttributes: { ...pods, namespace: "other" }, user: "eve" },
     'spec.resourceAttributes.namespace: Invalid value: "other": must match metadata.namespace',
   ],
   [
     "everywhere",
-    LOCAL,
+    local,
     { resourceAttributes: { verb: "get", resource: "pods" }, user: "eve" },
     'spec.resourceAttributes.namespace: Invalid value: "": must match metadata.namespace',
   ],
   [
     "nowhere",
-    LOCAL,
+    local,
     { nonResourceAttributes: document, user: "eve" },
-    `${PRINTED}: disallowed on this kind of request`,
+    `${printed}: disallowed on this kind of request`,
   ],
 ];
 
@@ -144,7 +144,7 @@ for (const [reason, resource, spec, problem] of refused) {
 }
 
 test("others are judged by their names and groups", async () => {
-  for (const resource of [SUBJECT, LOCAL]) {
+  for (const resource of [subject, local]) {
     const allowed = async (who: JsonObject): Promise<unknown> => {
       const [code, { status }] = await ask(resource, { resourceAttributes: pods, ...who });
       assert.equal(code, 201);
@@ -160,7 +160,7 @@ test("a token is known by its id", async () => {
   await server.until("/api/v1/namespaces/default/serviceaccounts/default", ({ code }) => code === 200);
   const made = await server.post("/api/v1/namespaces/default/serviceaccounts/default/token", {});
   const { token } = made["status"] as { readonly token: string };
-  const [, { status }] = await ask(TOKEN, { token });
+  const [, { status }] = await ask(tokenReview, { token });
   const { user, authenticated } = status as { readonly user: JsonObject; readonly authenticated: boolean };
   assert.equal(authenticated, true);
   const [id] = (user["extra"] as Record<string, string[]>)["authentication.kubernetes.io/credential-id"] ?? [];
@@ -168,6 +168,6 @@ test("a token is known by its id", async () => {
 });
 
 test("what is no token proves nothing", async () => {
-  const [, { status }] = await ask(TOKEN, { token: "x" });
+  const [, { status }] = await ask(tokenReview, { token: "x" });
   assert.deepEqual(status, { user: {}, error: "invalid bearer token" });
 });

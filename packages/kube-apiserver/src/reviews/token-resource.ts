@@ -4,7 +4,7 @@ import { badRequest, conflict, invalid, invalidValue, notFound } from "@purlin/k
 import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
-import { API_AUDIENCE, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
+import { apiAudience, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { documentPayload } from "../request/payload.ts";
@@ -15,15 +15,15 @@ import type { RestRequest } from "../rest/rest-context.ts";
 import { objectKey } from "../rest/storage-key.ts";
 
 /** What a token can be bound to. There are no Nodes here, so none is ever found. */
-const RESOURCES: ReadonlyMap<string, string> = new Map([
+const resources: ReadonlyMap<string, string> = new Map([
   ["Pod", "pods"],
   ["Secret", "secrets"],
   ["Node", "nodes"],
 ]);
 
-const MIN_SECONDS = 600;
-const MAX_SECONDS = 2 ** 32;
-const DEFAULT_SECONDS = 3600;
+const minSeconds = 600;
+const maxSeconds = 2 ** 32;
+const defaultSeconds = 3600;
 
 /** `serviceaccounts/<name>/token`: issues a token for the account. */
 export function tokenResource(tokens: ServiceAccountTokens): SpecialResource {
@@ -37,9 +37,7 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
   const body = await readRequestBody(request, { takesProtobuf: true });
   const asked = typedRequest((body?.value ?? {}) as JsonObject);
   const account = store.get(objectKey(type, target.namespace, target.name))?.value;
-  if (account === undefined) {
-    throw notFound(type, target.name);
-  }
+  if (account === undefined) throw notFound(type, target.name);
   const bound = boundObject(rest, memberAt(asked, ["spec", "boundObjectRef"]));
   const seconds = expirationSeconds(asked);
   const audiences = audiencesOf(asked);
@@ -75,12 +73,12 @@ function typedRequest(value: JsonObject): JsonObject {
 }
 
 function expirationSeconds(asked: JsonObject): number {
-  const seconds = memberAt(asked, ["spec", "expirationSeconds"]) ?? DEFAULT_SECONDS;
-  const value = typeof seconds === "number" ? seconds : DEFAULT_SECONDS;
+  const seconds = memberAt(asked, ["spec", "expirationSeconds"]) ?? defaultSeconds;
+  const value = typeof seconds === "number" ? seconds : defaultSeconds;
   const problem =
-    value < MIN_SECONDS
+    value < minSeconds
       ? "may not specify a duration less than 10 minutes"
-      : value > MAX_SECONDS
+      : value > maxSeconds
         ? "may not specify a duration larger than 2^32 seconds"
         : undefined;
   if (problem !== undefined) {
@@ -93,7 +91,7 @@ function expirationSeconds(asked: JsonObject): number {
 
 function audiencesOf(asked: JsonObject): string[] {
   const audiences = memberAt(asked, ["spec", "audiences"]);
-  return Array.isArray(audiences) && audiences.length > 0 ? audiences.map(String) : [API_AUDIENCE];
+  return Array.isArray(audiences) && audiences.length > 0 ? audiences.map(String) : [apiAudience];
 }
 
 /**
@@ -132,7 +130,7 @@ function resourceOf(apiVersion: string, kind: string): string {
   const parts = apiVersion.split("/");
   // As in the reference, a version that cannot be read is as good as none.
   const isCore = parts.length !== 2 || parts[0] === "";
-  const resource = isCore ? RESOURCES.get(kind) : undefined;
+  const resource = isCore ? resources.get(kind) : undefined;
   if (resource !== undefined) return resource;
   const shown = apiVersion.includes("/") ? apiVersion : `/${apiVersion}`;
   throw badRequest(`cannot bind token to object of type ${shown}, Kind=${kind}`);

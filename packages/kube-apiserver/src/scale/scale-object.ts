@@ -5,7 +5,7 @@ import { type ManagedFieldsEntry, numberAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { ScalePaths } from "../strategy/kind-rules.ts";
 
-export const SCALE_VERSION = "autoscaling/v1";
+export const scaleVersion = "autoscaling/v1";
 
 /** The Scale of an object: how many there should be and are, under the object's own identity. */
 export function toScale(object: JsonObject, paths: ScalePaths): JsonObject {
@@ -13,7 +13,7 @@ export function toScale(object: JsonObject, paths: ScalePaths): JsonObject {
   const { wanted = 0, current, selector } = paths.read(object);
   return {
     kind: "Scale",
-    apiVersion: SCALE_VERSION,
+    apiVersion: scaleVersion,
     metadata: withoutUndefined({ name, namespace, uid, resourceVersion, creationTimestamp }),
     spec: wanted === 0 ? {} : { replicas: wanted },
     status: { replicas: current, ...(selector === "" ? {} : { selector }) },
@@ -21,13 +21,13 @@ export function toScale(object: JsonObject, paths: ScalePaths): JsonObject {
 }
 
 /** The count of a Scale whose object has none: whoever changes the Scale has to give it one. */
-export const NO_REPLICAS: number = -(2 ** 31);
+export const noReplicas: number = -(2 ** 31);
 
 /** The Scale with who owns it, as writers see it. */
 export function toManagedScale(object: JsonObject, paths: ScalePaths): JsonObject {
   const managedFields = managersOfScale(metaOf(object).managedFields ?? [], paths.byVersion);
   const scale = toScale(object, paths);
-  const counted = paths.read(object).wanted === undefined ? { ...scale, spec: { replicas: NO_REPLICAS } } : scale;
+  const counted = paths.read(object).wanted === undefined ? { ...scale, spec: { replicas: noReplicas } } : scale;
   return withMeta(counted, { managedFields: managedFields.length === 0 ? undefined : managedFields });
 }
 
@@ -55,9 +55,7 @@ export function withScale(object: JsonObject, scale: JsonObject, paths: ScalePat
 }
 
 function withValue(object: JsonObject, [name = "", ...rest]: readonly string[], value: JsonValue): JsonObject {
-  if (rest.length === 0) {
-    return { ...object, [name]: value };
-  }
+  if (rest.length === 0) return { ...object, [name]: value };
   const inner = object[name];
   return { ...object, [name]: withValue(isJsonObject(inner) ? inner : {}, rest, value) };
 }

@@ -12,9 +12,7 @@ export function customScalePaths(crd: JsonObject, version: string): ScalePaths |
     objectsAt(crd, ["spec", "versions"]).map((one) => [stringAt(one, ["name"]), scaleFields(one)] as const),
   );
   const own = declared.get(version);
-  if (own === undefined) {
-    return undefined;
-  }
+  if (own === undefined) return undefined;
   return {
     replicas: namesOf(own.specReplicas),
     read: (object) => ({
@@ -37,8 +35,6 @@ function countAt(object: JsonObject, path: string): number | undefined {
 
 function foundAt(object: JsonObject, path: string, type: "int64" | "string"): unknown {
   const { value, problem } = readAt(object, path, type);
-  if (problem !== undefined) {
-    throw unclassifiedError(problem);
-  }
+  if (problem !== undefined) throw unclassifiedError(problem);
   return value;
 }

@@ -4,7 +4,7 @@ import { type TestContext, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { answerValue } from "../testing/test-request.ts";
-import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
 const widgets = "/apis/example.org/v1/namespaces/default/widgets";
 const deployments = "/apis/apps/v1/namespaces/default/deployments";
@@ -12,7 +12,7 @@ const deployments = "/apis/apps/v1/namespaces/default/deployments";
 async function setUp(t: TestContext): Promise<TestServer> {
   const server = await startTestServer();
   t.after(() => server[Symbol.asyncDispose]());
-  await server.post(DEFINITIONS, WIDGET_CRD);
+  await server.post(definitionsPath, widgetCrd);
   await server.until(widgets, ({ code }) => code === 200);
   return server;
 }

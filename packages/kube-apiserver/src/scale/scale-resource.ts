@@ -31,7 +31,7 @@ import type { ScalePaths } from "../strategy/kind-rules.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
 import { ageColumn, ageOfObject, integerColumn, nameOfObject } from "../table/cell-values.ts";
 import { column, type TablePrinter } from "../table/table.ts";
-import { NO_REPLICAS, replicasOf, SCALE_VERSION, toManagedScale, toScale, withScale } from "./scale-object.ts";
+import { noReplicas, replicasOf, scaleVersion, toManagedScale, toScale, withScale } from "./scale-object.ts";
 
 const scalePrinter: TablePrinter = {
   columns: [column("Name"), integerColumn("Desired"), integerColumn("Available"), ageColumn],
@@ -76,9 +76,7 @@ async function answer(rest: RestRequest, paths: ScalePaths): Promise<CompleteRes
 
 function currentObject({ store, strategy, target, type }: RestRequest, paths: ScalePaths): JsonObject {
   const entry = store.get(objectKey(type, target.namespace, target.name));
-  if (entry === undefined) {
-    throw notFound(type, target.name);
-  }
+  if (entry === undefined) throw notFound(type, target.name);
   const object = strategy.storage.toServed(entry.value);
   if (paths.read(object).wanted === undefined) {
     throw internalError(`the spec replicas field ${shown(paths)} does not exist`);
@@ -173,7 +171,7 @@ async function write(rest: RestRequest, { paths, form, edit, tracked, ...how }: 
 /** Custom kinds have their count checked with the object. */
 function requireReplicas({ type }: RestRequest, scale: JsonObject, paths: ScalePaths): void {
   const replicas = replicasOf(scale);
-  if (type.custom && replicas === NO_REPLICAS) {
+  if (type.custom && replicas === noReplicas) {
     throw badRequest(`the spec replicas field ${shown(paths)} cannot be empty`);
   }
   if (!type.custom && replicas < 0) {
@@ -186,9 +184,9 @@ function requireReplicas({ type }: RestRequest, scale: JsonObject, paths: ScaleP
 function scaleManager({ now }: Pick<RestRequest, "now">): FieldManager {
   const type = scaleApplyType();
   return createFieldManager({
-    apiVersion: SCALE_VERSION,
+    apiVersion: scaleVersion,
     kind: "Scale",
-    versions: { typeAt: (apiVersion) => (apiVersion === SCALE_VERSION ? type : undefined) },
+    versions: { typeAt: (apiVersion) => (apiVersion === scaleVersion ? type : undefined) },
     subresource: "scale",
     now,
   });
@@ -214,8 +212,8 @@ function applyScale(rest: RestRequest, scale: JsonObject, { config, options }: A
 /** The reference tries to convert the Scale of a custom object as if it were the object: applying to it cannot change it. */
 function notConvertible(what: string, config: JsonObject): Error {
   const { namespace = "", name = "" } = metaOf(config);
-  const why = `request to convert CR to an invalid group/version: ${SCALE_VERSION}`;
-  return unclassifiedError(`${what} (${namespace}/${name}; ${SCALE_VERSION}, Kind=Scale) to proper version: ${why}`);
+  const why = `request to convert CR to an invalid group/version: ${scaleVersion}`;
+  return unclassifiedError(`${what} (${namespace}/${name}; ${scaleVersion}, Kind=Scale) to proper version: ${why}`);
 }
 
 /** A request for the Scale of an object, seen as a request for a Scale: a built-in kind, whatever it is the Scale of. */

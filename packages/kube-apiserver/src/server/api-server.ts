@@ -81,7 +81,7 @@ export interface ApiListener {
   readonly kubeconfig: string;
 }
 
-const CLOSE_GRACE_MS = 5000;
+const closeGraceMs = 5000;
 
 /** Starts an API server on its data directory. */
 export async function startApiServer(options: ApiServerOptions): Promise<ApiServer> {
@@ -187,7 +187,7 @@ class RunningServer implements ApiServer {
     this.#controllers.stop();
     await this.#core.crds.stop();
     this.#core.watches.end(() => true);
-    await Promise.all(this.#listeners.map((listener) => listener.close(CLOSE_GRACE_MS)));
+    await Promise.all(this.#listeners.map((listener) => listener.close(closeGraceMs)));
     await this.#store.close();
   }
 

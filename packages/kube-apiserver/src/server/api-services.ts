@@ -9,8 +9,8 @@ import { inStoredOrder } from "../rest/object-codec.ts";
 import type { RestServices } from "../rest/rest-context.ts";
 import { keyPrefix, objectKey } from "../rest/storage-key.ts";
 
-const GROUP = "apiregistration.k8s.io";
-const MANAGED = "kube-aggregator.kubernetes.io/automanaged";
+const group = "apiregistration.k8s.io";
+const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
 /**
  * Keeps one APIService for each version that is served, as the reference does. They only tell what is there: nobody can add one,
@@ -29,9 +29,7 @@ export class ApiServices {
   /** Brings them up to date, in the background. */
   revisit(): void {
     void this.sync().catch((error: unknown) => {
-      if (!this.#isStopped) {
-        this.#onError(error);
-      }
+      if (!this.#isStopped) this.#onError(error);
     });
   }
 
@@ -42,10 +40,8 @@ export class ApiServices {
   /** Brings them up to date. */
   async sync(): Promise<void> {
     const { store, catalog } = this.#services;
-    const type = catalog().find(GROUP, "v1", "apiservices");
-    if (type === undefined || this.#isStopped) {
-      return;
-    }
+    const type = catalog().find(group, "v1", "apiservices");
+    if (type === undefined || this.#isStopped) return;
     const wanted = new Map(expected(catalog()).map((one) => [objectKey(type, "", metaOf(one).name ?? ""), one]));
     const known = store.list({ prefix: keyPrefix(type, "") }).entries.map(({ key }) => key);
     const gone = known.filter((key) => !wanted.has(key));
@@ -87,16 +83,16 @@ function available(at: string): JsonObject {
 
 function expected({ groups }: Catalog): JsonObject[] {
   // The group of APIServices itself has none.
-  return groups.filter(({ name }) => name !== GROUP).flatMap(ofGroup);
+  return groups.filter(({ name }) => name !== group).flatMap(ofGroup);
 }
 
 function ofGroup({ name, versions }: ApiGroup): JsonObject[] {
   return versions.map(({ version, resources }, index) => {
     const isCustom = resources.every((one) => one.custom);
     return {
-      apiVersion: `${GROUP}/v1`,
+      apiVersion: `${group}/v1`,
       kind: "APIService",
-      metadata: { name: `${version}.${name}`, labels: { [MANAGED]: isCustom ? "true" : "onstart" } },
+      metadata: { name: `${version}.${name}`, labels: { [managedLabel]: isCustom ? "true" : "onstart" } },
       spec: {
         ...(name === "" ? {} : { group: name }),
         version,

@@ -6,9 +6,9 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 
-const ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
-const BINDINGS = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
-const API_SERVICES = "/apis/apiregistration.k8s.io/v1/apiservices";
+const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+const bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings";
+const apiServices = "/apis/apiregistration.k8s.io/v1/apiservices";
 
 async function items(server: TestServer, url: string): Promise<readonly JsonObject[]> {
   return (await server.body(url))["items"] as JsonObject[];
@@ -21,9 +21,9 @@ async function names(server: TestServer, url: string): Promise<string[]> {
 /** Waits until the roles that are made of others, and the APIServices, are complete. */
 async function settled(server: TestServer): Promise<void> {
   const isWhole = async (): Promise<boolean> => {
-    const { rules } = (await server.body(`${ROLES}/admin`)) as { readonly rules?: readonly JsonObject[] };
+    const { rules } = (await server.body(`${roles}/admin`)) as { readonly rules?: readonly JsonObject[] };
     const accounts = await names(server, "/api/v1/serviceaccounts");
-    return (rules ?? []).length === 29 && accounts.length === 4 && (await names(server, API_SERVICES)).length === 11;
+    return (rules ?? []).length === 29 && accounts.length === 4 && (await names(server, apiServices)).length === 11;
   };
   while (!(await isWhole())) {
     await new Promise((resolve) => setImmediate(resolve));
@@ -39,7 +39,7 @@ test("a new cluster has what every cluster has", async () => {
     "kube-public",
     "kube-system",
   ]);
-  assert.deepEqual(await names(server, BINDINGS), [
+  assert.deepEqual(await names(server, bindings), [
     "cluster-admin",
     "system:basic-user",
     "system:discovery",
@@ -48,7 +48,7 @@ test("a new cluster has what every cluster has", async () => {
     "system:service-account-issuer-discovery",
   ]);
   const rules = Object.fromEntries(
-    (await items(server, ROLES)).map((role) => [metaOf(role).name, (role["rules"] as JsonObject[]).length]),
+    (await items(server, roles)).map((role) => [metaOf(role).name, (role["rules"] as JsonObject[]).length]),
   );
   // As many as on kube-apiserver 1.36.3.
   assert.deepEqual(rules, {
@@ -86,22 +86,22 @@ test("what is there already costs no write at a start, and what is missing comes
     await using server = await startTestServer({ directory });
     await settled(server);
     assert.equal(await revision(server), first);
-    await server.delete(`${ROLES}/system:monitoring`);
+    await server.delete(`${roles}/system:monitoring`);
   }
   await using server = await startTestServer({ directory });
-  assert.equal((await server.send(`${ROLES}/system:monitoring`)).code, 200);
+  assert.equal((await server.send(`${roles}/system:monitoring`)).code, 200);
 });
 
 test("every version that is served has an APIService, and nobody else makes one", async () => {
   await using server = await startTestServer();
   await settled(server);
-  const apps = await server.body(`${API_SERVICES}/v1.apps`);
+  const apps = await server.body(`${apiServices}/v1.apps`);
   assert.deepEqual(apps["spec"], { group: "apps", version: "v1", groupPriorityMinimum: 17_800, versionPriority: 15 });
   const order = ["name", "uid", "resourceVersion", "creationTimestamp", "labels", "managedFields"];
   assert.deepEqual(Object.keys(metaOf(apps)), order);
   const [fields] = metaOf(apps).managedFields ?? [];
   assert.equal(fields?.manager, "kube-apiserver");
-  const added = await server.send(API_SERVICES, { method: "POST", body: { metadata: { name: "v1.x" } } });
+  const added = await server.send(apiServices, { method: "POST", body: { metadata: { name: "v1.x" } } });
   assert.equal(added.code, 405);
 });
 
@@ -119,7 +119,7 @@ const widgets = {
 
 test("the APIService of a custom group comes and goes with its kinds", async () => {
   await using server = await startTestServer();
-  const url = `${API_SERVICES}/v1.example.org`;
+  const url = `${apiServices}/v1.example.org`;
   await server.post("/apis/apiextensions.k8s.io/v1/customresourcedefinitions", widgets);
   await server.until(url, ({ code }) => code === 200);
   const { spec } = await server.body(url);

@@ -42,8 +42,6 @@ export async function createMissing(client: InternalClient, path: string, object
   try {
     await client.send("POST", path, { body: object });
   } catch (error) {
-    if (!isAlreadyExists(error)) {
-      throw error;
-    }
+    if (!isAlreadyExists(error)) throw error;
   }
 }

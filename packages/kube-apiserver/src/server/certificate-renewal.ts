@@ -47,7 +47,7 @@ interface RenewalOptions {
 }
 
 /** Often enough that none expires: certificates are due for renewal months before. */
-const LOOK_EVERY_MS = 6 * 60 * 60 * 1000;
+const checkEveryMs = 6 * 60 * 60 * 1000;
 
 /** Renews the certificates of a running server before they expire. Returns the way to stop it. */
 export function renewInTime(options: RenewalOptions): () => void {
@@ -56,16 +56,14 @@ export function renewInTime(options: RenewalOptions): () => void {
   const look = (): void => {
     try {
       const loaded = loadCertificates(directory, { now: clock.now(), current: known });
-      if (isSame(loaded, known)) {
-        return;
-      }
+      if (isSame(loaded, known)) return;
       known = loaded;
       onRenewed(loaded);
     } catch (error) {
       onError(error);
     }
   };
-  const stopLooking = clock.every(LOOK_EVERY_MS, look);
+  const stopLooking = clock.every(checkEveryMs, look);
   const stopWatching = watchClock(clock, (byMs) => {
     onClockJump?.(byMs);
     look();

@@ -29,9 +29,7 @@ export function collectRules(roles: readonly JsonObject[]): CollectedRules[] {
         isSettled = false;
       }
     }
-    if (isSettled) {
-      break;
-    }
+    if (isSettled) break;
   }
   return made
     .map(({ role }) => ({ role, wanted: rules.get(role) ?? [] }))

@@ -5,7 +5,7 @@ import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectsAt } from "@purlin/kube-objects/object";
 import { answerValue } from "../testing/test-request.ts";
-import { DEFINITIONS, WIDGET_CRD } from "../testing/widget-crd.ts";
+import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
 const meta = (object: JsonObject): Record<string, never> => object["metadata"] as unknown as Record<string, never>;
 const isGone = ({ code }: { readonly code: number }): boolean => code === 404;
@@ -132,12 +132,12 @@ test("a role made of others has their rules, and loses them with them", async ()
 test("a custom kind is served once it is established, scaled, and gone with its definition", async () => {
   await using server = await startTestServer();
   const widgets = "/apis/example.org/v1/namespaces/default/widgets";
-  await server.post(DEFINITIONS, WIDGET_CRD);
+  await server.post(definitionsPath, widgetCrd);
   const isEstablished = (response: Parameters<Parameters<TestServer["until"]>[1]>[0]): boolean => {
     const { status } = answerValue(response) as unknown as { status?: { conditions?: JsonObject[] } };
     return status?.conditions?.some(({ type, status: value }) => type === "Established" && value === "True") ?? false;
   };
-  await server.until(`${DEFINITIONS}/widgets.example.org`, isEstablished);
+  await server.until(`${definitionsPath}/widgets.example.org`, isEstablished);
   const created = await server.post(widgets, {
     apiVersion: "example.org/v1",
     kind: "Widget",
@@ -150,10 +150,10 @@ test("a custom kind is served once it is established, scaled, and gone with its 
   const after = await server.body(`${widgets}/a`);
   assert.deepEqual([after["spec"], meta(after)["generation"]], [{ replicas: 3, color: "red" }, 2]);
   const watch = await server.watch(`${widgets}?watch=true&resourceVersion=${String(meta(after)["resourceVersion"])}`);
-  await server.delete(`${DEFINITIONS}/widgets.example.org`);
+  await server.delete(`${definitionsPath}/widgets.example.org`);
   assert.deepEqual(await watch.names(2), ["DELETED a", "end"]);
   await server.until(widgets, isGone);
-  await server.until(`${DEFINITIONS}/widgets.example.org`, isGone);
+  await server.until(`${definitionsPath}/widgets.example.org`, isGone);
 });
 
 test("a token of an account is known until the account is gone, and by nobody else", async () => {

@@ -14,11 +14,11 @@ import { NamespaceController } from "./namespace-controller.ts";
 import type { ServerCore } from "./server-core.ts";
 import { StoreFollower } from "./store-follower.ts";
 
-const MERGE_PATCH = "application/merge-patch+json";
+const mergePatch = "application/merge-patch+json";
 
-const PREFIX = "/rbac.authorization.k8s.io/clusterroles/";
+const rolesPrefix = "/rbac.authorization.k8s.io/clusterroles/";
 
-const PATH = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+const rolesPath = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 
 /** What looks after objects by itself, as clients of a cluster expect. */
 export interface Controllers {
@@ -65,19 +65,19 @@ function createRoleAggregation(
 ): StoreFollower {
   return new StoreFollower({
     store,
-    prefix: PREFIX,
+    prefix: rolesPrefix,
     onError,
     // Any role may be a part of any other: a change of one is a reason to look at all, once.
-    subjectOf: () => PREFIX,
+    subjectOf: () => rolesPrefix,
     reconcile: async () => {
-      const roles = store.list({ prefix: PREFIX }).entries.map((entry) => entry.value);
+      const roles = store.list({ prefix: rolesPrefix }).entries.map((entry) => entry.value);
       await Promise.all(collectRules(roles).map((collected) => apply(client, collected)));
     },
   });
 }
 
 async function apply(client: InternalClient, { name, rules }: CollectedRules): Promise<void> {
-  await client.send("PATCH", `${PATH}/${encodeURIComponent(name)}`, {
+  await client.send("PATCH", `${rolesPath}/${encodeURIComponent(name)}`, {
     contentType: "application/apply-patch+yaml",
     query: { fieldManager: "clusterrole-aggregation-controller", force: "true" },
     body: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name }, rules },
@@ -105,7 +105,7 @@ function garbageActions(client: InternalClient, catalog: () => Catalog): Garbage
     if (path !== undefined) {
       const { uid, resourceVersion } = object;
       await client.send("PATCH", path, {
-        contentType: MERGE_PATCH,
+        contentType: mergePatch,
         body: { metadata: { uid, resourceVersion, ...metadata } },
       });
     }
@@ -136,9 +136,7 @@ function garbageActions(client: InternalClient, catalog: () => Catalog): Garbage
 function ownerFinder(store: Store<JsonObject>, catalog: () => Catalog): GarbageCollectorOptions["ownerOf"] {
   return (reference: OwnerReference, dependent: OwnedObject) => {
     const type = typeOfKind(catalog(), reference.apiVersion, reference.kind);
-    if (type === undefined || (type.namespaced && dependent.namespace === "")) {
-      return "unknown";
-    }
+    if (type === undefined || (type.namespaced && dependent.namespace === "")) return "unknown";
     const entry = store.get(objectKey(type, type.namespaced ? dependent.namespace : "", reference.name));
     const owner = entry && ownedObject(entry.value);
     return owner?.uid === reference.uid ? owner : "absent";

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { conflict, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { adminAuthorizer } from "../auth/authorizer.ts";
-import { ANONYMOUS } from "../auth/user.ts";
+import { anonymous } from "../auth/user.ts";
 import type { CompleteResponse } from "../request/api-response.ts";
 import { textPayload } from "../request/payload.ts";
 import { StoreError } from "../store/store-error.ts";
@@ -31,12 +31,8 @@ const handle = createHandler({
   ],
   resources: async (_request, { resource, name }) => {
     const fail = failures[name];
-    if (fail !== undefined) {
-      throw fail();
-    }
-    if (name === "never") {
-      return new Promise<never>(() => {});
-    }
+    if (fail !== undefined) throw fail();
+    if (name === "never") return new Promise<never>(() => {});
     return resource === "pods" ? { kind: "complete", code: 200, payload: textPayload("pods") } : undefined;
   },
   isBuiltinPath: (path) => path.startsWith("/apis/apps/"),
@@ -90,21 +86,21 @@ const cases: Record<
   Anonymous: {
     reason: "health is for everybody",
     url: "/healthz",
-    options: { user: ANONYMOUS },
+    options: { user: anonymous },
     code: 200,
     text: "known",
   },
   Denied: {
     reason: "nothing else is",
     url: "/api/v1/pods",
-    options: { user: ANONYMOUS },
+    options: { user: anonymous },
     code: 403,
     text: /User \\"system:anonymous\\" cannot list resource/,
   },
   DeniedUnknown: {
     reason: "strangers do not learn what exists",
     url: "/unknown",
-    options: { user: ANONYMOUS },
+    options: { user: anonymous },
     code: 403,
     text: /cannot get path/,
   },

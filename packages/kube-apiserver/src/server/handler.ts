@@ -44,9 +44,7 @@ async function answered(request: ApiRequest, target: RequestTarget, options: Han
   try {
     return await route(request, target, options);
   } catch (error) {
-    if (isUnexpected(error)) {
-      options.onUnexpected(error, request);
-    }
+    if (isUnexpected(error)) options.onUnexpected(error, request);
     return errorResponse(error, request);
   }
 }
@@ -61,27 +59,23 @@ async function allowed(request: ApiRequest, target: RequestTarget, options: Hand
   const decision = options.authorizer(request.user, target);
   if (!decision.allowed) {
     const denied = errorResponse(accessDenied(request.user, target, decision), request);
-    return { ...denied, headers: { ...denied.headers, ...NO_SNIFFING } };
+    return { ...denied, headers: { ...denied.headers, ...noSniffing } };
   }
   const response =
     target.kind === "resource" ? await options.resources(request, target) : pathResponse(request, options);
-  if (response === undefined && options.isBuiltinPath(request.path)) {
-    throw noSuchResource();
-  }
-  return response ?? PAGE_NOT_FOUND;
+  if (response === undefined && options.isBuiltinPath(request.path)) throw noSuchResource();
+  return response ?? pageNotFound;
 }
 
 function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse | undefined {
   const isStrict = isStrictPath(request.path, options);
   if (isStrict) {
-    requireProducible(request.headers["accept"], VERSION_PATH.test(request.path) ? { types: [JSON_TYPE] } : {});
+    requireProducible(request.headers["accept"], versionPath.test(request.path) ? { types: [jsonType] } : {});
   }
   for (const endpoint of options.paths) {
     const response = endpoint(request);
     if (response !== undefined) {
-      if (isStrict && request.method !== "GET") {
-        throw methodNotAllowed();
-      }
+      if (isStrict && request.method !== "GET") throw methodNotAllowed();
       return response;
     }
   }
@@ -90,17 +84,17 @@ function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse
 
 /** Paths that know what they give and how to be asked; all others answer whatever the method. */
 function isStrictPath(path: string, { isBuiltinPath }: HandlerOptions): boolean {
-  return VERSION_PATH.test(path) || /^\/api\/?$/.test(path) || isBuiltinPath(path);
+  return versionPath.test(path) || /^\/api\/?$/.test(path) || isBuiltinPath(path);
 }
 
-const VERSION_PATH = /^\/version\/?$/;
-const JSON_TYPE = "application/json";
+const versionPath = /^\/version\/?$/;
+const jsonType = "application/json";
 
 /** Browsers must not guess that a text is a program. */
-const NO_SNIFFING = { "x-content-type-options": "nosniff" };
-const PAGE_NOT_FOUND: ApiResponse = {
+const noSniffing = { "x-content-type-options": "nosniff" };
+const pageNotFound: ApiResponse = {
   kind: "complete",
   code: 404,
-  headers: NO_SNIFFING,
+  headers: noSniffing,
   payload: textPayload("404 page not found\n"),
 };

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
-import { MASTERS_GROUP, type User } from "../auth/user.ts";
+import { mastersGroup, type User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Handler } from "./handler.ts";
 
 /** The server itself, when it makes or changes objects. */
-const SYSTEM_USER: User = { name: "system:apiserver", groups: [MASTERS_GROUP, "system:authenticated"] };
+const systemUser: User = { name: "system:apiserver", groups: [mastersGroup, "system:authenticated"] };
 
 interface InternalRequest {
   readonly query?: Readonly<Record<string, string>>;
@@ -32,20 +32,14 @@ export class InternalClient {
       query: new URLSearchParams(query),
       headers: { "user-agent": "kube-apiserver", "content-type": contentType },
       body: body === undefined ? { kind: "none" } : { kind: "value", value: body },
-      user: SYSTEM_USER,
+      user: systemUser,
       signal: this.#signal,
     });
-    if (response.kind === "stream") {
-      throw new Error(`${method} ${path} answered with a stream`);
-    }
+    if (response.kind === "stream") throw new Error(`${method} ${path} answered with a stream`);
     const value = response.payload?.value() ?? null;
-    if (response.code < 400) {
-      return value;
-    }
+    if (response.code < 400) return value;
     const status = value as Status;
-    if (status?.kind !== "Status") {
-      throw new Error(`${method} ${path} answered ${response.code}: ${String(value)}`);
-    }
+    if (status?.kind !== "Status") throw new Error(`${method} ${path} answered ${response.code}: ${String(value)}`);
     throw new StatusError(status);
   }
 }

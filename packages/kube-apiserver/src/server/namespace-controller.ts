@@ -21,7 +21,7 @@ interface NamespaceControllerOptions {
   readonly onError: (error: unknown) => void;
 }
 
-const PREFIX = "//namespaces/";
+const prefix = "//namespaces/";
 
 /** Gives every namespace its default ServiceAccount, and empties the ones that are being deleted before they go. */
 export class NamespaceController {
@@ -34,13 +34,13 @@ export class NamespaceController {
   constructor(options: NamespaceControllerOptions) {
     const { store, onError } = options;
     this.#options = options;
-    this.#namespaces = new StoreFollower({ store, prefix: PREFIX, onError, reconcile: (key) => this.#reconcile(key) });
+    this.#namespaces = new StoreFollower({ store, prefix: prefix, onError, reconcile: (key) => this.#reconcile(key) });
     // An account somebody deleted comes back.
     this.#accounts = new StoreFollower({
       store,
       prefix: "//serviceaccounts/",
       onError,
-      reconcile: async (key) => this.#namespaces.enqueue(`${PREFIX}${key.split("/")[3] ?? ""}`),
+      reconcile: async (key) => this.#namespaces.enqueue(`${prefix}${key.split("/")[3] ?? ""}`),
     });
   }
 
@@ -59,7 +59,7 @@ export class NamespaceController {
 
   async #reconcile(key: string): Promise<void> {
     const namespace = this.#options.store.get(key)?.value;
-    const name = key.slice(PREFIX.length);
+    const name = key.slice(prefix.length);
     if (namespace === undefined) {
       this.#stopWaiting(name);
       return;
@@ -76,9 +76,7 @@ export class NamespaceController {
     try {
       await act();
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) {
-        throw error;
-      }
+      if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }
 
@@ -141,10 +139,8 @@ export class NamespaceController {
   }
 
   async #finish(name: string): Promise<void> {
-    const current = this.#options.store.get(`${PREFIX}${name}`)?.value;
-    if (current === undefined) {
-      return;
-    }
+    const current = this.#options.store.get(`${prefix}${name}`)?.value;
+    if (current === undefined) return;
     const { finalizers, ...spec } = objectAt(current, ["spec"]);
     const kept = Array.isArray(finalizers) ? finalizers.filter((finalizer) => finalizer !== "kubernetes") : [];
     const body = { ...current, spec: kept.length === 0 ? spec : { ...spec, finalizers: kept } };
@@ -153,9 +149,7 @@ export class NamespaceController {
 
   /** Whenever something in the namespace changes, the namespace is looked at again. */
   #startWaiting(name: string, types: readonly ResourceType[]): void {
-    if (this.#waiting.has(name)) {
-      return;
-    }
+    if (this.#waiting.has(name)) return;
     const { store } = this.#options;
     const watches = types.map((type) => {
       const watch = store.watch({
@@ -163,7 +157,7 @@ export class NamespaceController {
         after: store.revision,
         onReady: () => {
           drain(watch);
-          this.#namespaces.enqueue(`${PREFIX}${name}`);
+          this.#namespaces.enqueue(`${prefix}${name}`);
         },
       });
       drain(watch);

@@ -14,7 +14,7 @@ import { textPayload } from "../request/payload.ts";
 import type { Store } from "../store/store.ts";
 import type { PathEndpoint } from "./handler.ts";
 
-const OTHER_PATHS: readonly string[] = [
+const otherPaths: readonly string[] = [
   "/api",
   "/apis",
   "/apis/",
@@ -26,7 +26,7 @@ const OTHER_PATHS: readonly string[] = [
   "/version",
 ];
 
-const BARE_WATCH = /^\/+(?:api|apis\/+[^/]+)\/+[^/]+\/+watch\/*$/;
+const bareWatch = /^\/+(?:api|apis\/+[^/]+)\/+[^/]+\/+watch\/*$/;
 
 /** What there is to know about whether the server is well. */
 interface ServerState {
@@ -97,9 +97,7 @@ export function documentEndpoint(
   value: () => JsonValue,
 ): (request: ApiRequest) => CompleteResponse | undefined {
   return (request) => {
-    if (request.path !== path && request.path !== `${path}/`) {
-      return undefined;
-    }
+    if (request.path !== path && request.path !== `${path}/`) return undefined;
     const document = value();
     const payload = textPayload(printJson(document, { indent: 2, htmlSafe: true }), "application/json");
     return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
@@ -108,9 +106,7 @@ export function documentEndpoint(
 
 /** The deprecated path of watches with nothing to watch, which the reference answers as a failure of its own. */
 function bareWatchEndpoint({ path }: ApiRequest): CompleteResponse | undefined {
-  if (!BARE_WATCH.test(path)) {
-    return undefined;
-  }
+  if (!bareWatch.test(path)) return undefined;
   const why = `failed to create RequestInfo: unable to determine kind and namespace from url, ${path}`;
   const payload = textPayload(`Internal Server Error: ${goQuote(path)}: ${why}\n`);
   return { kind: "complete", code: 500, headers: { "x-content-type-options": "nosniff" }, payload };
@@ -122,5 +118,5 @@ export function rootPaths({ groups }: Catalog, healthPaths: readonly string[]): 
     const root = name === "" ? "/api" : `/apis/${name}`;
     return [...(name === "" ? [] : [root]), ...versions.map(({ version }) => `${root}/${version}`)];
   });
-  return { paths: [...OTHER_PATHS, ...healthPaths, ...served].sort() };
+  return { paths: [...otherPaths, ...healthPaths, ...served].sort() };
 }

@@ -154,9 +154,7 @@ function isServed(catalog: Catalog, target: RequestTarget): boolean {
 
 function isBuiltinPath(catalog: Catalog, path: string): boolean {
   const [root, first = "", second] = path.split("/").filter((part) => part !== "");
-  if (root === "api") {
-    return first !== "";
-  }
+  if (root === "api") return first !== "";
   const group = root === "apis" && second !== undefined ? catalog.group(first) : undefined;
   return group?.versions.some(({ resources }) => resources.some((type) => !type.custom)) ?? false;
 }
@@ -173,9 +171,7 @@ function rulesFinder(kinds: readonly KindDefinition[]): RulesOf {
 function strategies(rulesOf: RulesOf, crds: CrdController, now: () => Date): (type: ResourceType) => ObjectStrategy {
   const known = new WeakMap<ResourceType, ObjectStrategy>();
   return (type) => {
-    if (type.custom) {
-      return crds.strategyOf(type);
-    }
+    if (type.custom) return crds.strategyOf(type);
     const strategy = known.get(type) ?? typedStrategy(type, rulesOf(type), now);
     known.set(type, strategy);
     return strategy;
@@ -207,9 +203,7 @@ async function deleteObjects(client: InternalClient, type: ResourceType): Promis
 }
 
 function withEventTtl(types: readonly ResourceType[], ttlSeconds: number | undefined): readonly ResourceType[] {
-  if (ttlSeconds === undefined) {
-    return types;
-  }
+  if (ttlSeconds === undefined) return types;
   return types.map((type) =>
     type.rules.ttlSeconds === undefined ? type : { ...type, rules: { ...type.rules, ttlSeconds } },
   );

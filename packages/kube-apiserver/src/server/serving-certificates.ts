@@ -10,7 +10,7 @@ import {
   renewAuthority,
   shouldRenew,
 } from "@purlin/certificates";
-import { MASTERS_GROUP } from "../auth/user.ts";
+import { mastersGroup } from "../auth/user.ts";
 import { StoreError } from "../store/store-error.ts";
 import { damaged, isAuthority, isIssuedBy, readPair, type StoredPair, writePair } from "./stored-pair.ts";
 
@@ -185,7 +185,7 @@ function issueServer(authority: KeyPair, now: Date): KeyPair {
 }
 
 function issueAdmin(authority: KeyPair, now: Date): KeyPair {
-  const subject = { commonName: "admin", organizations: [MASTERS_GROUP] };
+  const subject = { commonName: "admin", organizations: [mastersGroup] };
   return issueCertificate(authority, { ...subject, usages: ["client"], now });
 }
 

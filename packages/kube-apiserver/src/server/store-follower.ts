@@ -58,9 +58,7 @@ export class StoreFollower {
   }
 
   #follow(): void {
-    if (this.#isStopped || this.#watch === undefined) {
-      return;
-    }
+    if (this.#isStopped || this.#watch === undefined) return;
     try {
       for (let changes = this.#watch.take(); changes.length > 0; changes = this.#watch.take()) {
         for (const { key } of changes) {
@@ -76,9 +74,7 @@ export class StoreFollower {
   }
 
   #work(subject: string): void {
-    if (this.#busy.has(subject) || !this.#waiting.delete(subject)) {
-      return;
-    }
+    if (this.#busy.has(subject) || !this.#waiting.delete(subject)) return;
     this.#busy.add(subject);
     void this.#visit(subject).finally(() => {
       this.#busy.delete(subject);
@@ -90,9 +86,7 @@ export class StoreFollower {
     try {
       await this.#options.reconcile(subject);
     } catch (error) {
-      if (this.#isStopped) {
-        return;
-      }
+      if (this.#isStopped) return;
       this.#options.onError(error);
       this.#retryLater(subject);
     }

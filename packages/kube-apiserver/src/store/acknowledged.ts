@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 import { StoreError } from "./store-error.ts";
 
 /** The name of the file beside the database that holds the last revision a client was promised. */
-export const ACKNOWLEDGED_FILE = "acknowledged";
+export const acknowledgedFile = "acknowledged";
 
 /**
  * The last acknowledged revision, kept outside of the database and its write-ahead log. Written after each commit without a sync of its own:

@@ -56,12 +56,12 @@ export interface Log {
   close(): void;
 }
 
-const PAGE_BYTES = 4096;
+const pageBytes = 4096;
 /**
  * A commit that finds this many pages in the write-ahead log moves them into the database, and blocks for tens of
  * milliseconds. At 16 MiB that is one write in thousands; a server with quiet moments never gets there.
  */
-const WAL_PAGES = 4096;
+const walPages = 4096;
 
 /**
  * The durable side of the store: a log of changes in SQLite. Every call blocks, on purpose: a commit takes a fraction of a
@@ -86,11 +86,11 @@ export class ChangeLog implements Log {
       // Exclusive: no other process may write behind our back, and no shared memory file is needed.
       this.#database.exec(
         "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;" +
-          `PRAGMA checkpoint_fullfsync = ON; PRAGMA journal_size_limit = ${WAL_PAGES * PAGE_BYTES};` +
-          `PRAGMA wal_autocheckpoint = ${WAL_PAGES}`,
+          `PRAGMA checkpoint_fullfsync = ON; PRAGMA journal_size_limit = ${walPages * pageBytes};` +
+          `PRAGMA wal_autocheckpoint = ${walPages}`,
       );
       if (options.maxBytes !== undefined) {
-        this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(options.maxBytes / PAGE_BYTES))}`);
+        this.#database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(options.maxBytes / pageBytes))}`);
       }
       migrate(this.#database, this.#path);
       this.#requireIntactPages();
@@ -141,9 +141,7 @@ export class ChangeLog implements Log {
   /** Returns when everything is on disk; throws when nothing is. */
   commit(commit: LogCommit): void {
     const problem = this.problem();
-    if (problem !== undefined) {
-      throw new Error(problem);
-    }
+    if (problem !== undefined) throw new Error(problem);
     this.#database.exec("BEGIN IMMEDIATE");
     try {
       // Deleting first leaves room for what comes, when there is little.
@@ -158,15 +156,11 @@ export class ChangeLog implements Log {
       }
       this.#database.exec("COMMIT");
     } catch (error) {
-      if (this.#database.isTransaction) {
-        this.#database.exec("ROLLBACK");
-      }
+      if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
       throw error;
     }
     const last = commit.changes.at(-1);
-    if (last !== undefined) {
-      this.#acknowledged?.record(last.revision);
-    }
+    if (last !== undefined) this.#acknowledged?.record(last.revision);
   }
 
   /** Whether the files are still where they were opened. */
@@ -175,7 +169,7 @@ export class ChangeLog implements Log {
   }
 
   freeBytes(): number {
-    return Number(this.#database.prepare("PRAGMA freelist_count").get()?.["freelist_count"] ?? 0) * PAGE_BYTES;
+    return Number(this.#database.prepare("PRAGMA freelist_count").get()?.["freelist_count"] ?? 0) * pageBytes;
   }
 
   /** Moves what is in the write-ahead log into the database, so that the next start has less to do. */
@@ -192,22 +186,16 @@ export class ChangeLog implements Log {
   #requireAcknowledged({ acknowledged, acceptsLoss = false, onWarning }: ChangeLogOptions): void {
     const promised = acknowledged === undefined ? undefined : readAcknowledged(acknowledged);
     const found = lastRevision(this.#database);
-    if (promised === undefined || promised <= found) {
-      return;
-    }
+    if (promised === undefined || promised <= found) return;
     const lost = lostError(this.#path, found, promised);
-    if (!acceptsLoss) {
-      throw lost;
-    }
+    if (!acceptsLoss) throw lost;
     onWarning?.(`${this.#path}: writes between revision ${found} and ${promised} are lost, as was accepted`);
     // Clients have seen these revisions: none may come again, and whoever resumes at one must list anew.
     this.#setCompacted.run(promised, crc32(String(promised)));
   }
 
   #keepAcknowledged({ acknowledged }: ChangeLogOptions): Acknowledged | undefined {
-    if (acknowledged === undefined) {
-      return undefined;
-    }
+    if (acknowledged === undefined) return undefined;
     const marker = new Acknowledged(acknowledged);
     marker.record(lastRevision(this.#database));
     return marker;
@@ -223,9 +211,7 @@ export class ChangeLog implements Log {
 
   #requireIntactPages(): void {
     const result = this.#database.prepare("PRAGMA quick_check(1)").get()?.["quick_check"];
-    if (result !== "ok") {
-      throw damagedError(this.#path, String(result).replaceAll("\n", " "));
-    }
+    if (result !== "ok") throw damagedError(this.#path, String(result).replaceAll("\n", " "));
   }
 
   #checked(row: Row): LoggedChange {
@@ -255,20 +241,20 @@ function checksumOf(change: LoggedChange): number {
 export function createChangeLog(path: string): void {
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    database.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON`);
+    database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA synchronous = FULL; PRAGMA fullfsync = ON`);
     migrate(database, path);
   } finally {
     database.close();
   }
 }
 
-const SQLITE_ERROR = 1;
-const SQLITE_BUSY = 5;
-const SQLITE_CORRUPT = 11;
-const SQLITE_FORMAT = 24;
-const SQLITE_NOTADB = 26;
+const sqliteError = 1;
+const sqliteBusy = 5;
+const sqliteCorrupt = 11;
+const sqliteFormat = 24;
+const sqliteNotadb = 26;
 /** A database that is whole gives none of these when it is opened; SQLITE_ERROR is a table that is not as it should be. */
-const DAMAGE: ReadonlySet<number | undefined> = new Set([SQLITE_ERROR, SQLITE_CORRUPT, SQLITE_FORMAT, SQLITE_NOTADB]);
+const damage: ReadonlySet<number | undefined> = new Set([sqliteError, sqliteCorrupt, sqliteFormat, sqliteNotadb]);
 
 /** The primary result code of an SQLite error; undefined for any other error. */
 export function sqliteCode(error: unknown): number | undefined {
@@ -278,10 +264,8 @@ export function sqliteCode(error: unknown): number | undefined {
 
 function openError(path: string, error: unknown): unknown {
   const code = sqliteCode(error);
-  if (DAMAGE.has(code)) {
-    return damagedError(path, (error as Error).message, error);
-  }
-  if (code === SQLITE_BUSY) {
+  if (damage.has(code)) return damagedError(path, (error as Error).message, error);
+  if (code === sqliteBusy) {
     return new StoreError("locked", `${path} is in use by another program: stop it first`, { cause: error });
   }
   return error;
@@ -295,13 +279,9 @@ function damagedError(path: string, what: string, cause?: unknown): StoreError {
 /** Before anything is opened for writing: closing it again would move what is left of the write-ahead log into the database. */
 function requireNothingLost({ path, shownAs = path, acknowledged, acceptsLoss = false }: ChangeLogOptions): void {
   const promised = acknowledged === undefined ? undefined : readAcknowledged(acknowledged);
-  if (promised === undefined || acceptsLoss || !existsSync(`${path}-wal`)) {
-    return;
-  }
+  if (promised === undefined || acceptsLoss || !existsSync(`${path}-wal`)) return;
   const found = peekRevision(path);
-  if (found !== undefined && found < promised) {
-    throw lostError(shownAs, found, promised);
-  }
+  if (found !== undefined && found < promised) throw lostError(shownAs, found, promised);
 }
 
 /** The last revision of a log that nothing else has open; undefined when it cannot be read, which the opening itself will explain. */
@@ -324,12 +304,8 @@ function lastRevision(database: DatabaseSync): number {
 }
 
 function requireIntactFiles({ path, shownAs = path }: ChangeLogOptions): WalReport {
-  if (statSync(path).size === 0) {
-    throw damagedError(shownAs, "the file is empty");
-  }
+  if (statSync(path).size === 0) throw damagedError(shownAs, "the file is empty");
   const wal = checkWal(`${path}-wal`);
-  if (wal.damaged) {
-    throw damagedError(shownAs, `commits in the middle of ${shownAs}-wal cannot be read`);
-  }
+  if (wal.damaged) throw damagedError(shownAs, `commits in the middle of ${shownAs}-wal cannot be read`);
   return wal;
 }

@@ -28,10 +28,10 @@ export interface DataDirectory {
   release(): void;
 }
 
-const SQLITE_BUSY = 5;
+const sqliteBusy = 5;
 
 /** The name of the file that is locked. */
-export const LOCK_FILE = "lock";
+export const lockFileName = "lock";
 
 // A database that is collected as garbage is closed, and its lock gone. It must last until it is released.
 const held = new Set<DatabaseSync>();
@@ -65,7 +65,7 @@ function takeLock(path: string): DatabaseSync {
     return lock;
   } catch (error) {
     lock.close();
-    throw sqliteCode(error) === SQLITE_BUSY ? lockedError(path, error) : error;
+    throw sqliteCode(error) === sqliteBusy ? lockedError(path, error) : error;
   }
 }
 
@@ -76,10 +76,8 @@ function releaseLock(lock: DatabaseSync): void {
 
 // Made in place, never renamed into it: the loser of a race would replace the file the winner has locked.
 function lockFile(directory: string): string {
-  const path = join(directory, LOCK_FILE);
-  if (!existsSync(path)) {
-    closeSync(openSync(path, "a", 0o600));
-  }
+  const path = join(directory, lockFileName);
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   return path;
 }
 
@@ -111,9 +109,7 @@ function privateFile(directory: string, name: string, create: (path: string) => 
 
 // A new file survives a power cut only when its directory entry is on disk too.
 function syncDirectory(path: string): void {
-  if (process.platform === "win32") {
-    return;
-  }
+  if (process.platform === "win32") return;
   const descriptor = openSync(path, "r");
   fsyncSync(descriptor);
   closeSync(descriptor);

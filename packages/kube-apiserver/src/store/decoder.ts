@@ -37,9 +37,7 @@ export class Decoder<T extends object> {
 
   #retain(value: T, size: number): void {
     const [young] = this.#generations;
-    if (young.has(value)) {
-      return;
-    }
+    if (young.has(value)) return;
     if (this.#youngBytes + size > this.#budget / 2) {
       this.#generations = [new Set([value]), young];
       this.#youngBytes = size;

@@ -4,14 +4,14 @@ import { closeSync, openSync, rmSync, statfsSync, statSync, writeSync } from "no
 import { dirname } from "node:path";
 
 /** The name of the file that keeps some room on the disk. */
-export const RESERVE_FILE = "reserve";
+export const reserveFile = "reserve";
 
-const RESERVE_BYTES = 4 * 1024 * 1024;
-const BLOCK_BYTES = 128 * 1024;
+const reserveBytes = 4 * 1024 * 1024;
+const blockBytes = 128 * 1024;
 /** What a commit writes at least. */
-const PAGE_BYTES = 4096;
+const pageBytes = 4096;
 /** So many bytes are committed between two looks at how much room the disk has. */
-const LOOK_BYTES = 256 * 1024;
+const lookBytes = 256 * 1024;
 
 /**
  * A file that takes up room on the disk, to be given back when the disk is full: deleting objects writes a little before it makes room.
@@ -38,13 +38,13 @@ export class DiskReserve {
    * by as much, which a full disk does not allow. Looks now and then only.
    */
   isLowAfter(versions: readonly { readonly bytes: Uint8Array }[]): boolean {
-    const bytes = versions.reduce((sum, version) => sum + version.bytes.length + PAGE_BYTES, PAGE_BYTES);
+    const bytes = versions.reduce((sum, version) => sum + version.bytes.length + pageBytes, pageBytes);
     this.#loggedBytes += bytes;
     this.#unlookedBytes += bytes;
-    if (this.#unlookedBytes < LOOK_BYTES) return false;
+    if (this.#unlookedBytes < lookBytes) return false;
     this.#unlookedBytes = 0;
     try {
-      return this.#free() < 2 * (this.#loggedBytes + RESERVE_BYTES);
+      return this.#free() < 2 * (this.#loggedBytes + reserveBytes);
     } catch {
       // The directory is gone, which is for others to notice.
       return false;
@@ -90,7 +90,7 @@ export class DiskReserve {
 
   #wantedBytes(): number {
     const { blocks, bsize } = statfsSync(dirname(this.#path));
-    return Math.min(RESERVE_BYTES, Math.floor((blocks * bsize) / 8));
+    return Math.min(reserveBytes, Math.floor((blocks * bsize) / 8));
   }
 }
 
@@ -102,8 +102,8 @@ function sizeOf(path: string): number {
 function fill(path: string, length: number): void {
   const file = openSync(path, "w", 0o600);
   try {
-    const bytes = randomFillSync(Buffer.alloc(BLOCK_BYTES));
-    for (let at = 0; at < length; ) at += writeSync(file, bytes, 0, Math.min(BLOCK_BYTES, length - at));
+    const bytes = randomFillSync(Buffer.alloc(blockBytes));
+    for (let at = 0; at < length; ) at += writeSync(file, bytes, 0, Math.min(blockBytes, length - at));
   } finally {
     closeSync(file);
   }

@@ -15,9 +15,7 @@ function recorder(): Recorder {
   const abandoned: number[][] = [];
   const commits = new GroupCommit<number>({
     commit: (items) => {
-      if (items.includes(13)) {
-        throw unlucky;
-      }
+      if (items.includes(13)) throw unlucky;
       groups.push([...items]);
     },
     abandon: (items) => abandoned.push([...items]),

@@ -12,8 +12,8 @@ interface GroupCommitOptions<I> {
 }
 
 // One commit must not hold the event loop for long: these take a few milliseconds.
-const MAX_ITEMS = 512;
-const MAX_BYTES = 4 * 1024 * 1024;
+const maxItems = 512;
+const maxBytes = 4 * 1024 * 1024;
 
 interface Waiting<I> {
   /** Undefined for one who only waits for those before. */
@@ -78,7 +78,7 @@ export class GroupCommit<I> {
 
   readonly #look = (): void => {
     const count = this.#queue.length;
-    const isGrowing = count > 1 && count > this.#seen && count < MAX_ITEMS;
+    const isGrowing = count > 1 && count > this.#seen && count < maxItems;
     if (isGrowing && this.#now() - this.#began < this.#took) {
       this.#seen = count;
       setImmediate(this.#look);
@@ -107,9 +107,7 @@ export class GroupCommit<I> {
     for (const { resolve } of group) {
       resolve();
     }
-    if (this.#queue.length > 0) {
-      this.#schedule();
-    }
+    if (this.#queue.length > 0) this.#schedule();
   }
 
   #takeGroup(): Waiting<I>[] {
@@ -117,9 +115,7 @@ export class GroupCommit<I> {
     let count = 0;
     for (const { item } of this.#queue) {
       bytes += item === undefined ? 0 : this.#options.sizeOf(item);
-      if (count > 0 && (count >= MAX_ITEMS || bytes > MAX_BYTES)) {
-        break;
-      }
+      if (count > 0 && (count >= maxItems || bytes > maxBytes)) break;
       count += 1;
     }
     return this.#queue.splice(0, count);

@@ -13,7 +13,7 @@ export interface HistoryLimits {
   readonly maxBytes: number;
 }
 
-export const DEFAULT_HISTORY: HistoryLimits = {
+export const defaultHistory: HistoryLimits = {
   keepChanges: 10_000,
   keepMs: 300_000,
   maxChanges: 100_000,

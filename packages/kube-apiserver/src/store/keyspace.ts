@@ -42,13 +42,9 @@ export class Keyspace<T extends object> {
   /** Makes a staged version, the oldest one of its key, visible. */
   commit(version: Version<T>): Change<T> {
     const slot = this.#slotOf(version.key);
-    if (slot.committed === undefined) {
-      this.#order.add(slot);
-    }
+    if (slot.committed === undefined) this.#order.add(slot);
     slot.committed = version;
-    if (slot.pending === version) {
-      slot.pending = undefined;
-    }
+    if (slot.pending === version) slot.pending = undefined;
     const { key, revision, entry } = version;
     return { key, revision, entry, previous: version.older?.entry };
   }
@@ -57,9 +53,7 @@ export class Keyspace<T extends object> {
   unstage(key: string): void {
     const slot = this.#slotOf(key);
     slot.pending = undefined;
-    if (slot.committed === undefined) {
-      this.#slots.delete(slot.key);
-    }
+    if (slot.committed === undefined) this.#slots.delete(slot.key);
   }
 
   /**
@@ -69,9 +63,7 @@ export class Keyspace<T extends object> {
   forget(key: string, revision: number): readonly number[] {
     const slot = this.#slots.get(byteOrdered(key));
     const version = slot?.committed?.at(revision);
-    if (slot === undefined || version === undefined) {
-      return [];
-    }
+    if (slot === undefined || version === undefined) return [];
     const obsolete = version.older === undefined ? [] : [version.older.revision];
     version.older = undefined;
     if (version.deleted && slot.committed === version) {
@@ -83,9 +75,7 @@ export class Keyspace<T extends object> {
 
   list(options: ListOptions<T> & { readonly revision: number }): Page<T> {
     const { prefix, revision, limit = Number.POSITIVE_INFINITY, filter } = options;
-    if (!prefix.endsWith("/")) {
-      throw new TypeError(`cannot list "${prefix}": a prefix ends with "/"`);
-    }
+    if (!prefix.endsWith("/")) throw new TypeError(`cannot list "${prefix}": a prefix ends with "/"`);
     const entries: Entry<T>[] = [];
     let remaining = 0;
     for (const entry of this.#scan(byteOrdered(prefix), revision, options.after)) {
@@ -102,13 +92,9 @@ export class Keyspace<T extends object> {
     const last = after === undefined ? undefined : byteOrdered(after);
     const start = last === undefined || last < prefix ? prefix : last;
     for (const slot of this.#order.from(start)) {
-      if (!slot.key.startsWith(prefix)) {
-        return;
-      }
+      if (!slot.key.startsWith(prefix)) return;
       const entry = slot.committed?.at(revision)?.entry;
-      if (entry !== undefined && slot.key !== last) {
-        yield entry;
-      }
+      if (entry !== undefined && slot.key !== last) yield entry;
     }
   }
 
@@ -125,9 +111,7 @@ export class Keyspace<T extends object> {
   #drop(slot: Slot<T>): void {
     this.#order.remove(slot.key);
     slot.committed = undefined;
-    if (slot.pending === undefined) {
-      this.#slots.delete(slot.key);
-    }
+    if (slot.pending === undefined) this.#slots.delete(slot.key);
   }
 }
 

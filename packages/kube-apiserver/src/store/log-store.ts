@@ -42,16 +42,16 @@ export interface LogStoreOptions<T extends object> {
 }
 
 // Deleting old rows touches pages all over the file, so it waits for a quiet moment; only a long backlog rides on commits.
-const MAX_BACKLOG = 20_000;
+const maxBacklog = 20_000;
 // Room in the database that is enough for ordinary writes.
-const ROOM_BYTES = 1024 * 1024;
+const roomBytes = 1024 * 1024;
 // On a full disk, so many rows are deleted at once, so many times.
-const [PIECE, PIECES] = [50, 20];
+const [pieceSize, pieces] = [50, 20];
 // How much of one chore is done at once, so that none holds the event loop.
-const CHORE = 1000;
+const chore = 1000;
 
 // How long a refused write counts: whether the next one would be refused too, only the next one shows.
-const FAILURE_MS = 30_000;
+const failureMs = 30_000;
 
 /** The store: everything in memory, every change in the log before anybody sees it. */
 export class LogStore<T extends object> implements Store<T> {
@@ -94,14 +94,10 @@ export class LogStore<T extends object> implements Store<T> {
 
   get problem(): StoreError | undefined {
     const { directory, log, now } = this.#options;
-    if (this.#refusal !== undefined) {
-      return this.#refusal;
-    }
+    if (this.#refusal !== undefined) return this.#refusal;
     const misplaced = log.problem();
-    if (misplaced !== undefined) {
-      return writeError(directory.path, new Error(misplaced));
-    }
-    const isRecent = this.#failure !== undefined && now() - this.#failure.at < FAILURE_MS;
+    if (misplaced !== undefined) return writeError(directory.path, new Error(misplaced));
+    const isRecent = this.#failure !== undefined && now() - this.#failure.at < failureMs;
     return isRecent ? this.#failure?.error : this.#hasRoom() ? undefined : fullError(directory.path);
   }
 
@@ -164,9 +160,7 @@ export class LogStore<T extends object> implements Store<T> {
   }
 
   async close(): Promise<void> {
-    if (this.#isClosed()) {
-      return;
-    }
+    if (this.#isClosed()) return;
     this.#commits.flush();
     this.#refusal = new StoreError("closed", "the store was closed");
     this.#maintenance.stop();
@@ -183,9 +177,7 @@ export class LogStore<T extends object> implements Store<T> {
   /** The new version, seen by writers from now on; undefined when there is nothing to change. */
   #stage(key: string, draft: Draft<T>, decision: Decision<T>): Version<T> | undefined {
     const { current, revision } = draft;
-    if (decision.action === "keep" || (decision.action === "delete" && current === undefined)) {
-      return undefined;
-    }
+    if (decision.action === "keep" || (decision.action === "delete" && current === undefined)) return undefined;
     const { codec, decoder } = this.#options;
     const put = decision.action === "put" ? decision : undefined;
     const bytes = put && codec.encode(put.value);
@@ -200,9 +192,7 @@ export class LogStore<T extends object> implements Store<T> {
       expiresAt: put?.expiresAt,
       decoder,
     });
-    if (put !== undefined) {
-      decoder.remember(version, put.value);
-    }
+    if (put !== undefined) decoder.remember(version, put.value);
     this.#assigned = revision;
     this.#memory.keyspace.stage(version);
     return version;
@@ -215,16 +205,14 @@ export class LogStore<T extends object> implements Store<T> {
 
   #commit(versions: readonly Version<T>[]): void {
     // A chore may have met a failed sync since these were accepted.
-    if (this.#refusal !== undefined) {
-      throw this.#refusal;
-    }
-    const isBehind = this.#memory.obsolete.length > MAX_BACKLOG;
+    if (this.#refusal !== undefined) throw this.#refusal;
+    const isBehind = this.#memory.obsolete.length > maxBacklog;
     this.#logWithReserve(versions, isBehind ? 2 * versions.length : 0);
     const now = this.#options.now();
     for (const version of versions) {
       this.#hub.publish(this.#memory.commit(version, now));
     }
-    this.#memory.trim(now, 0, CHORE);
+    this.#memory.trim(now, 0, chore);
     this.#waiters.reached(this.revision);
     this.#maintenance.wake();
   }
@@ -232,16 +220,14 @@ export class LogStore<T extends object> implements Store<T> {
   /** What was kept free for deletions is for nothing else. */
   #requireRoom(frees: boolean): void {
     const { reserve, directory } = this.#options;
-    if (frees || this.#hasRoom() || reserve?.hold() === true) {
-      return;
-    }
+    if (frees || this.#hasRoom() || reserve?.hold() === true) return;
     throw fullError(directory.path);
   }
 
   /** Deletions leave room in the database, even where the disk has none. */
   #hasRoom(): boolean {
     const { log, reserve } = this.#options;
-    return reserve?.isReleased !== true || log.freeBytes() >= ROOM_BYTES;
+    return reserve?.isReleased !== true || log.freeBytes() >= roomBytes;
   }
 
   /** Logs; on a full disk after the write-ahead log was emptied, and what leads to deletions with all the room there is. */
@@ -265,8 +251,8 @@ export class LogStore<T extends object> implements Store<T> {
   readonly #makeRoom = (): void => {
     this.#memory.trim(this.#options.now(), this.revision, Number.POSITIVE_INFINITY);
     this.#checkpoint();
-    for (let piece = 0; piece < PIECES && this.#memory.obsolete.length > 0; piece += 1) {
-      this.#cleanUp(PIECE);
+    for (let piece = 0; piece < pieces && this.#memory.obsolete.length > 0; piece += 1) {
+      this.#cleanUp(pieceSize);
       this.#checkpoint();
     }
   };
@@ -288,9 +274,7 @@ export class LogStore<T extends object> implements Store<T> {
       obsolete.push(...dropped);
       const refusal = writeError(this.#options.directory.path, error);
       this.#failure = { error: refusal, at: this.#options.now() };
-      if (isBeyondRepair(error)) {
-        this.#refusal = refusal;
-      }
+      if (isBeyondRepair(error)) this.#refusal = refusal;
       throw refusal;
     }
   }
@@ -317,10 +301,10 @@ export class LogStore<T extends object> implements Store<T> {
   #maintain(): boolean {
     const now = this.#options.now();
     const { expiry, history, obsolete } = this.#memory;
-    for (const key of expiry.due(now, CHORE)) {
+    for (const key of expiry.due(now, chore)) {
       this.#expire(key, now);
     }
-    this.#memory.trim(now, 0, CHORE);
+    this.#memory.trim(now, 0, chore);
     const wasBusy = this.#isBusy;
     this.#isBusy = false;
     if (this.#refusal === undefined) {
@@ -341,7 +325,7 @@ export class LogStore<T extends object> implements Store<T> {
 
   #tidy(isBusy: boolean): void {
     if (this.#memory.obsolete.length > 0) {
-      this.#cleanUp(CHORE);
+      this.#cleanUp(chore);
     } else if (!this.#checkpointed && !isBusy) {
       // It blocks for as long as the disk takes, and the writes of a busy server would wait for it every time.
       this.#checkpoint();
@@ -353,9 +337,7 @@ export class LogStore<T extends object> implements Store<T> {
     const { log, reserve } = this.#options;
     // Another directory in the place of ours is not ours to write to.
     if (log.problem() !== undefined) return;
-    if (reserve?.isReleased) {
-      this.#makeRoom();
-    }
+    if (reserve?.isReleased) this.#makeRoom();
     reserve?.hold();
   }
 
@@ -377,15 +359,11 @@ export class LogStore<T extends object> implements Store<T> {
   }
 
   #requireOpen(): void {
-    if (this.#refusal?.code === "closed") {
-      throw this.#refusal;
-    }
+    if (this.#refusal?.code === "closed") throw this.#refusal;
   }
 
   #requireWritable(key: string): void {
-    if (this.#refusal !== undefined) {
-      throw this.#refusal;
-    }
+    if (this.#refusal !== undefined) throw this.#refusal;
     if (!key.startsWith("/") || key.endsWith("/") || !key.isWellFormed()) {
       throw new TypeError(
         `cannot write "${key}": a key begins with "/", does not end with it, and is well-formed Unicode`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-const INTERVAL_MS = 2000;
+const intervalMs = 2000;
 
 /** Runs a chore every few seconds while there is something to do, and no timer at all while there is not. */
 export class Maintenance {
@@ -15,9 +15,7 @@ export class Maintenance {
 
   /** There may be something to do. */
   wake(): void {
-    if (this.#timer === undefined && !this.#stopped) {
-      this.#timer = setTimeout(() => this.#run(), INTERVAL_MS).unref();
-    }
+    if (this.#timer === undefined && !this.#stopped) this.#timer = setTimeout(() => this.#run(), intervalMs).unref();
   }
 
   stop(): void {
@@ -27,8 +25,6 @@ export class Maintenance {
 
   #run(): void {
     this.#timer = undefined;
-    if (this.#chore()) {
-      this.wake();
-    }
+    if (this.#chore()) this.wake();
   }
 }

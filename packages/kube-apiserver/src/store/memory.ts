@@ -7,7 +7,7 @@ import type { Change } from "./store.ts";
 import { Version } from "./version.ts";
 
 /** Keys that expire around the same time share a bucket: they go together, and moving a key is cheap. */
-const BUCKET_MS = 1000;
+const bucketMs = 1000;
 
 /** Which keys expire when. Each key has at most one time; setting another moves it, so refreshing leaves nothing behind. */
 export class Expiry {
@@ -22,25 +22,17 @@ export class Expiry {
   set(key: string, expiresAt: number | undefined): void {
     const before = this.#bucketOf.get(key);
     // Rounded up: early would be wrong, late by less than a bucket is not.
-    const bucket = expiresAt === undefined ? undefined : Math.ceil(expiresAt / BUCKET_MS);
-    if (before === bucket) {
-      return;
-    }
-    if (before !== undefined) {
-      this.#leave(key, before);
-    }
-    if (bucket !== undefined) {
-      this.#enter(key, bucket);
-    }
+    const bucket = expiresAt === undefined ? undefined : Math.ceil(expiresAt / bucketMs);
+    if (before === bucket) return;
+    if (before !== undefined) this.#leave(key, before);
+    if (bucket !== undefined) this.#enter(key, bucket);
   }
 
   /** Keys whose time has come, at most about `limit`. They stay until they are set anew. */
   due(now: number, limit: number): string[] {
     const due: string[] = [];
     for (const [bucket, keys] of this.#buckets) {
-      if (bucket * BUCKET_MS <= now && due.length < limit) {
-        due.push(...keys.values().take(limit - due.length));
-      }
+      if (bucket * bucketMs <= now && due.length < limit) due.push(...keys.values().take(limit - due.length));
     }
     return due;
   }
@@ -59,9 +51,7 @@ export class Expiry {
     this.#bucketOf.delete(key);
     const keys = this.#buckets.get(bucket);
     keys?.delete(key);
-    if (keys?.size === 0) {
-      this.#buckets.delete(bucket);
-    }
+    if (keys?.size === 0) this.#buckets.delete(bucket);
   }
 }
 
@@ -104,9 +94,7 @@ export class Memory<T extends object> {
   trim(now: number, upTo: number, count: number): void {
     for (let dropped = 0; dropped < count; dropped += 1) {
       const change = this.history.dropOldest(now, upTo);
-      if (change === undefined) {
-        break;
-      }
+      if (change === undefined) break;
       this.compactedRevision = change.revision;
       this.obsolete.push(...this.keyspace.forget(change.key, change.revision));
     }

@@ -3,7 +3,7 @@ import { accessSync, constants, copyFileSync, existsSync, mkdtempSync, renameSyn
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { ACKNOWLEDGED_FILE, lostError, readAcknowledged } from "./acknowledged.ts";
+import { acknowledgedFile, lostError, readAcknowledged } from "./acknowledged.ts";
 import {
   ChangeLog,
   type ChangeLogOptions,
@@ -12,15 +12,15 @@ import {
   type LoggedChange,
   sqliteCode,
 } from "./change-log.ts";
-import { type DataDirectory, LOCK_FILE, lockedError, takeDataDirectory } from "./data-directory.ts";
+import { type DataDirectory, lockedError, lockFileName, takeDataDirectory } from "./data-directory.ts";
 import { Decoder } from "./decoder.ts";
-import { DiskReserve, RESERVE_FILE } from "./disk-reserve.ts";
-import { DEFAULT_HISTORY, type HistoryLimits } from "./history.ts";
+import { DiskReserve, reserveFile } from "./disk-reserve.ts";
+import { defaultHistory, type HistoryLimits } from "./history.ts";
 import { LogStore, type LogStoreOptions } from "./log-store.ts";
 import type { Codec, Store } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 
-const SQLITE_BUSY = 5;
+const sqliteBusy = 5;
 
 // A database that is collected as garbage is closed, and its lock gone.
 const held = new Set<DatabaseSync>();
@@ -46,9 +46,9 @@ export interface StoreOptions<T extends object> {
 }
 
 /** The name of the database in the data directory. */
-export const STORE_FILE = "store.db";
+export const storeFile = "store.db";
 
-const DEFAULT_DECODED_BYTES = 8 * 1024 * 1024;
+const defaultDecodedBytes = 8 * 1024 * 1024;
 
 /**
  * Opens the store, recovering by itself from a crash at any instant. Throws a StoreError: `locked` when another process has the
@@ -57,7 +57,7 @@ const DEFAULT_DECODED_BYTES = 8 * 1024 * 1024;
  */
 export function openStore<T extends object>(options: StoreOptions<T>): Store<T> {
   const { directory: path, servesReadOnly = false } = options;
-  return servesReadOnly && existsSync(join(path, STORE_FILE)) && isReadOnly(path, [STORE_FILE, LOCK_FILE])
+  return servesReadOnly && existsSync(join(path, storeFile)) && isReadOnly(path, [storeFile, lockFileName])
     ? openReadOnly(options)
     : openWritable(options);
 }
@@ -66,7 +66,7 @@ function openReadOnly<T extends object>(options: StoreOptions<T>): Store<T> {
   const { directory: path } = options;
   const release = shareDataDirectory(path);
   try {
-    const log = openReadOnlyLog(logOptions(join(path, STORE_FILE), options));
+    const log = openReadOnlyLog(logOptions(join(path, storeFile), options));
     const text = `cannot write to the store in ${path}: it was read-only when the server started: make it writable and start again; reading goes on`;
     const refusal = new StoreError("unavailable", text);
     return new LogStore<T>({ ...partsOf(options), log, directory: { path, release }, refusal });
@@ -77,11 +77,11 @@ function openReadOnly<T extends object>(options: StoreOptions<T>): Store<T> {
 }
 
 function openWritable<T extends object>(options: StoreOptions<T>): Store<T> {
-  const reserve = new DiskReserve(join(options.directory, RESERVE_FILE));
+  const reserve = new DiskReserve(join(options.directory, reserveFile));
   const directory = takeWithReserve(options.directory, reserve);
   try {
     requireDatabase(options);
-    const path = directory.file(STORE_FILE, createChangeLog);
+    const path = directory.file(storeFile, createChangeLog);
     const log = new ChangeLog({ ...logOptions(path, options), maxBytes: options.maxBytes });
     try {
       return new LogStore<T>({ ...partsOf(options), log, directory, reserve });
@@ -100,9 +100,7 @@ function takeWithReserve(path: string, reserve: DiskReserve): DataDirectory {
   try {
     return takeDataDirectory(path);
   } catch (error) {
-    if ((error as { readonly cause?: NodeJS.ErrnoException }).cause?.code !== "ENOSPC") {
-      throw error;
-    }
+    if ((error as { readonly cause?: NodeJS.ErrnoException }).cause?.code !== "ENOSPC") throw error;
     reserve.release();
     return takeDataDirectory(path);
   }
@@ -110,29 +108,23 @@ function takeWithReserve(path: string, reserve: DiskReserve): DataDirectory {
 
 /** A database that is gone is replaced by an empty one only on request, and the log that belonged to it is put aside. */
 function requireDatabase<T extends object>({ directory, acceptsLoss = false }: StoreOptions<T>): void {
-  const path = join(directory, STORE_FILE);
-  const promised = readAcknowledged(join(directory, ACKNOWLEDGED_FILE));
-  if (promised === undefined || existsSync(path)) {
-    return;
-  }
-  if (!acceptsLoss) {
-    throw lostError(path, 0, promised);
-  }
-  if (existsSync(`${path}-wal`)) {
-    renameSync(`${path}-wal`, `${path}-wal.lost`);
-  }
+  const path = join(directory, storeFile);
+  const promised = readAcknowledged(join(directory, acknowledgedFile));
+  if (promised === undefined || existsSync(path)) return;
+  if (!acceptsLoss) throw lostError(path, 0, promised);
+  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${path}-wal.lost`);
 }
 
 function logOptions<T extends object>(path: string, options: StoreOptions<T>): ChangeLogOptions {
   const { directory, onWarning, acceptsLoss = false } = options;
-  return { path, onWarning, acceptsLoss, acknowledged: join(directory, ACKNOWLEDGED_FILE) };
+  return { path, onWarning, acceptsLoss, acknowledged: join(directory, acknowledgedFile) };
 }
 
 function partsOf<T extends object>(
   options: StoreOptions<T>,
 ): Pick<LogStoreOptions<T>, "codec" | "decoder" | "limits" | "now"> {
-  const { codec, decodedBytes = DEFAULT_DECODED_BYTES, history, now = Date.now } = options;
-  return { codec, decoder: new Decoder(codec, decodedBytes), limits: { ...DEFAULT_HISTORY, ...history }, now };
+  const { codec, decodedBytes = defaultDecodedBytes, history, now = Date.now } = options;
+  return { codec, decoder: new Decoder(codec, decodedBytes), limits: { ...defaultHistory, ...history }, now };
 }
 
 /** Whether the directory, or one of the files in it, is there but may not be written: by its permissions, or because its disk is not. */
@@ -156,17 +148,15 @@ function isWritable(path: string): boolean {
  * `locked`, naming the holder, when a process has taken it. Returns the way to let it go.
  */
 export function shareDataDirectory(directory: string): () => void {
-  const path = join(directory, LOCK_FILE);
-  if (!existsSync(path)) {
-    return () => {};
-  }
+  const path = join(directory, lockFileName);
+  if (!existsSync(path)) return () => {};
   const lock = new DatabaseSync(path, { readOnly: true, timeout: 0 });
   try {
     // A transaction that has read holds the lock until it ends.
     lock.exec("BEGIN; SELECT count(*) FROM sqlite_schema");
   } catch (error) {
     lock.close();
-    throw sqliteCode(error) === SQLITE_BUSY ? lockedError(directory, error) : error;
+    throw sqliteCode(error) === sqliteBusy ? lockedError(directory, error) : error;
   }
   held.add(lock);
   return () => {
@@ -184,9 +174,7 @@ export function openReadOnlyLog(options: ChangeLogOptions): Log {
   try {
     const path = join(folder, basename(options.path));
     copyFileSync(options.path, path);
-    if (existsSync(`${options.path}-wal`)) {
-      copyFileSync(`${options.path}-wal`, `${path}-wal`);
-    }
+    if (existsSync(`${options.path}-wal`)) copyFileSync(`${options.path}-wal`, `${path}-wal`);
     const acknowledged = keptCopy(options.acknowledged, folder);
     const copy = new ChangeLog({ ...options, path, shownAs: options.path, ...(acknowledged && { acknowledged }) });
     try {

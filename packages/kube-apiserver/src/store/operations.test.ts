@@ -105,9 +105,7 @@ test("a guaranteed write gives up when it is told to", async () => {
     "/a",
     async () => {
       await put(store, "/a", `${store.revision}`);
-      if (store.revision > 5) {
-        stop.abort();
-      }
+      if (store.revision > 5) stop.abort();
       return () => ({ action: "delete" });
     },
     stop.signal,

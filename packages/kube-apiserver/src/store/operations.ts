@@ -29,9 +29,7 @@ export async function createKey<T extends object>(
   options: { readonly expiresAt?: number } = {},
 ): Promise<Existing<T>> {
   const written = await store.write(key, ({ current, revision }) => {
-    if (current !== undefined) {
-      throw new StoreError("exists", `the key "${key}" exists already`);
-    }
+    if (current !== undefined) throw new StoreError("exists", `the key "${key}" exists already`);
     return { action: "put", value: make(revision), ...options };
   });
   return written as Existing<T>;
@@ -88,16 +86,12 @@ export async function guaranteedWrite<T extends object>(
       isFresh = transaction.current?.revision === before?.revision;
       return isFresh ? decide(transaction) : { action: "keep" };
     });
-    if (isFresh) {
-      return written;
-    }
+    if (isFresh) return written;
   }
 }
 
 function requireState<T extends object>(key: string, current: Entry<T> | undefined, wanted: Precondition): Entry<T> {
-  if (current === undefined) {
-    throw new StoreError("missing", `the key "${key}" does not exist`);
-  }
+  if (current === undefined) throw new StoreError("missing", `the key "${key}" does not exist`);
   if (wanted.revision !== undefined && wanted.revision !== current.revision) {
     throw new StoreError("conflict", `the key "${key}" is at revision ${current.revision}, not at ${wanted.revision}`);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /** Splits a block when it has grown to this many; large enough to stay flat, small enough to shift quickly. */
-const MAX_BLOCK = 512;
-const MIN_BLOCK = 64;
+const maxBlock = 512;
+const minBlock = 64;
 
 /**
  * Items in the order of their keys: a list of short sorted arrays. Finding, adding and removing cost two binary searches and
@@ -26,27 +26,19 @@ export class OrderedIndex<I extends { readonly key: string }> {
       return;
     }
     block.splice(firstNotBefore(block, item.key), 0, item);
-    if (block.length > MAX_BLOCK) {
-      this.#blocks.splice(at + 1, 0, block.splice(block.length >> 1));
-    }
+    if (block.length > maxBlock) this.#blocks.splice(at + 1, 0, block.splice(block.length >> 1));
   }
 
   /** Removes the item with the key, if there is one. */
   remove(key: string): void {
     const at = this.#blockFor(key);
     const block = this.#blocks[at];
-    if (block === undefined) {
-      return;
-    }
+    if (block === undefined) return;
     const position = firstNotBefore(block, key);
-    if (block[position]?.key !== key) {
-      return;
-    }
+    if (block[position]?.key !== key) return;
     this.#size -= 1;
     block.splice(position, 1);
-    if (block.length < MIN_BLOCK) {
-      this.#shrink(at, block);
-    }
+    if (block.length < minBlock) this.#shrink(at, block);
   }
 
   /** Items with keys not before the given one, in order. The index must not change while it is walked. */
@@ -78,7 +70,7 @@ export class OrderedIndex<I extends { readonly key: string }> {
   // Small blocks join a neighbour, so that many deletions leave no long list of nearly empty ones.
   #shrink(at: number, block: I[]): void {
     const next = this.#blocks[at + 1];
-    if (next !== undefined && block.length + next.length <= MAX_BLOCK / 2) {
+    if (next !== undefined && block.length + next.length <= maxBlock / 2) {
       block.push(...next);
       this.#blocks.splice(at + 1, 1);
     } else if (block.length === 0) {

@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import { createChangeLog } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
-import { isReadOnly, openReadOnlyLog, STORE_FILE, shareDataDirectory } from "./open-store.ts";
+import { isReadOnly, openReadOnlyLog, shareDataDirectory, storeFile } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
 import { openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
 
@@ -71,8 +71,8 @@ test("a directory its owner may not write is served, and refuses every write", a
 
 test("a directory that can be written is, whatever is allowed", async () => {
   const directory = await filled();
-  assert.equal(isReadOnly(directory, [STORE_FILE]), false);
-  assert.equal(isReadOnly(join(directory, "missing"), [STORE_FILE]), false, "what is not there can be made");
+  assert.equal(isReadOnly(directory, [storeFile]), false);
+  assert.equal(isReadOnly(join(directory, "missing"), [storeFile]), false, "what is not there can be made");
   await using store = openNotes({ directory, servesReadOnly: true });
   await put(store, "/b", "2");
 });
@@ -82,9 +82,9 @@ test("the copy that is read holds what only the write-ahead log has, and leaves 
   const store = openNotes({ directory });
   await put(store, "/a", "1");
   await put(store, "/a", "2");
-  const files = [STORE_FILE, `${STORE_FILE}-wal`].map((name) => join(directory, name));
+  const files = [storeFile, `${storeFile}-wal`].map((name) => join(directory, name));
   const before = files.map((file) => readFileSync(file));
-  const log = openReadOnlyLog({ path: join(directory, STORE_FILE) });
+  const log = openReadOnlyLog({ path: join(directory, storeFile) });
   assert.deepEqual(
     [...log.read()].map(({ key, revision, bytes }) => `${key}@${revision} ${Buffer.from(bytes ?? []).toString()}`),
     ['/a@2 {"text":"1"}', '/a@3 {"text":"2"}'],
@@ -99,7 +99,7 @@ test("the copy that is read holds what only the write-ahead log has, and leaves 
 
 test("damage is told with the name of the original", () => {
   const directory = tempDirectory();
-  const path = join(directory, STORE_FILE);
+  const path = join(directory, storeFile);
   createChangeLog(path);
   const database = new DatabaseSync(path);
   database.exec("INSERT INTO change VALUES (2, '/a', 2, NULL, 'x', 0)");

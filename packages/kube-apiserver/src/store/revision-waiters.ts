@@ -34,9 +34,7 @@ export class RevisionWaiters {
 
   reached(revision: number): void {
     for (const waiter of this.#waiters) {
-      if (waiter.revision <= revision) {
-        waiter.resolve();
-      }
+      if (waiter.revision <= revision) waiter.resolve();
     }
   }
 

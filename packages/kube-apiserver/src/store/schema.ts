@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { StoreError } from "./store-error.ts";
 
 /** Marks a SQLite file as ours: "Purl". */
-const APPLICATION_ID = 0x5075726c;
+const applicationId = 0x5075726c;
 
 /** One step from a schema version to the next. */
 export type Migration = (database: DatabaseSync) => void;
@@ -14,7 +14,7 @@ export type Migration = (database: DatabaseSync) => void;
  * The log holds one row a change and nothing else. A row is deleted when a newer one of its key has made it superfluous and
  * history has forgotten both, so what is left is the present state and the recent past. No index: memory is the index.
  */
-const MIGRATIONS: readonly Migration[] = [
+const allMigrations: readonly Migration[] = [
   (database) =>
     database.exec(`
       CREATE TABLE change (
@@ -30,11 +30,11 @@ const MIGRATIONS: readonly Migration[] = [
 ];
 
 /** Brings the database to the newest schema, or refuses if it is another program's or a newer version's. */
-export function migrate(database: DatabaseSync, path: string, migrations: readonly Migration[] = MIGRATIONS): void {
+export function migrate(database: DatabaseSync, path: string, migrations: readonly Migration[] = allMigrations): void {
   const id = pragma(database, "application_id");
   const version = pragma(database, "user_version");
   const isNew = id === 0 && version === 0 && tableCount(database) === 0;
-  if (!isNew && id !== APPLICATION_ID) {
+  if (!isNew && id !== applicationId) {
     throw new StoreError("foreign", `${path} is not a Purlin store: choose another data directory`);
   }
   if (version > migrations.length) {
@@ -44,9 +44,7 @@ export function migrate(database: DatabaseSync, path: string, migrations: readon
     );
   }
   for (const [step, apply] of migrations.entries()) {
-    if (step >= version) {
-      run(database, step + 1, apply);
-    }
+    if (step >= version) run(database, step + 1, apply);
   }
 }
 
@@ -55,7 +53,7 @@ function run(database: DatabaseSync, target: number, apply: Migration): void {
   database.exec("BEGIN IMMEDIATE");
   try {
     apply(database);
-    database.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${target}; COMMIT`);
+    database.exec(`PRAGMA application_id = ${applicationId}; PRAGMA user_version = ${target}; COMMIT`);
   } catch (error) {
     database.exec("ROLLBACK");
     throw error;

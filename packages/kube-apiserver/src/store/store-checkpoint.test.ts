@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { STORE_FILE } from "./open-store.ts";
+import { storeFile } from "./open-store.ts";
 import { openNotes, put, tempDirectory } from "./testing/temp-store.ts";
 
 const maintenanceMs = 2000;
@@ -13,7 +13,7 @@ test("the database file is left alone while writes come, and brought up to date 
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const directory = tempDirectory();
   await using store = openNotes({ directory });
-  const database = (): string => readFileSync(join(directory, STORE_FILE)).toString("latin1");
+  const database = (): string => readFileSync(join(directory, storeFile)).toString("latin1");
   for (let i = 0; i < 5; i++) {
     await put(store, `/busy/${i}`, "written");
     t.mock.timers.tick(maintenanceMs);
@@ -32,7 +32,7 @@ test("what is cleaned up on a quiet server reaches the database file too", async
   const directory = tempDirectory();
   const keepMs = 10 * maintenanceMs;
   await using store = openNotes({ directory, history: { keepChanges: 0, keepMs } });
-  const database = (): string => readFileSync(join(directory, STORE_FILE)).toString("latin1");
+  const database = (): string => readFileSync(join(directory, storeFile)).toString("latin1");
   await put(store, "/key", "old version");
   await put(store, "/key", "new version");
   for (let i = 0; i < 5; i++) t.mock.timers.tick(maintenanceMs);
@@ -49,7 +49,7 @@ test("the write-ahead log stays below twenty megabytes, however long writes come
   let largest = 0;
   for (let i = 0; i < 60; i++) {
     await Promise.all(Array.from({ length: 20 }, (_, n) => put(store, `/large/${i}/${n}`, text)));
-    largest = Math.max(largest, statSync(join(directory, `${STORE_FILE}-wal`)).size);
+    largest = Math.max(largest, statSync(join(directory, `${storeFile}-wal`)).size);
   }
   assert.ok(largest > 10_000_000 && largest < 20_000_000, `${largest} bytes`);
 });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { STORE_FILE } from "./open-store.ts";
+import { storeFile } from "./open-store.ts";
 import { crashRound, newLedger } from "./testing/crash.ts";
 import { tempDirectory } from "./testing/temp-store.ts";
 
@@ -15,7 +15,7 @@ test("a server killed while it writes loses nothing it had answered and showed n
     await crashRound(directory, ledger, lines);
   }
   assert.ok(ledger.acknowledged > 500, `only ${ledger.acknowledged} writes were answered`);
-  const database = new DatabaseSync(join(directory, STORE_FILE));
+  const database = new DatabaseSync(join(directory, storeFile));
   assert.equal(database.prepare("PRAGMA integrity_check").get()?.["integrity_check"], "ok");
   database.close();
 });

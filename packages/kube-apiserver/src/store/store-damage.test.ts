@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ACKNOWLEDGED_FILE } from "./acknowledged.ts";
-import { STORE_FILE } from "./open-store.ts";
+import { acknowledgedFile } from "./acknowledged.ts";
+import { storeFile } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
 import { openNotes, put, show, tempDirectory } from "./testing/temp-store.ts";
 
-const WAL_FILE = `${STORE_FILE}-wal`;
+const walFile = `${storeFile}-wal`;
 
 interface Contents {
   readonly revision: number;
@@ -75,8 +75,8 @@ const damages: Record<string, { reason: string; damage: (path: string) => void; 
 for (const [name, { reason, damage, want, text }] of Object.entries(damages)) {
   test(`a damaged store refuses to start and says what to do: ${name}`, async () => {
     const directory = await closedStore();
-    damage(join(directory, STORE_FILE));
-    const before = readFileSync(join(directory, STORE_FILE));
+    damage(join(directory, storeFile));
+    const before = readFileSync(join(directory, storeFile));
     assert.throws(
       () => openNotes({ directory }),
       (error) => {
@@ -85,14 +85,14 @@ for (const [name, { reason, damage, want, text }] of Object.entries(damages)) {
         return true;
       },
     );
-    assert.deepEqual(readFileSync(join(directory, STORE_FILE)), before, "left as it is");
+    assert.deepEqual(readFileSync(join(directory, storeFile)), before, "left as it is");
     assert.throws(() => openNotes({ directory }), "and the lock was released");
   });
 }
 
 test("a flipped bit in each byte of the first page, where the tables are described, is noticed or changes nothing", async () => {
   const directory = await closedStore();
-  const path = join(directory, STORE_FILE);
+  const path = join(directory, storeFile);
   const original = readFileSync(path);
   const intact = JSON.stringify(await read(directory));
   for (let at = 3600; at < 4096; at += 1) {
@@ -106,7 +106,7 @@ test("a flipped bit in each byte of the first page, where the tables are describ
 
 test("a flipped bit anywhere in the database is noticed or changes nothing that can be read", async () => {
   const directory = await closedStore();
-  const path = join(directory, STORE_FILE);
+  const path = join(directory, storeFile);
   const original = readFileSync(path);
   const intact = await read(directory);
   await fc.assert(
@@ -134,7 +134,7 @@ async function crashedStore(): Promise<{ directory: string; states: Contents[] }
     const entries = show(store.list({ prefix: "/" }).entries);
     states.push({ revision: store.revision, compacted: 1, entries });
   }
-  for (const name of [STORE_FILE, WAL_FILE, ACKNOWLEDGED_FILE]) {
+  for (const name of [storeFile, walFile, acknowledgedFile]) {
     copyFileSync(join(running, name), join(directory, name));
   }
   return { directory, states };
@@ -149,7 +149,7 @@ test("a killed server's log is recovered whole", async () => {
 
 test("a log cut at any place is refused, or gives the state of a commit when that is accepted", async () => {
   const { directory, states } = await crashedStore();
-  const files = [STORE_FILE, WAL_FILE, ACKNOWLEDGED_FILE];
+  const files = [storeFile, walFile, acknowledgedFile];
   const [database, wal, marker] = files.map((name) => readFileSync(join(directory, name)));
   assert.ok(database !== undefined && wal !== undefined && marker !== undefined);
   const known = new Set([[], ...states.map(({ entries }) => entries)].map((entries) => JSON.stringify(entries)));
@@ -157,16 +157,16 @@ test("a log cut at any place is refused, or gives the state of a commit when tha
     fc.asyncProperty(fc.nat({ max: wal.length }), async (length) => {
       const cut = wal.subarray(0, length);
       for (const [name, bytes] of [
-        [STORE_FILE, database],
-        [WAL_FILE, cut],
-        [ACKNOWLEDGED_FILE, marker],
+        [storeFile, database],
+        [walFile, cut],
+        [acknowledgedFile, marker],
       ] as const) {
         writeFileSync(join(directory, name), bytes);
       }
       const found = await read(directory);
       if (typeof found !== "string") return assert.deepEqual(found, states.at(-1));
       assert.equal(found, "lost");
-      assert.deepEqual(readFileSync(join(directory, WAL_FILE)), cut, "left as it is");
+      assert.deepEqual(readFileSync(join(directory, walFile)), cut, "left as it is");
       await using store = openNotes({ directory, acceptsLoss: true });
       assert.ok(known.has(JSON.stringify(show(store.list({ prefix: "/" }).entries))));
       const last = states.at(-1)?.revision ?? 0;
@@ -179,18 +179,18 @@ test("a log cut at any place is refused, or gives the state of a commit when tha
 
 test("a flipped bit anywhere in the log never swallows commits in silence", async () => {
   const { directory, states } = await crashedStore();
-  const [database, wal] = [readFileSync(join(directory, STORE_FILE)), readFileSync(join(directory, WAL_FILE))];
+  const [database, wal] = [readFileSync(join(directory, storeFile)), readFileSync(join(directory, walFile))];
   const last = JSON.stringify(states.at(-1));
   await fc.assert(
     fc.asyncProperty(fc.nat({ max: wal.length - 1 }), fc.nat({ max: 7 }), async (at, bit) => {
       const flipped = Buffer.from(wal);
       flipped[at] = (flipped[at] ?? 0) ^ (1 << bit);
-      writeFileSync(join(directory, STORE_FILE), database);
-      writeFileSync(join(directory, WAL_FILE), flipped);
+      writeFileSync(join(directory, storeFile), database);
+      writeFileSync(join(directory, walFile), flipped);
       const found = await read(directory);
       if (typeof found === "string") {
         assert.match(found, /^(damaged|lost)$/);
-        assert.ok(existsSync(join(directory, WAL_FILE)), "kept for whoever can repair it");
+        assert.ok(existsSync(join(directory, walFile)), "kept for whoever can repair it");
       } else {
         assert.equal(JSON.stringify(found), last);
       }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { ChangeLog, createChangeLog, type LogCommit } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
 import { Decoder } from "./decoder.ts";
-import { DEFAULT_HISTORY } from "./history.ts";
+import { defaultHistory } from "./history.ts";
 import { LogStore } from "./log-store.ts";
 import type { Store } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
@@ -15,9 +15,7 @@ class FailingLog extends ChangeLog {
   failure: Error | undefined;
 
   override commit(commit: LogCommit): void {
-    if (this.failure !== undefined) {
-      throw this.failure;
-    }
+    if (this.failure !== undefined) throw this.failure;
     super.commit(commit);
   }
 }
@@ -26,7 +24,7 @@ function openFailing(now: () => number = Date.now): { store: Store<Note>; log: F
   const directory = takeDataDirectory(tempDirectory());
   const log = new FailingLog({ path: directory.file("store.db", createChangeLog) });
   const decoder = new Decoder(noteCodec, 1000);
-  const store = new LogStore({ log, directory, codec: noteCodec, decoder, limits: DEFAULT_HISTORY, now });
+  const store = new LogStore({ log, directory, codec: noteCodec, decoder, limits: defaultHistory, now });
   return { store, log, directory: directory.path };
 }
 

@@ -14,13 +14,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ACKNOWLEDGED_FILE, readAcknowledged } from "./acknowledged.ts";
-import { STORE_FILE } from "./open-store.ts";
+import { acknowledgedFile, readAcknowledged } from "./acknowledged.ts";
+import { storeFile } from "./open-store.ts";
 import type { Store } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
 import { type Note, openNotes, put, show, tempDirectory } from "./testing/temp-store.ts";
 
-const WAL_FILE = `${STORE_FILE}-wal`;
+const walFile = `${storeFile}-wal`;
 
 /** A directory as a kill leaves it, and one as it was after half of the writes. */
 async function crashed(): Promise<{ directory: string; older: string; last: number; half: number }> {
@@ -51,20 +51,20 @@ const copy =
   };
 
 const losses: Record<string, { readonly damage: Damage; readonly found: (half: number) => number }> = {
-  "the write-ahead log is missing": { damage: remove(WAL_FILE), found: () => 1 },
-  "the write-ahead log is empty": { damage: (directory) => truncateSync(join(directory, WAL_FILE), 0), found: () => 1 },
+  "the write-ahead log is missing": { damage: remove(walFile), found: () => 1 },
+  "the write-ahead log is empty": { damage: (directory) => truncateSync(join(directory, walFile), 0), found: () => 1 },
   "the write-ahead log is a header": {
-    damage: (directory) => truncateSync(join(directory, WAL_FILE), 32),
+    damage: (directory) => truncateSync(join(directory, walFile), 32),
     found: () => 1,
   },
   "the write-ahead log ends inside of its first commit": {
-    damage: (directory) => truncateSync(join(directory, WAL_FILE), 100),
+    damage: (directory) => truncateSync(join(directory, walFile), 100),
     found: () => 1,
   },
-  "the write-ahead log is an older one": { damage: copy(WAL_FILE), found: (half) => half },
-  "the database and its log are older ones": { damage: copy(WAL_FILE, STORE_FILE), found: (half) => half },
-  "the database is missing": { damage: remove(STORE_FILE), found: () => 0 },
-  "the database and its log are missing": { damage: remove(STORE_FILE, WAL_FILE), found: () => 0 },
+  "the write-ahead log is an older one": { damage: copy(walFile), found: (half) => half },
+  "the database and its log are older ones": { damage: copy(walFile, storeFile), found: (half) => half },
+  "the database is missing": { damage: remove(storeFile), found: () => 0 },
+  "the database and its log are missing": { damage: remove(storeFile, walFile), found: () => 0 },
 };
 for (const [why, { damage, found }] of Object.entries(losses)) {
   test(`lost writes are noticed, and accepted only on request: ${why}`, async () => {
@@ -96,20 +96,20 @@ for (const [why, { damage, found }] of Object.entries(losses)) {
 }
 
 function snapshot(directory: string): Record<string, string> {
-  const names = [STORE_FILE, WAL_FILE, ACKNOWLEDGED_FILE].filter((name) => existsSync(join(directory, name)));
+  const names = [storeFile, walFile, acknowledgedFile].filter((name) => existsSync(join(directory, name)));
   return Object.fromEntries(names.map((name) => [name, readFileSync(join(directory, name)).toString("base64")]));
 }
 
 const harmless: Record<string, Damage> = {
   nothing: () => {},
-  "no marker, as of an earlier version": remove(ACKNOWLEDGED_FILE),
-  "an older marker, as after a power cut": copy(ACKNOWLEDGED_FILE),
-  "a marker that is garbage": (directory) => writeFileSync(join(directory, ACKNOWLEDGED_FILE), "99999999999999 x"),
-  "an empty marker": (directory) => truncateSync(join(directory, ACKNOWLEDGED_FILE), 0),
+  "no marker, as of an earlier version": remove(acknowledgedFile),
+  "an older marker, as after a power cut": copy(acknowledgedFile),
+  "a marker that is garbage": (directory) => writeFileSync(join(directory, acknowledgedFile), "99999999999999 x"),
+  "an empty marker": (directory) => truncateSync(join(directory, acknowledgedFile), 0),
   "a marker with a wrong checksum": (directory) =>
-    writeFileSync(join(directory, ACKNOWLEDGED_FILE), "0000000000009999 00000000\n"),
-  "a marker with more behind it": (directory) => appendFileSync(join(directory, ACKNOWLEDGED_FILE), "more"),
-  "an older directory as a whole": copy(STORE_FILE, WAL_FILE, ACKNOWLEDGED_FILE),
+    writeFileSync(join(directory, acknowledgedFile), "0000000000009999 00000000\n"),
+  "a marker with more behind it": (directory) => appendFileSync(join(directory, acknowledgedFile), "more"),
+  "an older directory as a whole": copy(storeFile, walFile, acknowledgedFile),
 };
 for (const [why, damage] of Object.entries(harmless)) {
   test(`a store that lost nothing opens: ${why}`, async () => {
@@ -117,7 +117,7 @@ for (const [why, damage] of Object.entries(harmless)) {
     damage(directory, older);
     await using store = openNotes({ directory });
     await put(store, "/after", "1");
-    assert.equal(readAcknowledged(join(directory, ACKNOWLEDGED_FILE)), store.revision);
+    assert.equal(readAcknowledged(join(directory, acknowledgedFile)), store.revision);
   });
 }
 
@@ -127,7 +127,7 @@ test("the marker follows every commit, and a restart after any number of writes 
     await using store = openNotes({ directory });
     for (let i = 0; i < 10; i += 1) {
       await Promise.all([put(store, `/k/${i}`, String(round)), put(store, `/l/${i}`, undefined)]);
-      assert.equal(readAcknowledged(join(directory, ACKNOWLEDGED_FILE)), store.revision);
+      assert.equal(readAcknowledged(join(directory, acknowledgedFile)), store.revision);
     }
     store.compact(store.revision);
   }
@@ -168,11 +168,11 @@ const moves: Record<
       renameSync(`${directory}.moved`, directory);
     },
   },
-  "the database is removed": { away: (directory) => rmSync(join(directory, STORE_FILE)) },
-  "the write-ahead log is removed": { away: (directory) => rmSync(join(directory, WAL_FILE)) },
+  "the database is removed": { away: (directory) => rmSync(join(directory, storeFile)) },
+  "the write-ahead log is removed": { away: (directory) => rmSync(join(directory, walFile)) },
   "the database is replaced by a copy": {
     away: (directory) => {
-      const path = join(directory, STORE_FILE);
+      const path = join(directory, storeFile);
       cpSync(path, `${path}.copy`);
       renameSync(`${path}.copy`, path);
     },

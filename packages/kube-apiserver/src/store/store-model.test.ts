@@ -16,9 +16,7 @@ class Model {
   put(key: string, text: string | undefined): void {
     const before = this.states.get(this.revision) ?? new Map<string, string>();
     const old = before.get(key);
-    if (old === undefined && text === undefined) {
-      return;
-    }
+    if (old === undefined && text === undefined) return;
     this.revision += 1;
     const now = new Map(before);
     if (text === undefined) {

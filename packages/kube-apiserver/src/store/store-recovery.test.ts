@@ -4,7 +4,7 @@ import { copyFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { STORE_FILE } from "./open-store.ts";
+import { storeFile } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
 import { openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
 
@@ -38,7 +38,7 @@ test("a revision is never used again, not even when nothing is left of its chang
     store.compact(3);
     t.mock.timers.tick(10_000);
   }
-  const database = new DatabaseSync(join(directory, STORE_FILE));
+  const database = new DatabaseSync(join(directory, storeFile));
   assert.equal(database.prepare("SELECT count(*) AS count FROM change").get()?.["count"], 0);
   database.close();
   await using store = openNotes({ directory });
@@ -47,7 +47,7 @@ test("a revision is never used again, not even when nothing is left of its chang
 });
 
 function rowCount(directory: string): number {
-  const database = new DatabaseSync(join(directory, STORE_FILE));
+  const database = new DatabaseSync(join(directory, storeFile));
   const count = Number(database.prepare("SELECT count(*) AS count FROM change").get()?.["count"]);
   database.close();
   return count;
@@ -80,7 +80,7 @@ test("rows are deleted while it is busy too, before there are too many", async (
     await using store = openNotes({ directory });
     assert.deepEqual([store.revision, store.list({ prefix: "/" }).entries.length], [30_001, 10]);
   }
-  assert.ok(statSync(join(directory, STORE_FILE)).size < 4_000_000);
+  assert.ok(statSync(join(directory, storeFile)).size < 4_000_000);
 });
 
 test("files are for their owner only, the directory too", async () => {
@@ -88,7 +88,7 @@ test("files are for their owner only, the directory too", async () => {
   await using store = openNotes({ directory });
   await put(store, "/a", "1");
   assert.equal(statSync(directory).mode & 0o777, 0o700);
-  for (const name of [STORE_FILE, `${STORE_FILE}-wal`, "lock", "lock.pid"]) {
+  for (const name of [storeFile, `${storeFile}-wal`, "lock", "lock.pid"]) {
     assert.equal(statSync(join(directory, name)).mode & 0o777, 0o600, name);
   }
 });
@@ -112,7 +112,7 @@ test("the store can be used again right after it was closed, and only then", asy
 /** The files as they are at this instant: what a kill now would leave. */
 function copyOf(directory: string): string {
   const copy = tempDirectory();
-  for (const name of [STORE_FILE, `${STORE_FILE}-wal`]) {
+  for (const name of [storeFile, `${storeFile}-wal`]) {
     copyFileSync(join(directory, name), join(copy, name));
   }
   return copy;

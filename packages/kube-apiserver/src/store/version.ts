@@ -66,11 +66,11 @@ export class Version<T extends object> implements Entry<T> {
 const nothing = new Uint8Array();
 
 // How much a step on the way to a deletion may add.
-const STEP_BYTES = 4096;
+const stepBytes = 4096;
 
 /** A step on the way to a deletion adds a date and takes finalizers away; what adds more is not one. */
 export function isNoLarger(bytes: Uint8Array, current: Entry<object> | undefined): boolean {
-  return bytes.length <= (current?.bytes.length ?? 0) + STEP_BYTES;
+  return bytes.length <= (current?.bytes.length ?? 0) + stepBytes;
 }
 
 /** The row of the log for a version. */

@@ -9,9 +9,9 @@ export interface WalReport {
   readonly unfinishedFrames: number;
 }
 
-const HEADER_BYTES = 32;
-const FRAME_HEADER_BYTES = 24;
-const MAGIC = 0x377f0682;
+const headerBytes = 32;
+const frameHeaderBytes = 24;
+const walMagic = 0x377f0682;
 
 /**
  * SQLite reads its write-ahead log up to the first frame that does not fit and takes the rest for the torn end of a crash. A frame
@@ -20,9 +20,9 @@ const MAGIC = 0x377f0682;
  */
 export function checkWal(path: string): WalReport {
   const wal = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
-  if (wal.length < HEADER_BYTES + FRAME_HEADER_BYTES) {
+  if (wal.length < headerBytes + frameHeaderBytes) {
     // Neither empty nor a header alone: the first commit had begun.
-    return { damaged: false, unfinishedFrames: wal.length % HEADER_BYTES === 0 ? 0 : 1 };
+    return { damaged: false, unfinishedFrames: wal.length % headerBytes === 0 ? 0 : 1 };
   }
   const reader = readHeader(wal);
   return reader === undefined ? { damaged: true, unfinishedFrames: 0 } : inspect(reader);
@@ -37,16 +37,12 @@ interface WalReader {
 
 function readHeader(wal: Buffer): WalReader | undefined {
   const magic = wal.readUInt32BE(0);
-  const littleEndian = magic === MAGIC;
-  if (!littleEndian && magic !== MAGIC + 1) {
-    return undefined;
-  }
+  const littleEndian = magic === walMagic;
+  if (!littleEndian && magic !== walMagic + 1) return undefined;
   const sum = checksum([0, 0], wal.subarray(0, 24), littleEndian);
-  if (sum[0] !== wal.readUInt32BE(24) || sum[1] !== wal.readUInt32BE(28)) {
-    return undefined;
-  }
-  const frameBytes = FRAME_HEADER_BYTES + wal.readUInt32BE(8);
-  return { wal, littleEndian, frameBytes, frames: Math.floor((wal.length - HEADER_BYTES) / frameBytes) };
+  if (sum[0] !== wal.readUInt32BE(24) || sum[1] !== wal.readUInt32BE(28)) return undefined;
+  const frameBytes = frameHeaderBytes + wal.readUInt32BE(8);
+  return { wal, littleEndian, frameBytes, frames: Math.floor((wal.length - headerBytes) / frameBytes) };
 }
 
 function inspect(reader: WalReader): WalReport {
@@ -64,9 +60,9 @@ function inspect(reader: WalReader): WalReport {
 
 /** A frame of which only the beginning is there counts, unless it belongs to an earlier round. */
 function cutFrames({ wal, frameBytes, frames }: WalReader, intact: number): 0 | 1 {
-  const at = HEADER_BYTES + frames * frameBytes;
+  const at = headerBytes + frames * frameBytes;
   const left = wal.length - at;
-  const isOlder = left >= FRAME_HEADER_BYTES && wal.compare(wal, 16, 24, at + 8, at + 16) !== 0;
+  const isOlder = left >= frameHeaderBytes && wal.compare(wal, 16, 24, at + 8, at + 16) !== 0;
   return left > 0 && intact === frames && !isOlder ? 1 : 0;
 }
 
@@ -76,13 +72,11 @@ function intactFrames(reader: WalReader): { readonly intact: number; readonly co
   let sum: Sum = [wal.readUInt32BE(24), wal.readUInt32BE(28)];
   let complete = 0;
   for (let frame = 0; frame < frames; frame += 1) {
-    const at = HEADER_BYTES + frame * frameBytes;
+    const at = headerBytes + frame * frameBytes;
     sum = checksum(sum, wal.subarray(at, at + 8), littleEndian);
-    sum = checksum(sum, wal.subarray(at + FRAME_HEADER_BYTES, at + frameBytes), littleEndian);
+    sum = checksum(sum, wal.subarray(at + frameHeaderBytes, at + frameBytes), littleEndian);
     const fits = sum[0] === wal.readUInt32BE(at + 16) && sum[1] === wal.readUInt32BE(at + 20);
-    if (!isOfThisLog(reader, frame) || !fits) {
-      return { intact: frame, complete };
-    }
+    if (!isOfThisLog(reader, frame) || !fits) return { intact: frame, complete };
     complete = isCommit(reader, frame) ? frame + 1 : complete;
   }
   return { intact: frames, complete };
@@ -90,12 +84,12 @@ function intactFrames(reader: WalReader): { readonly intact: number; readonly co
 
 // Frames of an earlier round of the same file carry other salts.
 function isOfThisLog({ wal, frameBytes }: WalReader, frame: number): boolean {
-  const at = HEADER_BYTES + frame * frameBytes;
+  const at = headerBytes + frame * frameBytes;
   return wal.compare(wal, 16, 24, at + 8, at + 16) === 0;
 }
 
 function isCommit({ wal, frameBytes }: WalReader, frame: number): boolean {
-  return wal.readUInt32BE(HEADER_BYTES + frame * frameBytes + 4) !== 0;
+  return wal.readUInt32BE(headerBytes + frame * frameBytes + 4) !== 0;
 }
 
 type Sum = readonly [number, number];

@@ -19,9 +19,7 @@ export class WatchHub<T extends object> {
   remove(watcher: Watcher<T>): void {
     const watchers = this.#scopes.get(watcher.scope);
     watchers?.delete(watcher);
-    if (watchers?.size === 0) {
-      this.#scopes.delete(watcher.scope);
-    }
+    if (watchers?.size === 0) this.#scopes.delete(watcher.scope);
   }
 
   publish(change: Change<T>): void {
@@ -48,7 +46,5 @@ function* scopesOf(key: string): Generator<string> {
   for (let slash = key.indexOf("/"); slash !== -1; slash = key.indexOf("/", slash + 1)) {
     yield key.slice(0, slash + 1);
   }
-  if (!key.endsWith("/")) {
-    yield key;
-  }
+  if (!key.endsWith("/")) yield key;
 }

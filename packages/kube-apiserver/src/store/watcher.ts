@@ -5,8 +5,8 @@ import type { Change, Watch, WatchOptions } from "./store.ts";
 import { StoreError } from "./store-error.ts";
 
 /** A watcher that is further behind than this many changes looks for them in the history instead. */
-const MAX_ANNOUNCED = 64;
-const DEFAULT_TAKE = 256;
+const maxAnnounced = 64;
+const defaultTake = 256;
 
 /** What a watcher needs of its store. */
 interface WatchSource<T extends object> {
@@ -39,18 +39,12 @@ export class Watcher<T extends object> implements Watch<T> {
     this.#onClose = onClose;
     this.#position = options.after;
     this.#announced = options.after < source.revision ? undefined : [];
-    if (this.#announced === undefined) {
-      this.#signal();
-    }
+    if (this.#announced === undefined) this.#signal();
   }
 
-  take(limit: number = DEFAULT_TAKE): readonly Change<T>[] {
-    if (this.#error !== undefined) {
-      throw this.#error;
-    }
-    if (this.#announced?.length !== 0) {
-      this.#requireKept(this.#announced?.[0] ?? this.#position + 1);
-    }
+  take(limit: number = defaultTake): readonly Change<T>[] {
+    if (this.#error !== undefined) throw this.#error;
+    if (this.#announced?.length !== 0) this.#requireKept(this.#announced?.[0] ?? this.#position + 1);
     const changes = this.#announced === undefined ? this.#search(limit) : this.#takeAnnounced(this.#announced, limit);
     // Only a taker that was given nothing waits to be called.
     this.#signalled = changes.length > 0;
@@ -64,10 +58,8 @@ export class Watcher<T extends object> implements Watch<T> {
 
   /** A change of interest was committed. */
   announce(revision: number): void {
-    if (revision <= this.#position) {
-      return;
-    }
-    if (this.#announced !== undefined && this.#announced.push(revision) > MAX_ANNOUNCED) {
+    if (revision <= this.#position) return;
+    if (this.#announced !== undefined && this.#announced.push(revision) > maxAnnounced) {
       this.#position = (this.#announced[0] ?? revision) - 1;
       this.#announced = undefined;
     }
@@ -83,9 +75,7 @@ export class Watcher<T extends object> implements Watch<T> {
     const changes: Change<T>[] = [];
     for (const revision of announced.splice(0, limit)) {
       const change = this.#source.history.find(revision);
-      if (change !== undefined) {
-        changes.push(change);
-      }
+      if (change !== undefined) changes.push(change);
     }
     this.#position = changes.at(-1)?.revision ?? this.#position;
     return changes;
@@ -94,13 +84,9 @@ export class Watcher<T extends object> implements Watch<T> {
   #search(limit: number): Change<T>[] {
     const changes: Change<T>[] = [];
     for (const change of this.#source.history.after(this.#position)) {
-      if (changes.length >= limit) {
-        return changes;
-      }
+      if (changes.length >= limit) return changes;
       this.#position = change.revision;
-      if (this.#isOfInterest(change.key)) {
-        changes.push(change);
-      }
+      if (this.#isOfInterest(change.key)) changes.push(change);
     }
     this.#announced = [];
     return changes;
@@ -113,9 +99,7 @@ export class Watcher<T extends object> implements Watch<T> {
 
   #requireKept(first: number): void {
     const { compactedRevision } = this.#source;
-    if (first > compactedRevision) {
-      return;
-    }
+    if (first > compactedRevision) return;
     this.close();
     this.#error = new StoreError(
       "expired",

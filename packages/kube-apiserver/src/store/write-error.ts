@@ -2,11 +2,11 @@
 import { sqliteCode } from "./change-log.ts";
 import { StoreError } from "./store-error.ts";
 
-const SQLITE_READONLY = 8;
-const SQLITE_CORRUPT = 11;
-const SQLITE_FULL = 13;
+const sqliteReadonly = 8;
+const sqliteCorrupt = 11;
+const sqliteFull = 13;
 /** Extended codes: a sync of the file or of its directory failed. */
-const SYNC_FAILURES: ReadonlySet<number> = new Set([1034, 1290]);
+const syncFailures: ReadonlySet<number> = new Set([1034, 1290]);
 
 /** Why a commit failed, for the one whose write it was. */
 export function writeError(directory: string, error: unknown): StoreError {
@@ -23,14 +23,14 @@ function textOf(directory: string, reason: string): string {
  */
 export function isBeyondRepair(error: unknown): boolean {
   const code = (error as { readonly errcode?: unknown } | null)?.errcode;
-  return sqliteCode(error) === SQLITE_CORRUPT || (typeof code === "number" && SYNC_FAILURES.has(code));
+  return sqliteCode(error) === sqliteCorrupt || (typeof code === "number" && syncFailures.has(code));
 }
 
 const fullReason = "the disk, or the room given to the store, is full: free some space, or delete objects";
 
 /** Whether a write was refused for want of room. */
 export function isFull(error: StoreError): boolean {
-  return sqliteCode(error.cause) === SQLITE_FULL;
+  return sqliteCode(error.cause) === sqliteFull;
 }
 
 /** Why a write that needs room is refused while what was kept free for deletions is in use. */
@@ -42,14 +42,8 @@ export function fullError(directory: string): StoreError {
 export function reasonOf(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const code = sqliteCode(error);
-  if (code === SQLITE_FULL) {
-    return fullReason;
-  }
-  if (code === SQLITE_READONLY) {
-    return "the directory or its disk is read-only: make it writable";
-  }
-  if (code === SQLITE_CORRUPT) {
-    return `the database is damaged: stop the server and restore a backup (${message})`;
-  }
+  if (code === sqliteFull) return fullReason;
+  if (code === sqliteReadonly) return "the directory or its disk is read-only: make it writable";
+  if (code === sqliteCorrupt) return `the database is damaged: stop the server and restore a backup (${message})`;
   return isBeyondRepair(error) ? `the disk failed: restart the server once it works again (${message})` : message;
 }

@@ -12,9 +12,7 @@ export function builtinApplyVersions(type: ResourceType): ApplyVersions {
   let made: ApplyType | undefined;
   return {
     typeAt: (apiVersion) => {
-      if (apiVersion !== own) {
-        return undefined;
-      }
+      if (apiVersion !== own) return undefined;
       made ??= makeType(type);
       return made;
     },

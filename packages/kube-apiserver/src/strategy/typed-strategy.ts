@@ -115,19 +115,17 @@ function problemOf(check: () => string | undefined): string | undefined {
   try {
     return check();
   } catch (error) {
-    if (error instanceof TypedFormError) {
-      return error.message;
-    }
+    if (error instanceof TypedFormError) return error.message;
     throw error;
   }
 }
 
-const STANDARD_FINALIZERS: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
+const standardFinalizers: ReadonlySet<string> = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
 /** Finalizers of most built-in kinds name whose they are. */
 function finalizerErrors(object: JsonObject): FieldError[] {
   return firstErrors(metaOf(object).finalizers ?? [], (finalizer, index) =>
-    finalizer.includes("/") || STANDARD_FINALIZERS.has(finalizer)
+    finalizer.includes("/") || standardFinalizers.has(finalizer)
       ? []
       : [
           invalidValue(
@@ -167,12 +165,8 @@ function newEmptyObject(apiVersion: string, kind: string): JsonObject {
 
 /** Each way to an object changes only its part: the status, or everything else. */
 function onlyPart(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject {
-  if (endpoint === "") {
-    return withMember(object, "status", old["status"]);
-  }
-  if (endpoint !== "status") {
-    return object;
-  }
+  if (endpoint === "") return withMember(object, "status", old["status"]);
+  if (endpoint !== "status") return object;
   return withMember({ ...old, metadata: object["metadata"] ?? {} }, "status", object["status"]);
 }
 
@@ -210,9 +204,7 @@ function kindProblem(type: ResourceType, { kind, apiVersion, value }: TypedBody)
     const registered = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`;
     return `${registered} in scheme "pkg/runtime/scheme.go:111"`;
   }
-  if (kind === type.kind) {
-    return undefined;
-  }
+  if (kind === type.kind) return undefined;
   toTypedForm({ ...value, apiVersion, kind });
   const [from, to] = [apiVersion.split("/").at(-1), goPackage(expected)];
   return `converting (${from}.${kind}) to (${to}.${type.kind}): unknown conversion`;

@@ -45,9 +45,7 @@ async function connectHttp2({ port, authorityPem, pair }: ClientOptions): Promis
   const open = async (path: string, { method = "GET", headers = {}, body }: Outgoing): Promise<Opened> => {
     const stream = session.request({ ":method": method, ":path": path, ...headers }, { endStream: body === undefined });
     stream.on("error", () => {});
-    if (body !== undefined) {
-      stream.end(body);
-    }
+    if (body !== undefined) stream.end(body);
     const incoming = await responseOf(stream);
     return { code: Number(incoming[":status"]), headers: incoming, chunks: stream, close: () => stream.close() };
   };

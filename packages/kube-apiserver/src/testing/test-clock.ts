@@ -6,7 +6,7 @@ interface TestClock extends RenewalClock {
   passDays(days: number): void;
 }
 
-const DAY_MS = 86_400_000;
+const dayMs = 86_400_000;
 
 export function createTestClock(start: Date): TestClock {
   const alarms = new Set<{ readonly everyMs: number; readonly act: () => void; due: number }>();
@@ -29,6 +29,6 @@ export function createTestClock(start: Date): TestClock {
       alarms.add(alarm);
       return () => void alarms.delete(alarm);
     },
-    passDays: (days) => pass(days * DAY_MS),
+    passDays: (days) => pass(days * dayMs),
   };
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonValue } from "@purlin/kube-objects/json";
-import { MASTERS_GROUP, type User } from "../auth/user.ts";
+import { mastersGroup, type User } from "../auth/user.ts";
 import type { ApiRequest, RequestBody } from "../request/api-request.ts";
 import type { ApiResponse } from "../request/api-response.ts";
 
-export const admin: User = { name: "admin", groups: [MASTERS_GROUP, "system:authenticated"] };
+export const admin: User = { name: "admin", groups: [mastersGroup, "system:authenticated"] };
 
 export interface TestRequest {
   readonly method?: string;
@@ -31,9 +31,7 @@ export function testRequest(url: string, options: TestRequest = {}): ApiRequest 
 }
 
 function bodyOf({ body, text }: TestRequest): RequestBody {
-  if (text !== undefined) {
-    return { kind: "bytes", read: async () => Buffer.from(text) };
-  }
+  if (text !== undefined) return { kind: "bytes", read: async () => Buffer.from(text) };
   return body === undefined ? { kind: "none" } : { kind: "value", value: body };
 }
 
@@ -47,8 +45,6 @@ export function answerValue(response: ApiResponse | undefined): JsonValue {
 
 /** The bytes of an answer in one piece, as text. */
 export function textOf(response: ApiResponse | undefined): string {
-  if (response?.kind !== "complete") {
-    throw new Error("expected an answer in one piece");
-  }
+  if (response?.kind !== "complete") throw new Error("expected an answer in one piece");
   return Buffer.concat(response.payload?.chunks() ?? []).toString();
 }

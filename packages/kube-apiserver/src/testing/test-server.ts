@@ -74,9 +74,7 @@ class TestWatch {
         this.#wake = resolve;
       });
       const event = this.#events.shift() ?? this.#take();
-      if (event !== undefined || this.#isEnded) {
-        return event;
-      }
+      if (event !== undefined || this.#isEnded) return event;
       await ready;
     }
   }

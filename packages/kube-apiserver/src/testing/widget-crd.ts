@@ -2,7 +2,7 @@
 import type { JsonObject } from "@purlin/kube-objects/json";
 
 /** A custom kind for tests: with a default, a status and a Scale. */
-export const WIDGET_CRD: JsonObject = {
+export const widgetCrd: JsonObject = {
   apiVersion: "apiextensions.k8s.io/v1",
   kind: "CustomResourceDefinition",
   metadata: { name: "widgets.example.org" },
@@ -36,5 +36,5 @@ export const WIDGET_CRD: JsonObject = {
   },
 };
 
-/** Where definitions are. */
-export const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/** Where definitionsPath are. */
+export const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";

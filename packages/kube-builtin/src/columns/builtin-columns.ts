@@ -23,7 +23,7 @@ import { ageOf, humanDuration } from "@purlin/kube-objects/object";
 import { eventCells } from "../events/event-cells.ts";
 import { podCells, podConditions } from "../pods/pod-cells.ts";
 import { serviceCells } from "../services/service-cells.ts";
-import { TEMPLATE_GENERATION } from "../workloads/daemon-set-rules.ts";
+import { templateGeneration } from "../workloads/daemon-set-rules.ts";
 
 const workload = ["Containers", "Images", "Selector"].map(wideColumn);
 
@@ -177,7 +177,7 @@ const printers: Readonly<Record<string, TablePrinter>> = {
     ...containers(templateOf(object)),
   ]),
   DaemonSet: {
-    hiddenAnnotations: [TEMPLATE_GENERATION],
+    hiddenAnnotations: [templateGeneration],
     ...printer(
       [
         nameColumn,

@@ -14,7 +14,7 @@ import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { configKeyProblems } from "./config-keys.ts";
 import { secretTypeErrors } from "./secret-types.ts";
 
-const MAX_BYTES = 1024 * 1024;
+const maxBytes = 1024 * 1024;
 function keyErrors(data: JsonObject, path: string): FieldError[] {
   return firstErrors(Object.keys(data), (key) =>
     configKeyProblems(key).map((problem) => invalidValue(keyPath(path, key), key, problem)),
@@ -33,9 +33,7 @@ function bytesOf(data: JsonObject, lengthOf: (text: string) => number): number {
 
 /** An immutable object's data, and that it is immutable, stay as they are. */
 function immutableErrors(object: JsonObject, old: JsonObject, members: readonly string[]): FieldError[] {
-  if (old["immutable"] !== true) {
-    return [];
-  }
+  if (old["immutable"] !== true) return [];
   const errors: FieldError[] = [];
   if (object["immutable"] !== true) {
     errors.push(forbiddenValue("immutable", "field is immutable when `immutable` is set"));
@@ -59,7 +57,7 @@ export const configMapRules: KindRules = {
         invalidValue(keyPath("data", key), key, "duplicate of key present in binaryData"),
       ]),
       ...keyErrors(binaryData, "binaryData"),
-      ...(size > MAX_BYTES ? [tooLong("[]", MAX_BYTES)] : []),
+      ...(size > maxBytes ? [tooLong("[]", maxBytes)] : []),
     ];
   },
   validateChange: (object, old) => immutableErrors(object, old, ["data", "binaryData"]),
@@ -71,7 +69,7 @@ export const secretRules: KindRules = {
     const data = objectAt(object, ["data"]);
     return [
       ...keyErrors(data, "data"),
-      ...(base64Bytes(data) > MAX_BYTES ? [tooLong("data", MAX_BYTES)] : []),
+      ...(base64Bytes(data) > maxBytes ? [tooLong("data", maxBytes)] : []),
       ...secretTypeErrors(object),
     ];
   },
@@ -87,9 +85,7 @@ export const secretRules: KindRules = {
 /** Text is data that is easier to write; it is not stored as such. */
 function withStringData(object: JsonObject): JsonObject {
   const { stringData, ...rest } = object;
-  if (stringData === undefined) {
-    return object;
-  }
+  if (stringData === undefined) return object;
   const added = Object.entries(objectAt(object, ["stringData"])).map(([key, text]) => [
     key,
     Buffer.from(String(text)).toString("base64"),

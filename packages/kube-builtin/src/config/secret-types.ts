@@ -3,16 +3,16 @@ import { type FieldError, invalidValue, keyPath, requiredValue } from "@purlin/k
 import { isJsonObject, type JsonObject, jsonKind, parseJson } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
-const ACCOUNT_NAME = "kubernetes.io/service-account.name";
+const accountName = "kubernetes.io/service-account.name";
 
 type TypeRule = (data: JsonObject, secret: JsonObject) => readonly FieldError[];
 
 /** What Secrets of some types must have. */
-const RULES: Readonly<Record<string, TypeRule>> = {
+const rules: Readonly<Record<string, TypeRule>> = {
   "kubernetes.io/service-account-token": (_data, secret) =>
-    memberAt(secret, ["metadata", "annotations", ACCOUNT_NAME])
+    memberAt(secret, ["metadata", "annotations", accountName])
       ? []
-      : [requiredValue(keyPath("metadata.annotations", ACCOUNT_NAME))],
+      : [requiredValue(keyPath("metadata.annotations", accountName))],
   "kubernetes.io/dockercfg": (data) => jsonErrors(data, ".dockercfg"),
   "kubernetes.io/dockerconfigjson": (data) => jsonErrors(data, ".dockerconfigjson"),
   "kubernetes.io/basic-auth": (data) =>
@@ -25,7 +25,7 @@ const RULES: Readonly<Record<string, TypeRule>> = {
 /** What a Secret lacks to be of its type. */
 export function secretTypeErrors(secret: JsonObject): readonly FieldError[] {
   const type = stringAt(secret, ["type"]);
-  return (Object.hasOwn(RULES, type) ? RULES[type]?.(objectAt(secret, ["data"]), secret) : undefined) ?? [];
+  return (Object.hasOwn(rules, type) ? rules[type]?.(objectAt(secret, ["data"]), secret) : undefined) ?? [];
 }
 
 function has(data: JsonObject, key: string): boolean {
@@ -38,9 +38,7 @@ function missing(data: JsonObject, ...keys: readonly string[]): FieldError[] {
 
 /** A value that must be there and be an object in JSON. What it says stays secret. */
 function jsonErrors(data: JsonObject, key: string): FieldError[] {
-  if (!has(data, key)) {
-    return missing(data, key);
-  }
+  if (!has(data, key)) return missing(data, key);
   const problem = jsonProblem(Buffer.from(String(data[key]), "base64").toString());
   return problem === undefined ? [] : [invalidValue(keyPath("data", key), "<secret contents redacted>", problem)];
 }

@@ -8,7 +8,7 @@ import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { toTypedForm } from "@purlin/kube-objects/typed";
 
 /** The names of the same fields in the core group and in events.k8s.io. */
-const NAMES: readonly (readonly [core: string, named: string])[] = [
+const renamedFields: readonly (readonly [core: string, named: string])[] = [
   ["message", "note"],
   ["involvedObject", "regarding"],
   ["reportingComponent", "reportingController"],
@@ -17,8 +17,8 @@ const NAMES: readonly (readonly [core: string, named: string])[] = [
   ["lastTimestamp", "deprecatedLastTimestamp"],
   ["count", "deprecatedCount"],
 ];
-const TO_NAMED: ReadonlyMap<string, string> = new Map(NAMES);
-const TO_CORE: ReadonlyMap<string, string> = new Map(NAMES.map(([core, named]) => [named, core]));
+const toNamed: ReadonlyMap<string, string> = new Map(renamedFields);
+const toCore: ReadonlyMap<string, string> = new Map(renamedFields.map(([core, named]) => [named, core]));
 
 function renamed(object: JsonObject, names: ReadonlyMap<string, string>, apiVersion: string): JsonObject {
   const entries = Object.entries(object).map(([name, value]) => [names.get(name) ?? name, value] as const);
@@ -32,8 +32,8 @@ interface Names {
   readonly note: string;
 }
 
-const CORE_NAMES: Names = { subject: "involvedObject", controller: "reportingComponent", note: "message" };
-const OTHER_NAMES: Names = { subject: "regarding", controller: "reportingController", note: "note" };
+const coreNames: Names = { subject: "involvedObject", controller: "reportingComponent", note: "message" };
+const otherNames: Names = { subject: "regarding", controller: "reportingController", note: "note" };
 
 /** An event is where its subject is; those of cluster-scoped subjects are in the namespace default. */
 function eventErrors(object: JsonObject, names: Names): FieldError[] {
@@ -79,9 +79,7 @@ function strictErrors(object: JsonObject): FieldError[] {
 
 function seriesErrors(object: JsonObject): FieldError[] {
   const series = memberAt(object, ["series"]);
-  if (!isJsonObject(series)) {
-    return [];
-  }
+  if (!isJsonObject(series)) return [];
   const count = memberAt(series, ["count"]);
   return [
     ...(typeof count === "number" && count >= 2 ? [] : [invalidValue("series.count", "", "should be at least 2")]),
@@ -90,7 +88,7 @@ function seriesErrors(object: JsonObject): FieldError[] {
 }
 
 /** Everything about an event but its series stays, and is told by the names of the core group. */
-const FIXED: readonly string[] = [
+const fixedFields: readonly string[] = [
   "regarding",
   "reason",
   "note",
@@ -110,7 +108,9 @@ function changeErrors(object: JsonObject, old: JsonObject): FieldError[] {
   const series = jsonEqual(memberAt(object, ["series"]) ?? null, memberAt(old, ["series"]) ?? null)
     ? []
     : seriesErrors(object);
-  const fixed = FIXED.filter((name) => !jsonEqual(memberAt(object, [name]) ?? null, memberAt(old, [name]) ?? null));
+  const fixed = fixedFields.filter(
+    (name) => !jsonEqual(memberAt(object, [name]) ?? null, memberAt(old, [name]) ?? null),
+  );
   return [
     ...series,
     ...fixed.map((name) => invalidValue(fieldOf(name), memberAt(object, [name]) ?? null, "field is immutable")),
@@ -118,25 +118,25 @@ function changeErrors(object: JsonObject, old: JsonObject): FieldError[] {
 }
 
 function fieldOf(name: string): string {
-  return name === "reportingController" ? name : (TO_CORE.get(name) ?? name);
+  return name === "reportingController" ? name : (toCore.get(name) ?? name);
 }
 
-const SUBJECT_FIELDS = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
+const subjectFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 
 export const coreEventRules: KindRules = {
-  validate: (object) => eventErrors(object, CORE_NAMES),
+  validate: (object) => eventErrors(object, coreNames),
   fields: {
-    ...textFields(...SUBJECT_FIELDS.map((name) => `involvedObject.${name}`), "reason", "reportingComponent", "type"),
+    ...textFields(...subjectFields.map((name) => `involvedObject.${name}`), "reason", "reportingComponent", "type"),
     // The older of two names for who reports it.
     source: (object) => stringAt(object, ["source", "component"]) || stringAt(object, ["reportingComponent"]),
   },
 };
 
 export const namedEventRules: KindRules = {
-  toServed: (stored) => toTypedForm(renamed(stored, TO_NAMED, "events.k8s.io/v1")).object,
-  toStored: (served) => renamed(served, TO_CORE, "v1"),
-  validate: (object) => eventErrors(object, OTHER_NAMES),
+  toServed: (stored) => toTypedForm(renamed(stored, toNamed, "events.k8s.io/v1")).object,
+  toStored: (served) => renamed(served, toCore, "v1"),
+  validate: (object) => eventErrors(object, otherNames),
   validateNew: strictErrors,
   validateChange: changeErrors,
-  fields: textFields(...SUBJECT_FIELDS.map((name) => `regarding.${name}`), "reason", "reportingController", "type"),
+  fields: textFields(...subjectFields.map((name) => `regarding.${name}`), "reason", "reportingController", "type"),
 };

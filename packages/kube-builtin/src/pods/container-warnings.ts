@@ -26,7 +26,7 @@ function containersOf(spec: JsonObject, path: FieldPath): Item[] {
 }
 
 /** Annotations that were there before the fields, by what they begin with. */
-const PROFILES: readonly (readonly [prefix: string, field: string, text: string])[] = [
+const profiles: readonly (readonly [prefix: string, field: string, text: string])[] = [
   [
     "container.seccomp.security.alpha.kubernetes.io/",
     "seccompProfile",
@@ -41,12 +41,10 @@ const PROFILES: readonly (readonly [prefix: string, field: string, text: string]
 
 function* profileWarnings(pod: JsonObject, container: JsonObject, prefix: string): Generator<string> {
   const annotations = metaOf(pod).annotations ?? {};
-  for (const [begin, field, text] of PROFILES) {
+  for (const [begin, field, text] of profiles) {
     const name = begin + stringAt(container, ["name"]);
     const isSaid = memberAt(container, ["securityContext", field]) !== undefined;
-    if (!isSaid && Object.hasOwn(annotations, name)) {
-      yield `${keyPath(`${prefix}metadata.annotations`, name)}: ${text}`;
-    }
+    if (!isSaid && Object.hasOwn(annotations, name)) yield `${keyPath(`${prefix}metadata.annotations`, name)}: ${text}`;
   }
 }
 
@@ -96,7 +94,7 @@ function* hiddenVariables(container: JsonObject, path: FieldPath): Generator<str
 }
 
 /** A port is held against this many others of its number: an answer has no room for what more would have to say. */
-const MOST_OTHERS = 20;
+const mostOthers = 20;
 
 function* doubledPorts(ports: readonly Item[]): Generator<string> {
   const numbers = new Map<string, Item[]>();
@@ -105,7 +103,7 @@ function* doubledPorts(ports: readonly Item[]): Generator<string> {
     const key = `${String(port["containerPort"])}/${stringAt(port, ["protocol"])}`;
     const others = numbers.get(key) ?? [];
     for (const [other, where] of others) yield* overlap(port, other).map((how) => `${at}: ${how} ${where}`);
-    if (others.length < MOST_OTHERS) others.push(item);
+    if (others.length < mostOthers) others.push(item);
     numbers.set(key, others);
   }
 }

@@ -9,8 +9,8 @@ import {
   named,
   needed,
   oneOf,
-  PORT_RANGE,
   portNameProblems,
+  portRange,
 } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
@@ -28,7 +28,7 @@ import { env, envFrom } from "./env.ts";
 import { lifeOfContainer, noLifeOfInitContainer } from "./probes.ts";
 import { volumeMounts } from "./volumes.ts";
 
-const STANDARD: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
+const standard: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
 
 const isHugePages = (name: string): boolean => name.startsWith("hugepages-");
 
@@ -46,7 +46,7 @@ const resources: Check = (container, path) => {
   return [...amountErrors(limits, `${at}.limits`), ...requestErrors(requests, limits, at)];
 };
 
-const MAX_ID = 2 ** 31 - 1;
+const maxId = 2 ** 31 - 1;
 
 const ports: Check = (container, path) => {
   const names = new Set<string>();
@@ -70,8 +70,8 @@ function portErrors(port: JsonObject, path: string, names: Set<string>): FieldEr
       ? [requiredValue(`${path}.containerPort`)]
       : isPort(number)
         ? []
-        : [invalidValue(`${path}.containerPort`, number, PORT_RANGE)]),
-    ...(!host || isPort(host) ? [] : [invalidValue(`${path}.hostPort`, host, PORT_RANGE)]),
+        : [invalidValue(`${path}.containerPort`, number, portRange)]),
+    ...(!host || isPort(host) ? [] : [invalidValue(`${path}.hostPort`, host, portRange)]),
     ...oneOf("protocol", ["SCTP", "TCP", "UDP"])(port, path),
   ];
 }
@@ -79,7 +79,7 @@ function portErrors(port: JsonObject, path: string, names: Set<string>): FieldEr
 const security: Check = (container, path) => {
   const context = memberAt(container, ["securityContext"]);
   if (!isJsonObject(context)) return [];
-  return all(inRange("runAsUser", 0, MAX_ID), inRange("runAsGroup", 0, MAX_ID))(context, `${path}.securityContext`);
+  return all(inRange("runAsUser", 0, maxId), inRange("runAsGroup", 0, maxId))(context, `${path}.securityContext`);
 };
 
 /** What all containers have in common. */
@@ -140,7 +140,7 @@ export const containers: Check = (spec, path) => {
   ];
 };
 
-const RESTART_POLICIES = ["Always", "Never", "OnFailure"];
+const restartPolicies = ["Always", "Never", "OnFailure"];
 
 function isSidecar(container: JsonObject): boolean {
   return stringAt(container, ["restartPolicy"]) === "Always";
@@ -148,14 +148,14 @@ function isSidecar(container: JsonObject): boolean {
 
 const restartPolicy: Check = (container, path) => {
   const policy = memberAt(container, ["restartPolicy"]);
-  return typeof policy !== "string" || RESTART_POLICIES.includes(policy)
+  return typeof policy !== "string" || restartPolicies.includes(policy)
     ? []
-    : [unsupportedValue(`${path}.restartPolicy`, policy, RESTART_POLICIES)];
+    : [unsupportedValue(`${path}.restartPolicy`, policy, restartPolicies)];
 };
 
 function nameErrors(name: string, path: string): FieldError[] {
   const found = labelKeyProblems(name).map((problem) => invalidValue(path, name, problem));
-  if (found.length > 0 || name.includes("/") || STANDARD.has(name) || isHugePages(name)) return found;
+  if (found.length > 0 || name.includes("/") || standard.has(name) || isHugePages(name)) return found;
   const isResource = ["pods", "services", "storage", "persistentvolumeclaims"].includes(name);
   return [
     ...(isResource ? [] : [invalidValue(path, name, "must be a standard resource type or fully qualified")]),

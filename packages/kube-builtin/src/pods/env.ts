@@ -7,13 +7,13 @@ import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { configKeyProblems } from "../config/config-keys.ts";
 
-const NAME_PROBLEM = "a valid environment variable name must consist only of printable ASCII characters other than '='";
+const nameProblem = "a valid environment variable name must consist only of printable ASCII characters other than '='";
 
 function envNameProblems(name: string): string[] {
-  return /^[ -<>-~]+$/.test(name) ? [] : [NAME_PROBLEM];
+  return /^[ -<>-~]+$/.test(name) ? [] : [nameProblem];
 }
 
-const FIELDS: readonly string[] = [
+const knownFields: readonly string[] = [
   "metadata.name",
   "metadata.namespace",
   "metadata.uid",
@@ -25,7 +25,7 @@ const FIELDS: readonly string[] = [
   "status.podIPs",
 ];
 
-const RESOURCES: readonly string[] = [
+const resources: readonly string[] = [
   "limits.cpu",
   "limits.ephemeral-storage",
   "limits.memory",
@@ -37,7 +37,7 @@ const RESOURCES: readonly string[] = [
 const fieldRef: Check = (ref, path) => {
   const field = stringAt(ref, ["fieldPath"]);
   if (field === "") return [requiredValue(`${path}.fieldPath`)];
-  const isKnown = FIELDS.includes(field) || /^metadata\.(labels|annotations)\['[^']+'\]$/.test(field);
+  const isKnown = knownFields.includes(field) || /^metadata\.(labels|annotations)\['[^']+'\]$/.test(field);
   const why = `error converting fieldPath: field label not supported: ${field}`;
   return isKnown ? [] : [invalidValue(`${path}.fieldPath`, field, why)];
 };
@@ -45,8 +45,8 @@ const fieldRef: Check = (ref, path) => {
 const resourceRef: Check = (ref, path) => {
   const resource = stringAt(ref, ["resource"]);
   if (resource === "") return [requiredValue(`${path}.resource`)];
-  const isKnown = RESOURCES.includes(resource) || /^(limits|requests)\.hugepages-/.test(resource);
-  return isKnown ? [] : [unsupportedValue(`${path}.resource`, resource, RESOURCES)];
+  const isKnown = resources.includes(resource) || /^(limits|requests)\.hugepages-/.test(resource);
+  return isKnown ? [] : [unsupportedValue(`${path}.resource`, resource, resources)];
 };
 
 const subdomain: Check = (ref, path) =>
@@ -55,21 +55,21 @@ const subdomain: Check = (ref, path) =>
   );
 const keyRef: Check = all(subdomain, named("key", configKeyProblems));
 
-const SOURCES: Readonly<Record<string, Check>> = {
+const sources: Readonly<Record<string, Check>> = {
   fieldRef,
   resourceFieldRef: resourceRef,
   configMapKeyRef: keyRef,
   secretKeyRef: keyRef,
   fileKeyRef: () => [],
 };
-const ONE_OF = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
+const oneOf = "`fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`";
 
 function valueFrom(variable: JsonObject, path: string): FieldError[] {
   const from = memberAt(variable, ["valueFrom"]);
   if (!isJsonObject(from)) return [];
-  const given = Object.keys(SOURCES).filter((name) => isJsonObject(from[name]));
-  const found = given.flatMap((name) => within(name, SOURCES[name] ?? (() => []))(from, path));
-  if (given.length === 0) return [invalidValue(path, "", `must specify one of: ${ONE_OF}`)];
+  const given = Object.keys(sources).filter((name) => isJsonObject(from[name]));
+  const found = given.flatMap((name) => within(name, sources[name] ?? (() => []))(from, path));
+  if (given.length === 0) return [invalidValue(path, "", `must specify one of: ${oneOf}`)];
   if (stringAt(variable, ["value"]) !== "") {
     return [...found, invalidValue(path, "", "may not be specified when `value` is not empty")];
   }

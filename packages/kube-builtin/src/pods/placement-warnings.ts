@@ -6,7 +6,7 @@ import { keyPath } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
-const OLD_LABELS: ReadonlyMap<string, string> = new Map([
+const oldLabels: ReadonlyMap<string, string> = new Map([
   ["beta.kubernetes.io/arch", 'deprecated since v1.14; use "kubernetes.io/arch" instead'],
   ["beta.kubernetes.io/os", 'deprecated since v1.14; use "kubernetes.io/os" instead'],
   ["failure-domain.beta.kubernetes.io/region", 'deprecated since v1.17; use "topology.kubernetes.io/region" instead'],
@@ -15,14 +15,14 @@ const OLD_LABELS: ReadonlyMap<string, string> = new Map([
   ["node-role.kubernetes.io/master", 'use "node-role.kubernetes.io/control-plane" instead'],
 ]);
 
-const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
-const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
-const NO_SELECTOR = "a null labelSelector results in matching no pod";
+const required = "requiredDuringSchedulingIgnoredDuringExecution";
+const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+const nullSelector = "a null labelSelector results in matching no pod";
 
 /** Labels of nodes that have other names now, and constraints that count no Pod. */
 export function* placementWarnings(spec: JsonObject, path: string): Generator<string> {
   for (const name of Object.keys(objectAt(spec, ["nodeSelector"]))) {
-    const text = OLD_LABELS.get(name);
+    const text = oldLabels.get(name);
     if (text !== undefined) yield `${keyPath(`${path}.nodeSelector`, name)}: ${text}`;
   }
   yield* nodeAffinityWarnings(objectAt(spec, ["affinity", "nodeAffinity"]), `${path}.affinity.nodeAffinity`);
@@ -34,11 +34,11 @@ export function* placementWarnings(spec: JsonObject, path: string): Generator<st
 }
 
 function* nodeAffinityWarnings(affinity: JsonObject, path: string): Generator<string> {
-  for (const [index, term] of listAt(affinity, REQUIRED, "nodeSelectorTerms").entries()) {
-    yield* termWarnings(term, `${path}.${REQUIRED}.nodeSelectorTerms[${index}]`);
+  for (const [index, term] of listAt(affinity, required, "nodeSelectorTerms").entries()) {
+    yield* termWarnings(term, `${path}.${required}.nodeSelectorTerms[${index}]`);
   }
-  for (const [index, one] of listAt(affinity, PREFERRED).entries()) {
-    yield* termWarnings(objectAt(one, ["preference"]), `${path}.${PREFERRED}[${index}].preference`);
+  for (const [index, one] of listAt(affinity, preferred).entries()) {
+    yield* termWarnings(objectAt(one, ["preference"]), `${path}.${preferred}[${index}].preference`);
   }
 }
 
@@ -49,7 +49,7 @@ function* termWarnings(term: JsonObject, path: string): Generator<string> {
 }
 
 function* oldLabel(name: string, path: string): Generator<string> {
-  const text = OLD_LABELS.get(name);
+  const text = oldLabels.get(name);
   if (text !== undefined) yield `${path}: ${name} is ${text}`;
 }
 
@@ -58,16 +58,16 @@ export function* neighbourWarnings(spec: JsonObject, path: string): Generator<st
   for (const kind of ["podAffinity", "podAntiAffinity"]) {
     const affinity = objectAt(spec, ["affinity", kind]);
     const at = `${path}.affinity.${kind}`;
-    for (const [index, term] of listAt(affinity, REQUIRED).entries()) {
-      yield* noSelector(term, `${at}.${REQUIRED}[${index}]`);
+    for (const [index, term] of listAt(affinity, required).entries()) {
+      yield* noSelector(term, `${at}.${required}[${index}]`);
     }
-    for (const [index, one] of listAt(affinity, PREFERRED).entries()) {
-      yield* noSelector(objectAt(one, ["podAffinityTerm"]), `${at}.${PREFERRED}[${index}].podAffinityTerm`);
+    for (const [index, one] of listAt(affinity, preferred).entries()) {
+      yield* noSelector(objectAt(one, ["podAffinityTerm"]), `${at}.${preferred}[${index}].podAffinityTerm`);
     }
   }
 }
 
 function* noSelector(object: JsonObject, path: string): Generator<string> {
   const selector = memberAt(object, ["labelSelector"]);
-  if (selector === undefined || selector === null) yield `${path}.labelSelector: ${NO_SELECTOR}`;
+  if (selector === undefined || selector === null) yield `${path}.labelSelector: ${nullSelector}`;
 }

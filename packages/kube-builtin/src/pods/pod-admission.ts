@@ -10,10 +10,10 @@ import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 /** Finds a ServiceAccount. */
 export type FindAccount = (namespace: string, name: string) => JsonObject | undefined;
 
-const DEFAULT_ACCOUNT = "default";
-const TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount";
-const TOKEN_SECONDS = 3607;
-const LOST_NODE_SECONDS = 300;
+const defaultAccount = "default";
+const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+const tokenSeconds = 3607;
+const lostNodeSeconds = 300;
 
 /** A new Pod after admission. Throws 403 for an account or a priority that is not there. */
 export function admitted(pod: JsonObject, findAccount: FindAccount): JsonObject {
@@ -31,10 +31,10 @@ function refused(pod: JsonObject, why: string): Error {
 function withAccount(pod: JsonObject, findAccount: FindAccount): JsonObject {
   const spec = objectAt(pod, ["spec"]);
   const { namespace = "" } = metaOf(pod);
-  const name = stringAt(spec, ["serviceAccountName"]) || DEFAULT_ACCOUNT;
+  const name = stringAt(spec, ["serviceAccountName"]) || defaultAccount;
   const account = findAccount(namespace, name);
   // The default account comes a moment after its namespace.
-  if (account === undefined && name !== DEFAULT_ACCOUNT) {
+  if (account === undefined && name !== defaultAccount) {
     const what = `service account ${namespace}/${name}`;
     throw refused(pod, `error looking up ${what}: serviceaccount ${JSON.stringify(name)} not found`);
   }
@@ -54,12 +54,10 @@ function withAccount(pod: JsonObject, findAccount: FindAccount): JsonObject {
 function withToken(spec: JsonObject): JsonObject {
   const lists = ["containers", "initContainers"];
   const lacksToken = (one: JsonObject): boolean =>
-    !listAt(one, "volumeMounts").some((mount) => stringAt(mount, ["mountPath"]) === TOKEN_PATH);
-  if (!lists.some((name) => listAt(spec, name).some(lacksToken))) {
-    return spec;
-  }
+    !listAt(one, "volumeMounts").some((mount) => stringAt(mount, ["mountPath"]) === tokenPath);
+  if (!lists.some((name) => listAt(spec, name).some(lacksToken))) return spec;
   const name = generateName("kube-api-access-");
-  const mount = { name, readOnly: true, mountPath: TOKEN_PATH };
+  const mount = { name, readOnly: true, mountPath: tokenPath };
   const mounted = lists
     .filter((list) => listAt(spec, list).length > 0)
     .map((list) => [
@@ -81,7 +79,7 @@ function tokenVolume(name: string): JsonObject {
     name,
     projected: {
       sources: [
-        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: "token" } },
+        { serviceAccountToken: { expirationSeconds: tokenSeconds, path: "token" } },
         { configMap: { name: "kube-root-ca.crt", items: [{ key: "ca.crt", path: "ca.crt" }] } },
         { downwardAPI: { items: [{ path: "namespace", fieldRef: field }] } },
       ],
@@ -95,7 +93,7 @@ function withTolerations(spec: JsonObject): JsonObject {
   const added = ["not-ready", "unreachable"]
     .map((state) => `node.kubernetes.io/${state}`)
     .filter((key) => !own.some((one) => tolerates(one, key)))
-    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: LOST_NODE_SECONDS }));
+    .map((key) => ({ key, operator: "Exists", effect: "NoExecute", tolerationSeconds: lostNodeSeconds }));
   return added.length === 0 ? spec : { ...spec, tolerations: [...own, ...added] };
 }
 
@@ -105,7 +103,7 @@ function tolerates(toleration: JsonObject, taint: string): boolean {
 }
 
 /** Classes of priority are not served, but for the two that are always there. */
-const PRIORITIES: Readonly<Record<string, number>> = {
+const priorities: Readonly<Record<string, number>> = {
   "": 0,
   "system-cluster-critical": 2_000_000_000,
   "system-node-critical": 2_000_001_000,
@@ -113,10 +111,8 @@ const PRIORITIES: Readonly<Record<string, number>> = {
 
 function withPriority(pod: JsonObject, spec: JsonObject): JsonObject {
   const name = stringAt(spec, ["priorityClassName"]);
-  const priority = Object.hasOwn(PRIORITIES, name) ? PRIORITIES[name] : undefined;
-  if (priority === undefined) {
-    throw refused(pod, `no PriorityClass with name ${name} was found`);
-  }
+  const priority = Object.hasOwn(priorities, name) ? priorities[name] : undefined;
+  if (priority === undefined) throw refused(pod, `no PriorityClass with name ${name} was found`);
   const given = memberAt(spec, ["priority"]);
   if (typeof given === "number" && given !== priority) {
     const why = `the integer value of priority (${given}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`;

@@ -32,7 +32,7 @@ function gatesText(object: JsonObject): string {
   return gates.length === 0 ? "<none>" : `${gates.filter((gate) => passed.has(gate)).length}/${gates.length}`;
 }
 
-const ENDED: Readonly<Record<string, string>> = {
+const ended: Readonly<Record<string, string>> = {
   Succeeded: "The pod has completed successfully.",
   Failed: "The pod failed.",
 };
@@ -40,6 +40,6 @@ const ENDED: Readonly<Record<string, string>> = {
 /** What a row says about a Pod that has come to its end, so that clients may leave it out. */
 export function podConditions(object: JsonObject): JsonObject[] {
   const phase = text(object, "status", "phase");
-  const message = Object.hasOwn(ENDED, phase) ? ENDED[phase] : undefined;
+  const message = Object.hasOwn(ended, phase) ? ended[phase] : undefined;
   return message === undefined ? [] : [{ type: "Completed", status: "True", reason: phase, message }];
 }

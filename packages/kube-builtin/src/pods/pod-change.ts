@@ -5,7 +5,7 @@ import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-obje
 import { type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
-const ALLOWED =
+const allowed =
   "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
 /** What is wrong with changing a Pod: hardly anything of its spec can be. */
@@ -14,18 +14,14 @@ export function podChangeErrors(pod: JsonObject, old: JsonObject): FieldError[] 
   const lists = ["containers", "initContainers"].filter(
     (name) => listAt(now, name).length !== listAt(before, name).length,
   );
-  if (lists.length > 0) {
-    return [forbiddenValue(`spec.${lists[0]}`, "pod updates may not add or remove containers")];
-  }
+  if (lists.length > 0) return [forbiddenValue(`spec.${lists[0]}`, "pod updates may not add or remove containers")];
   return [...deadlineErrors(now, before), ...tolerationErrors(now, before), ...otherErrors(now, before)];
 }
 
 function deadlineErrors(now: JsonObject, before: JsonObject): FieldError[] {
   const [deadline, was] = [memberAt(now, ["activeDeadlineSeconds"]), memberAt(before, ["activeDeadlineSeconds"])];
   const path = "spec.activeDeadlineSeconds";
-  if (typeof was !== "number") {
-    return [];
-  }
+  if (typeof was !== "number") return [];
   if (typeof deadline !== "number") {
     return [invalidValue(path, null, "must not update from a positive integer to nil value")];
   }
@@ -52,7 +48,7 @@ function otherErrors(now: JsonObject, before: JsonObject): FieldError[] {
   );
   // The reference shows the difference in the form its own types have; ours is that of the object.
   const lines = names.flatMap((name) => [...shown("-", name, last[name]), ...shown("+", name, next[name])]);
-  return names.length === 0 ? [] : [forbiddenValue("spec", `${ALLOWED}\n${lines.join("\n")}\n`)];
+  return names.length === 0 ? [] : [forbiddenValue("spec", `${allowed}\n${lines.join("\n")}\n`)];
 }
 
 function shown(sign: string, name: string, value: JsonValue | undefined): string[] {

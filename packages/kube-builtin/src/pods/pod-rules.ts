@@ -19,7 +19,7 @@ import { podChangeErrors } from "./pod-change.ts";
 import { podSpec } from "./pod-spec.ts";
 import { nameWarnings, podWarnings } from "./pod-warnings.ts";
 
-const COUNTED = ["cpu", "memory"];
+const countedResources = ["cpu", "memory"];
 
 const trimmed: Check = (container, path) => {
   const image = stringAt(container, ["image"]);
@@ -78,13 +78,11 @@ export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guara
     requests: counted(objectAt(container, ["resources", "requests"])),
     limits: counted(objectAt(container, ["resources", "limits"])),
   }));
-  if (amounts.every(({ requests, limits }) => requests.size + limits.size === 0)) {
-    return "BestEffort";
-  }
+  if (amounts.every(({ requests, limits }) => requests.size + limits.size === 0)) return "BestEffort";
   const isGuaranteed = amounts.every(
     ({ requests, limits }) =>
-      limits.size === COUNTED.length &&
-      COUNTED.every(
+      limits.size === countedResources.length &&
+      countedResources.every(
         (name) => compareQuantities(requests.get(name) ?? limits.get(name) ?? "", limits.get(name) ?? "") === 0,
       ),
   );
@@ -93,7 +91,7 @@ export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guara
 
 /** The amounts that count, unless they are nothing. */
 function counted(amounts: JsonObject): Map<string, string> {
-  const given = COUNTED.filter(
+  const given = countedResources.filter(
     (name) => amounts[name] !== undefined && compareQuantities(String(amounts[name]), "0") > 0,
   );
   return new Map(given.map((name) => [name, String(amounts[name])]));

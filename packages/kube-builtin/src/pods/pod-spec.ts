@@ -15,8 +15,8 @@ import { addressErrors } from "../services/address-text.ts";
 import { containers } from "./containers.ts";
 import { volumes } from "./volumes.ts";
 
-const MAX_INT = 2 ** 31 - 1;
-const DNS_POLICIES = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
+const maxInt = 2 ** 31 - 1;
+const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 
 /** Ports of a Pod on the host's network are the host's. */
 const hostNetworkPorts: Check = (spec, path) => {
@@ -40,7 +40,7 @@ const security: Check = (spec, path) => {
   return [
     ...within(
       "securityContext",
-      all(inRange("fsGroup", 0, MAX_INT), inRange("runAsUser", 0, MAX_INT), inRange("runAsGroup", 0, MAX_INT)),
+      all(inRange("fsGroup", 0, maxInt), inRange("runAsUser", 0, maxInt), inRange("runAsGroup", 0, maxInt)),
     )(spec, path),
     ...(isBoth ? [invalidValue(`${path}.securityContext.shareProcessNamespace`, true, shared)] : []),
   ];
@@ -135,7 +135,7 @@ export const podSpec: Check = all(
   containers,
   hostNetworkPorts,
   oneOf("restartPolicy", ["Always", "OnFailure", "Never"]),
-  oneOf("dnsPolicy", DNS_POLICIES),
+  oneOf("dnsPolicy", dnsPolicies),
   labelled,
   security,
   selectorTerms,
@@ -144,7 +144,7 @@ export const podSpec: Check = all(
   eachItem("topologySpreadConstraints", spread),
   maybeNamed("serviceAccountName", dns1123SubdomainProblems),
   maybeNamed("nodeName", dns1123SubdomainProblems),
-  inRange("activeDeadlineSeconds", 1, MAX_INT),
+  inRange("activeDeadlineSeconds", 1, maxInt),
   maybeNamed("hostname", dns1123LabelProblems),
   maybeNamed("subdomain", dns1123LabelProblems),
   eachItem("tolerations", tolerationErrors),

@@ -10,11 +10,11 @@ import { neighbourWarnings, placementWarnings } from "./placement-warnings.ts";
 import { volumeWarnings } from "./volume-warnings.ts";
 
 /** More than an answer has room for. */
-const MOST_WARNINGS = 500;
+const mostWarnings = 500;
 
 /** What whoever writes a Pod, or a template for Pods, is told. `path` leads to what has `metadata` and `spec`; it is empty for a Pod. */
 export function podWarnings(pod: JsonObject, path: string): string[] {
-  return [...allWarnings(pod, path === "" ? "" : `${path}.`).take(MOST_WARNINGS)];
+  return [...allWarnings(pod, path === "" ? "" : `${path}.`).take(mostWarnings)];
 }
 
 function* allWarnings(pod: JsonObject, prefix: string): Generator<string> {
@@ -37,7 +37,7 @@ function* allWarnings(pod: JsonObject, prefix: string): Generator<string> {
   yield* neighbourWarnings(spec, at);
 }
 
-const OLD_ANNOTATIONS: readonly (readonly [name: string, text: string])[] = [
+const oldAnnotations: readonly (readonly [name: string, text: string])[] = [
   ["scheduler.alpha.kubernetes.io/critical-pod", 'non-functional in v1.16+; use the "priorityClassName" field instead'],
   ["security.alpha.kubernetes.io/sysctls", 'non-functional in v1.11+; use the "sysctls" field instead'],
   ["security.alpha.kubernetes.io/unsafe-sysctls", 'non-functional in v1.11+; use the "sysctls" field instead'],
@@ -45,18 +45,18 @@ const OLD_ANNOTATIONS: readonly (readonly [name: string, text: string])[] = [
 
 function* annotationWarnings(pod: JsonObject, prefix: string): Generator<string> {
   const annotations = metaOf(pod).annotations ?? {};
-  for (const [name, text] of OLD_ANNOTATIONS) {
+  for (const [name, text] of oldAnnotations) {
     if (Object.hasOwn(annotations, name)) yield `${keyPath(`${prefix}metadata.annotations`, name)}: ${text}`;
   }
 }
 
-const PROFILE = "seccomp.security.alpha.kubernetes.io/pod";
+const profile = "seccomp.security.alpha.kubernetes.io/pod";
 
 function* profileWarnings(pod: JsonObject, prefix: string): Generator<string> {
   const isSaid = memberAt(pod, ["spec", "securityContext", "seccompProfile"]) !== undefined;
-  if (!isSaid && Object.hasOwn(metaOf(pod).annotations ?? {}, PROFILE)) {
+  if (!isSaid && Object.hasOwn(metaOf(pod).annotations ?? {}, profile)) {
     const text = 'non-functional in v1.27+; use the "seccompProfile" field instead';
-    yield `${keyPath(`${prefix}metadata.annotations`, PROFILE)}: ${text}`;
+    yield `${keyPath(`${prefix}metadata.annotations`, profile)}: ${text}`;
   }
 }
 

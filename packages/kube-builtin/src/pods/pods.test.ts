@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { startTestServer, type TestServer } from "../testing/index.ts";
 import { qosClassOf } from "./pod-rules.ts";
 
-const PODS = "/api/v1/namespaces/default/pods";
+const pods = "/api/v1/namespaces/default/pods";
 let server: TestServer;
 
 before(async () => {
@@ -18,7 +18,7 @@ after(() => server[Symbol.asyncDispose]());
 const container = (more: JsonObject = {}): JsonObject => ({ name: "c", image: "i", ...more });
 
 async function create(name: string, spec: JsonObject): Promise<JsonObject> {
-  return server.post(PODS, { metadata: { name }, spec: { containers: [container()], ...spec } });
+  return server.post(pods, { metadata: { name }, spec: { containers: [container()], ...spec } });
 }
 
 async function refusal(method: string, url: string, body: JsonValue): Promise<[number, string]> {
@@ -85,7 +85,7 @@ const admission: readonly (readonly [reason: string, spec: JsonObject, message: 
 for (const [reason, spec, message] of admission) {
   test(`admission refuses ${reason}`, async () => {
     const body = { metadata: { name: "x" }, spec: { containers: [container()], ...spec } };
-    assert.deepEqual(await refusal("POST", PODS, body), [403, message]);
+    assert.deepEqual(await refusal("POST", pods, body), [403, message]);
   });
 }
 
@@ -96,7 +96,7 @@ test("whoever tolerates everything is given no more to tolerate", async () => {
   assert.deepEqual(spec["tolerations"], [{ operator: "Exists" }]);
 });
 
-const ONLY =
+const only =
   'Pod "fixed" is invalid: spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
 const changes: readonly (readonly [reason: string, patch: JsonObject, message: string])[] = [
@@ -112,8 +112,8 @@ const changes: readonly (readonly [reason: string, patch: JsonObject, message: s
     { spec: { activeDeadlineSeconds: null } },
     'Pod "fixed" is invalid: spec.activeDeadlineSeconds: Invalid value: null: must not update from a positive integer to nil value',
   ],
-  ["how it restarts may not", { spec: { restartPolicy: "Never" } }, ONLY],
-  ["nor where it runs", { spec: { nodeName: "n" } }, ONLY],
+  ["how it restarts may not", { spec: { restartPolicy: "Never" } }, only],
+  ["nor where it runs", { spec: { nodeName: "n" } }, only],
   [
     "nor which containers there are",
     { spec: { containers: [container({ name: "d" })] } },
@@ -125,7 +125,7 @@ const changes: readonly (readonly [reason: string, patch: JsonObject, message: s
 test("hardly anything of a Pod may change", async () => {
   await create("fixed", { activeDeadlineSeconds: 100 });
   for (const [reason, patch, message] of changes) {
-    const [code, said] = await refusal("PATCH", `${PODS}/fixed`, patch);
+    const [code, said] = await refusal("PATCH", `${pods}/fixed`, patch);
     const [first] = said.split("\n");
     assert.deepEqual([code, first], message === "" ? [200, ""] : [422, message], reason);
   }
@@ -133,7 +133,7 @@ test("hardly anything of a Pod may change", async () => {
 
 test("tolerations may only be added", async () => {
   await create("bearing", {});
-  const url = `${PODS}/bearing`;
+  const url = `${pods}/bearing`;
   const more = { spec: { tolerations: [{ key: "x", operator: "Exists" }] } };
   const headers = { "content-type": "application/merge-patch+json" };
   const response = await server.send(url, { method: "PATCH", headers, body: more });

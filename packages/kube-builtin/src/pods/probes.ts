@@ -8,8 +8,8 @@ import {
   needed,
   notNegative,
   oneOf,
-  PORT_RANGE,
   portProblems,
+  portRange,
   within,
 } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
@@ -33,19 +33,19 @@ const command: Check = (action, path) =>
   Array.isArray(action["command"]) && action["command"].length > 0 ? [] : [requiredValue(`${path}.command`)];
 
 /** What is done to a container; one of these at a time, looked at in this order. */
-const ACTIONS: Readonly<Record<string, Check>> = {
+const actions: Readonly<Record<string, Check>> = {
   exec: command,
   httpGet: all(needed("path"), port, oneOf("scheme", ["HTTP", "HTTPS"]), header),
   tcpSocket: port,
   grpc: (action, path) =>
     isPort(memberAt(action, ["port"]))
       ? []
-      : [invalidValue(`${path}.port`, memberAt(action, ["port"]) ?? 0, PORT_RANGE)],
+      : [invalidValue(`${path}.port`, memberAt(action, ["port"]) ?? 0, portRange)],
   sleep: () => [],
 };
 
 function handler(object: JsonObject, path: string): readonly FieldError[] {
-  const given = Object.entries(ACTIONS).filter(([name]) => isJsonObject(memberAt(object, [name])));
+  const given = Object.entries(actions).filter(([name]) => isJsonObject(memberAt(object, [name])));
   if (given.length === 0) return [requiredValue(path, "must specify a handler type")];
   return given.flatMap(([name, check], index) =>
     index === 0

@@ -5,31 +5,31 @@ import { listAt } from "@purlin/kube-apiserver/kinds";
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
-const SINCE_25 = "deprecated in v1.22, non-functional in v1.25+";
-const SINCE_31 = "deprecated in v1.28, non-functional in v1.31+";
+const since25 = "deprecated in v1.22, non-functional in v1.25+";
+const since31 = "deprecated in v1.28, non-functional in v1.31+";
 
 /** Kinds of volumes that are gone or going, by member, with the name they are told by. */
-const OLD_VOLUMES: readonly (readonly [member: string, shown: string, text: string])[] = [
+const oldVolumes: readonly (readonly [member: string, shown: string, text: string])[] = [
   ["photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
   ["gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"],
   ["scaleIO", "scaleIO", "deprecated in v1.16, non-functional in v1.22+"],
-  ["flocker", "flocker", SINCE_25],
-  ["storageos", "storageOS", SINCE_25],
-  ["quobyte", "quobyte", SINCE_25],
+  ["flocker", "flocker", since25],
+  ["storageos", "storageOS", since25],
+  ["quobyte", "quobyte", since25],
   ["glusterfs", "glusterfs", "deprecated in v1.25, non-functional in v1.26+"],
-  ["cephfs", "cephfs", SINCE_31],
-  ["rbd", "rbd", SINCE_31],
+  ["cephfs", "cephfs", since31],
+  ["rbd", "rbd", since31],
 ];
 
 /** Volumes that no longer work, and files of a volume that are in each other's way. */
 export function* volumeWarnings(spec: JsonObject, path: string): Generator<string> {
   const volumes = listAt(spec, "volumes");
   for (const [index, volume] of volumes.entries()) {
-    for (const [member, shown, text] of OLD_VOLUMES) {
+    for (const [member, shown, text] of oldVolumes) {
       if (isJsonObject(memberAt(volume, [member]))) yield `${path}.volumes[${index}].${shown}: ${text}`;
     }
   }
-  const limit = { left: MOST_COMPARISONS };
+  const limit = { left: mostComparisons };
   for (const volume of volumes) yield* overlapWarnings(volume, limit);
 }
 
@@ -40,7 +40,7 @@ interface File {
 }
 
 /** All pairs of files are compared, so of very many only the first ones are. */
-const MOST_COMPARISONS = 20_000;
+const mostComparisons = 20_000;
 
 function* overlapWarnings(volume: JsonObject, limit: { left: number }): Generator<string> {
   const { kind, files } = filesOf(volume);

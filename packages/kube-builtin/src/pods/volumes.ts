@@ -14,13 +14,13 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 
-const MODE_PROBLEM = "must be a number between 0 and 0777 (octal), both inclusive";
+const modeProblem = "must be a number between 0 and 0777 (octal), both inclusive";
 
 function mode(name: string): Check {
   return (object, path) => {
     const value = memberAt(object, [name]);
     return typeof value === "number" && (value < 0 || value > 0o777)
-      ? [invalidValue(`${path}.${name}`, value, MODE_PROBLEM)]
+      ? [invalidValue(`${path}.${name}`, value, modeProblem)]
       : [];
   };
 }
@@ -43,16 +43,7 @@ const item: Check = (object, path) => {
 };
 const files: Check = all(mode("defaultMode"), eachItem("items", item));
 
-const HOST_TYPES = [
-  "",
-  "BlockDevice",
-  "CharDevice",
-  "Directory",
-  "DirectoryOrCreate",
-  "File",
-  "FileOrCreate",
-  "Socket",
-];
+const hostTypes = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
 
 /** A place on the machine, which may not be left by the way it is written. */
 const hostPath: Check = (source, path) => {
@@ -60,12 +51,12 @@ const hostPath: Check = (source, path) => {
   if (place === "") return [requiredValue(`${path}.path`)];
   return [
     ...(place.split("/").includes("..") ? [invalidValue(`${path}.path`, place, "must not contain '..'")] : []),
-    ...(HOST_TYPES.includes(type) ? [] : [unsupportedValue(`${path}.type`, type, HOST_TYPES)]),
+    ...(hostTypes.includes(type) ? [] : [unsupportedValue(`${path}.type`, type, hostTypes)]),
   ];
 };
 
 /** Sources of volumes with rules of their own here, in the order in which the reference looks at them. */
-const SOURCES: Readonly<Record<string, Check>> = {
+const sources: Readonly<Record<string, Check>> = {
   emptyDir: () => [],
   hostPath,
   nfs: all(needed("server"), needed("path")),
@@ -81,12 +72,12 @@ const SOURCES: Readonly<Record<string, Check>> = {
 const source: Check = (volume, path) => {
   const given = Object.keys(volume).filter((name) => name !== "name" && isJsonObject(volume[name]));
   const known = [
-    ...Object.keys(SOURCES).filter((name) => given.includes(name)),
-    ...given.filter((name) => !Object.hasOwn(SOURCES, name)),
+    ...Object.keys(sources).filter((name) => given.includes(name)),
+    ...given.filter((name) => !Object.hasOwn(sources, name)),
   ];
   return known.flatMap((name, index) =>
     index === 0
-      ? within(name, SOURCES[name] ?? (() => []))(volume, path)
+      ? within(name, sources[name] ?? (() => []))(volume, path)
       : [forbiddenValue(`${path}.${name}`, "may not specify more than 1 volume type")],
   );
 };

@@ -3,7 +3,7 @@ import { isIP } from "node:net";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 
 /** Said of what is no address at all. */
-export const ADDRESS_TEXT: string = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+export const addressText: string = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 /** An address as everybody reads it: without zeros in front, and one of the older kind that is wrapped in the newer as what it is. */
 export function plainAddress(address: string): string {
@@ -27,7 +27,7 @@ export function addressProblem(address: string): string | undefined {
   if (plain !== address) {
     return address.includes(":") ? "must not be an IPv4-mapped IPv6 address" : "must not have leading 0s";
   }
-  return isAddress(address) ? undefined : ADDRESS_TEXT;
+  return isAddress(address) ? undefined : addressText;
 }
 
 /** The same as an error at a field. */

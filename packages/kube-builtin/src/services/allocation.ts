@@ -6,9 +6,9 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
 /** The first two bytes of every address given to a Service: a range of its own that nothing routes. */
-const RANGE = "10.0";
-const [FIRST_PORT, LAST_PORT] = [30_000, 32_767];
-const ATTEMPTS = 1000;
+const addressRange = "10.0";
+const [firstPort, lastPort] = [30_000, 32_767];
+const attempts = 1000;
 
 /** Knows which addresses and ports of nodes are in use. */
 export interface TakenPlaces {
@@ -33,9 +33,7 @@ export function allocated(spec: JsonObject, taken: TakenPlaces): JsonObject {
 }
 
 function withAddress(spec: JsonObject, { isAddressTaken }: TakenPlaces): JsonObject {
-  if (!needsAddress(spec)) {
-    return spec;
-  }
+  if (!needsAddress(spec)) return spec;
   const given = stringAt(spec, ["clusterIP"]);
   const address = given === "" ? freeAddress(isAddressTaken) : given;
   // Where nothing is selected, addresses of any family may be told of.
@@ -50,9 +48,7 @@ function withAddress(spec: JsonObject, { isAddressTaken }: TakenPlaces): JsonObj
 }
 
 function withPorts(spec: JsonObject, taken: TakenPlaces): JsonObject {
-  if (!needsPorts(spec)) {
-    return spec;
-  }
+  if (!needsPorts(spec)) return spec;
   const own = new Set<number>();
   const ports = listAt(spec, "ports").map((port) => {
     const nodePort = memberAt(port, ["nodePort"]) || freePort(taken, own);
@@ -69,21 +65,17 @@ function withHealthPort(spec: JsonObject, taken: TakenPlaces): JsonObject {
 }
 
 function freeAddress(isTaken: (address: string) => boolean): string {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const address = `${RANGE}.${randomInt(256)}.${randomInt(1, 255)}`;
-    if (!isTaken(address)) {
-      return address;
-    }
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const address = `${addressRange}.${randomInt(256)}.${randomInt(1, 255)}`;
+    if (!isTaken(address)) return address;
   }
   throw new Error("no address is free for another Service");
 }
 
 function freePort({ isPortTaken }: TakenPlaces, own: ReadonlySet<number>): number {
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const port = randomInt(FIRST_PORT, LAST_PORT + 1);
-    if (!own.has(port) && !isPortTaken(port)) {
-      return port;
-    }
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const port = randomInt(firstPort, lastPort + 1);
+    if (!own.has(port) && !isPortTaken(port)) return port;
   }
   throw new Error("no port of nodes is free for another Service");
 }
@@ -93,12 +85,10 @@ export function nodePortErrors(spec: JsonObject, old: JsonObject, { isPortTaken 
   const had = new Set(listAt(old, "ports").map((port) => memberAt(port, ["nodePort"])));
   return listAt(spec, "ports").flatMap((port, index) => {
     const wanted = memberAt(port, ["nodePort"]);
-    if (typeof wanted !== "number" || wanted === 0 || had.has(wanted)) {
-      return [];
-    }
+    if (typeof wanted !== "number" || wanted === 0 || had.has(wanted)) return [];
     const path = `spec.ports[${index}].nodePort`;
-    if (wanted < FIRST_PORT || wanted > LAST_PORT) {
-      const range = `The range of valid ports is ${FIRST_PORT}-${LAST_PORT}`;
+    if (wanted < firstPort || wanted > lastPort) {
+      const range = `The range of valid ports is ${firstPort}-${lastPort}`;
       return [invalidValue(path, wanted, `provided port is not in the valid range. ${range}`)];
     }
     return isPortTaken(wanted) ? [invalidValue(path, wanted, "provided port is already allocated")] : [];

@@ -10,7 +10,7 @@ import {
   maybeNamed,
   named,
   oneOf,
-  PORT_RANGE,
+  portRange,
 } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
@@ -22,9 +22,9 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { ADDRESS_TEXT, addressProblem, plainAddress } from "./address-text.ts";
+import { addressProblem, addressText, plainAddress } from "./address-text.ts";
 
-const PROTOCOLS = ["SCTP", "TCP", "UDP"];
+const protocols = ["SCTP", "TCP", "UDP"];
 
 /** Addresses that mean something else on every machine are nobody's. */
 function specialProblem(address: string): string | undefined {
@@ -53,7 +53,7 @@ const address: Check = (object, path) => {
     ...maybeNamed("hostname", dns1123LabelProblems)(object, path),
     ...maybeNamed("nodeName", dns1123SubdomainProblems)(object, path),
     // The reference asks once more before it looks at what kind of address it is.
-    ...(problem === ADDRESS_TEXT ? [invalidValue(at, ip, "must be a valid IP address")] : specialErrors(ip, at)),
+    ...(problem === addressText ? [invalidValue(at, ip, "must be a valid IP address")] : specialErrors(ip, at)),
   ];
 };
 
@@ -63,8 +63,8 @@ function port(isNameNeeded: boolean): Check {
     const name = isNameNeeded ? named("name", dns1123LabelProblems) : maybeNamed("name", dns1123LabelProblems);
     return [
       ...name(object, path),
-      ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, PORT_RANGE)]),
-      ...oneOf("protocol", PROTOCOLS)(object, path),
+      ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, portRange)]),
+      ...oneOf("protocol", protocols)(object, path),
     ];
   };
 }
@@ -85,17 +85,13 @@ export const endpointsRules: KindRules = {
   validate: (object) => listAt(object, "subsets").flatMap((one, index) => subset(one, `subsets[${index}]`)),
 };
 
-const TYPES = ["FQDN", "IPv4", "IPv6"];
-const MAX_ADDRESSES = 100;
+const addressTypes = ["FQDN", "IPv4", "IPv6"];
+const maxAddresses = 100;
 
 function sliceAddressErrors(type: string, text: string, path: string): FieldError[] {
-  if (type === "FQDN") {
-    return dns1123SubdomainProblems(text).map((problem) => invalidValue(path, text, problem));
-  }
+  if (type === "FQDN") return dns1123SubdomainProblems(text).map((problem) => invalidValue(path, text, problem));
   const problem = addressProblem(text);
-  if (problem !== undefined) {
-    return [invalidValue(path, text, problem)];
-  }
+  if (problem !== undefined) return [invalidValue(path, text, problem)];
   const family = type === "IPv4" ? 4 : 6;
   // The reference names the list here.
   const list = path.replace(/\[\d+\]$/, "");
@@ -110,7 +106,7 @@ function endpointErrors(type: string): Check {
     const at = `${path}.addresses`;
     return [
       ...(texts.length === 0 ? [requiredValue(at, "must contain at least 1 address")] : []),
-      ...texts.slice(0, MAX_ADDRESSES).flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
+      ...texts.slice(0, maxAddresses).flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
       ...maybeNamed("nodeName", dns1123SubdomainProblems)(endpoint, path),
       ...maybeNamed("hostname", dns1123LabelProblems)(endpoint, path),
     ];
@@ -126,16 +122,14 @@ function slicePortErrors(slice: JsonObject): FieldError[] {
     return [
       ...maybeNamed("name", dns1123LabelProblems)(one, path),
       ...(isTaken ? [duplicateValue(`${path}.name`, name)] : []),
-      ...oneOf("protocol", PROTOCOLS)(one, path),
+      ...oneOf("protocol", protocols)(one, path),
     ];
   });
 }
 
 function typeErrors(type: string): FieldError[] {
-  if (type === "") {
-    return [requiredValue("addressType")];
-  }
-  return TYPES.includes(type) ? [] : [unsupportedValue("addressType", type, TYPES)];
+  if (type === "") return [requiredValue("addressType")];
+  return addressTypes.includes(type) ? [] : [unsupportedValue("addressType", type, addressTypes)];
 }
 
 export const endpointSliceRules: KindRules = {
@@ -144,7 +138,7 @@ export const endpointSliceRules: KindRules = {
     const check = endpointErrors(type);
     return [
       ...typeErrors(type),
-      ...(TYPES.includes(type)
+      ...(addressTypes.includes(type)
         ? listAt(slice, "endpoints").flatMap((one, index) => check(one, `endpoints[${index}]`))
         : []),
       ...slicePortErrors(slice),

@@ -8,9 +8,9 @@ import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { addressErrors } from "./address-text.ts";
 import { servicePortErrors } from "./service-ports.ts";
 
-const TYPES = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
-const FAMILIES = ["IPv4", "IPv6"];
-const DAY_SECONDS = 86_400;
+const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
+const ipFamilies = ["IPv4", "IPv6"];
+const daySeconds = 86_400;
 
 /** What is wrong with a Service. */
 export function serviceErrors(service: JsonObject): FieldError[] {
@@ -54,9 +54,7 @@ function clusterAddressErrors(spec: JsonObject): FieldError[] {
 
 function familyErrors(family: string, index: number): FieldError[] {
   const path = `spec.ipFamilies[${index}]`;
-  if (!FAMILIES.includes(family)) {
-    return [unsupportedValue(path, family, FAMILIES)];
-  }
+  if (!ipFamilies.includes(family)) return [unsupportedValue(path, family, ipFamilies)];
   return family === "IPv4" ? [] : [invalidValue(path, family, "not configured on this cluster")];
 }
 
@@ -64,10 +62,10 @@ function affinityErrors(spec: JsonObject): FieldError[] {
   const seconds = memberAt(spec, ["sessionAffinityConfig", "clientIP", "timeoutSeconds"]);
   const isTimed = stringAt(spec, ["sessionAffinity"]) === "ClientIP" && typeof seconds === "number";
   const path = "spec.sessionAffinityConfig.clientIP.timeoutSeconds";
-  const why = `must be greater than 0 and less than ${DAY_SECONDS}`;
+  const why = `must be greater than 0 and less than ${daySeconds}`;
   return [
     ...oneOf("sessionAffinity", ["ClientIP", "None"])(spec, "spec"),
-    ...(isTimed && (seconds <= 0 || seconds > DAY_SECONDS) ? [invalidValue(path, seconds, why)] : []),
+    ...(isTimed && (seconds <= 0 || seconds > daySeconds) ? [invalidValue(path, seconds, why)] : []),
   ];
 }
 
@@ -75,9 +73,7 @@ function externalErrors(spec: JsonObject): FieldError[] {
   return texts(spec, "externalIPs").flatMap((address, index) => {
     const path = `spec.externalIPs[${index}]`;
     const wrong = addressErrors(address, path);
-    if (wrong.length > 0) {
-      return wrong;
-    }
+    if (wrong.length > 0) return wrong;
     const isLoopback = address.startsWith("127.") || address === "::1";
     return isLoopback ? [invalidValue(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")] : [];
   });
@@ -87,7 +83,7 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
   const type = stringAt(spec, ["type"]);
   const ranges = isJsonObject(spec) ? texts(spec, "loadBalancerSourceRanges") : [];
   return [
-    ...(TYPES.includes(type) ? [] : [unsupportedValue("spec.type", type, TYPES)]),
+    ...(serviceTypes.includes(type) ? [] : [unsupportedValue("spec.type", type, serviceTypes)]),
     ...(type === "ExternalName" ? named("externalName", dns1123SubdomainProblems)(spec, "spec") : []),
     ...(ranges.length > 0 && type !== "LoadBalancer"
       ? [forbiddenValue("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")]

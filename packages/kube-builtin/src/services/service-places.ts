@@ -5,7 +5,7 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { TakenPlaces } from "./allocation.ts";
 
-const PREFIX = "//services/";
+const prefix = "//services/";
 
 /**
  * Knows which addresses and ports of nodes Services have, without looking at all of them each time: it starts with those that are
@@ -46,12 +46,12 @@ export class ServicePlaces implements TakenPlaces {
   }
 
   #start(): Watch<JsonObject> {
-    const { entries, revision } = this.#store.list({ prefix: PREFIX });
+    const { entries, revision } = this.#store.list({ prefix: prefix });
     this.#counts = new Map();
     for (const entry of entries) {
       this.#count(entry, 1);
     }
-    this.#watch = this.#store.watch({ scope: PREFIX, after: revision, onReady: () => {} });
+    this.#watch = this.#store.watch({ scope: prefix, after: revision, onReady: () => {} });
     return this.#watch;
   }
 

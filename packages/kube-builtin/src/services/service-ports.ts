@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isPort, listAt, named, oneOf, PORT_RANGE, portProblems } from "@purlin/kube-apiserver/kinds";
+import { isPort, listAt, named, oneOf, portProblems, portRange } from "@purlin/kube-apiserver/kinds";
 import {
   duplicatePrinted,
   duplicateValue,
@@ -13,15 +13,13 @@ import { goJson, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 
-const PROTOCOLS = ["SCTP", "TCP", "UDP"];
+const protocols = ["SCTP", "TCP", "UDP"];
 
 /** What is wrong with the ports of a Service. */
 export function servicePortErrors(spec: JsonObject): FieldError[] {
   const ports = listAt(spec, "ports");
   const needsPorts = stringAt(spec, ["type"]) !== "ExternalName" && stringAt(spec, ["clusterIP"]) !== "None";
-  if (ports.length === 0) {
-    return needsPorts ? [requiredValue("spec.ports")] : [];
-  }
+  if (ports.length === 0) return needsPorts ? [requiredValue("spec.ports")] : [];
   const names = new Set<string>();
   const own = ports.flatMap((port, index) => {
     const path = `spec.ports[${index}]`;
@@ -38,13 +36,9 @@ interface Names {
 /** Of several ports each has a name. */
 function nameErrors(port: JsonObject, path: string, { names, isOne }: Names): readonly FieldError[] {
   const name = stringAt(port, ["name"]);
-  if (name === "" && isOne) {
-    return [];
-  }
+  if (name === "" && isOne) return [];
   const isTaken = names.has(name);
-  if (name !== "") {
-    names.add(name);
-  }
+  if (name !== "") names.add(name);
   const own = named("name", dns1123LabelProblems)(port, path);
   return isTaken ? [...own, duplicateValue(`${path}.name`, name)] : own;
 }
@@ -52,17 +46,15 @@ function nameErrors(port: JsonObject, path: string, { names, isOne }: Names): re
 function numberErrors(port: JsonObject, path: string): FieldError[] {
   const number = memberAt(port, ["port"]);
   return [
-    ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, PORT_RANGE)]),
-    ...oneOf("protocol", PROTOCOLS)(port, path),
+    ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, portRange)]),
+    ...oneOf("protocol", protocols)(port, path),
     ...portProblems(memberAt(port, ["targetPort"]), `${path}.targetPort`),
   ];
 }
 
 function nodePortErrors(spec: JsonObject, ports: readonly JsonObject[]): FieldError[] {
   const type = stringAt(spec, ["type"]);
-  if (type !== "ClusterIP") {
-    return [];
-  }
+  if (type !== "ClusterIP") return [];
   return ports.flatMap((port, index) =>
     memberAt(port, ["nodePort"])
       ? [forbiddenValue(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'")]

@@ -16,7 +16,7 @@ import {
 import { serviceErrors } from "./service-errors.ts";
 
 /** Members that only some Services have: when a Service becomes one of the others, they go, unless they were changed too. */
-const DEPENDENT: readonly (readonly [needs: (spec: JsonObject) => boolean, members: readonly string[]])[] = [
+const dependent: readonly (readonly [needs: (spec: JsonObject) => boolean, members: readonly string[]])[] = [
   [needsAddress, ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]],
   [needsHealthPort, ["healthCheckNodePort"]],
   [(spec) => stringAt(spec, ["type"]) === "LoadBalancer", ["allocateLoadBalancerNodePorts", "loadBalancerClass"]],
@@ -86,18 +86,16 @@ function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {
 }
 
 function withoutDependent(spec: JsonObject, old: JsonObject): JsonObject {
-  const gone = DEPENDENT.flatMap(([needs, members]) => (needs(old) && !needs(spec) ? members : [])).filter((name) =>
-    jsonEqual((spec[name] ?? null) as JsonValue, (old[name] ?? null) as JsonValue),
-  );
+  const gone = dependent
+    .flatMap(([needs, members]) => (needs(old) && !needs(spec) ? members : []))
+    .filter((name) => jsonEqual((spec[name] ?? null) as JsonValue, (old[name] ?? null) as JsonValue));
   return Object.fromEntries(Object.entries(spec).filter(([name]) => !gone.includes(name)));
 }
 
 function withoutNodePorts(spec: JsonObject, old: JsonObject): JsonObject {
   const numbers = (one: JsonObject): JsonValue[] =>
     listAt(one, "ports").map((port) => memberAt(port, ["nodePort"]) ?? 0);
-  if (!isExternal(old) || isExternal(spec) || !jsonEqual(numbers(spec), numbers(old))) {
-    return spec;
-  }
+  if (!isExternal(old) || isExternal(spec) || !jsonEqual(numbers(spec), numbers(old))) return spec;
   const ports = listAt(spec, "ports").map(({ nodePort: _, ...port }) => port as JsonObject);
   return ports.length === 0 ? spec : { ...spec, ports };
 }

@@ -5,7 +5,7 @@ import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { startTestServer, type TestServer } from "../testing/index.ts";
 
-const SERVICES = "/api/v1/namespaces/default/services";
+const services = "/api/v1/namespaces/default/services";
 let server: TestServer;
 
 before(async () => {
@@ -16,16 +16,16 @@ after(() => server[Symbol.asyncDispose]());
 type Spec = Readonly<Record<string, unknown>> & { readonly ports: readonly JsonObject[] };
 
 async function create(name: string, spec: JsonObject): Promise<Spec> {
-  const made = await server.post(SERVICES, { metadata: { name }, spec: { selector: { a: "b" }, ...spec } });
+  const made = await server.post(services, { metadata: { name }, spec: { selector: { a: "b" }, ...spec } });
   return made["spec"] as unknown as Spec;
 }
 
 async function change(name: string, spec: JsonObject): Promise<Spec> {
-  return (await server.patch(`${SERVICES}/${name}`, { spec }))["spec"] as unknown as Spec;
+  return (await server.patch(`${services}/${name}`, { spec }))["spec"] as unknown as Spec;
 }
 
 async function refused(name: string, spec: JsonObject): Promise<string> {
-  const response = await server.send(SERVICES, { method: "POST", body: { metadata: { name }, spec } });
+  const response = await server.send(services, { method: "POST", body: { metadata: { name }, spec } });
   return String((answerValue(response) as JsonObject)["message"]);
 }
 
@@ -97,7 +97,7 @@ test("what only some Services have goes when a Service becomes another one", asy
 test("an address stays", async () => {
   await create("staying", { ports: [{ port: 1 }] });
   const headers = { "content-type": "application/merge-patch+json" };
-  const response = await server.send(`${SERVICES}/staying`, {
+  const response = await server.send(`${services}/staying`, {
     method: "PATCH",
     headers,
     body: { spec: { clusterIP: "10.0.0.77" } },
@@ -111,12 +111,12 @@ test("an address stays", async () => {
 
 test("a name that is not used is told of", async () => {
   const spec = { type: "ClusterIP", externalName: "a.example.org", ports: [{ port: 1 }] };
-  const response = await server.send(SERVICES, { method: "POST", body: { metadata: { name: "named" }, spec } });
+  const response = await server.send(services, { method: "POST", body: { metadata: { name: "named" }, spec } });
   assert.deepEqual(response.warnings, ['spec.externalName is ignored when spec.type is not "ExternalName"']);
 });
 
 test("without a selector, addresses may be of any family", async () => {
-  const made = await server.post(SERVICES, { metadata: { name: "open" }, spec: { clusterIP: "None" } });
+  const made = await server.post(services, { metadata: { name: "open" }, spec: { clusterIP: "None" } });
   const spec = made["spec"] as JsonObject;
   assert.deepEqual([spec["ipFamilies"], spec["ipFamilyPolicy"]], [["IPv4", "IPv6"], "RequireDualStack"]);
 });

@@ -23,9 +23,9 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
-const SIDE_EFFECTS = ["None", "NoneOnDryRun"];
-const REVIEWS = ["v1", "v1beta1"];
-const OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+const sideEffectClasses = ["None", "NoneOnDryRun"];
+const knownReviewVersions = ["v1", "v1beta1"];
+const knownOperations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
 const texts = (object: JsonObject, name: string): string[] => {
   const value = memberAt(object, [name]);
@@ -46,7 +46,7 @@ const name: Check = (hook, path) => {
 const sideEffects: Check = (hook, path) =>
   stringAt(hook, ["sideEffects"]) === ""
     ? [requiredValue(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun")]
-    : oneOf("sideEffects", SIDE_EFFECTS)(hook, path);
+    : oneOf("sideEffects", sideEffectClasses)(hook, path);
 
 const timeout: Check = (hook, path) => {
   const seconds = memberAt(hook, ["timeoutSeconds"]);
@@ -72,7 +72,7 @@ function listed(member: string, what: string): Check {
 const operations: Check = (rule, path) => [
   ...listed("operations", "operations")(rule, path),
   ...texts(rule, "operations").flatMap((one, index) =>
-    OPERATIONS.includes(one) ? [] : [unsupportedValue(`${path}.operations[${index}]`, one, OPERATIONS)],
+    knownOperations.includes(one) ? [] : [unsupportedValue(`${path}.operations[${index}]`, one, knownOperations)],
   ),
 ];
 
@@ -97,10 +97,10 @@ const rule: Check = all(
 const reviewVersions: Check = (hook, path) => {
   const versions = texts(hook, "admissionReviewVersions");
   const at = `${path}.admissionReviewVersions`;
-  if (versions.length === 0) return [requiredValue(at, `must specify one of ${REVIEWS.join(", ")}`)];
-  return versions.some((one) => REVIEWS.includes(one))
+  if (versions.length === 0) return [requiredValue(at, `must specify one of ${knownReviewVersions.join(", ")}`)];
+  return versions.some((one) => knownReviewVersions.includes(one))
     ? []
-    : [invalidValue(at, versions, `must include at least one of ${REVIEWS.join(", ")}`)];
+    : [invalidValue(at, versions, `must include at least one of ${knownReviewVersions.join(", ")}`)];
 };
 
 const hook: Check = all(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
-const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
-const DESCRIPTORS = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
+const months = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const days = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+const descriptors = ["@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"];
 
 interface Bounds {
   readonly min: number;
@@ -10,33 +10,31 @@ interface Bounds {
   readonly names?: readonly string[];
 }
 
-const FIELDS: readonly Bounds[] = [
+const fieldBounds: readonly Bounds[] = [
   { min: 0, max: 59 },
   { min: 0, max: 23 },
   { min: 1, max: 31 },
-  { min: 1, max: 12, names: MONTHS },
-  { min: 0, max: 6, names: DAYS },
+  { min: 1, max: 12, names: months },
+  { min: 0, max: 6, names: days },
 ];
 
 /** Why a text is no schedule of cron, in the words of the parser the reference uses; undefined: it is one. */
 export function scheduleProblem(schedule: string): string | undefined {
   if (schedule.startsWith("@")) {
-    const isKnown = DESCRIPTORS.includes(schedule) || /^@every ([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$/.test(schedule);
+    const isKnown = descriptors.includes(schedule) || /^@every ([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$/.test(schedule);
     return isKnown ? undefined : `unrecognized descriptor: ${schedule}`;
   }
   const fields = schedule.trim().split(/\s+/).filter(Boolean);
-  if (fields.length !== FIELDS.length) {
+  if (fields.length !== fieldBounds.length) {
     return `expected exactly 5 fields, found ${fields.length}: [${fields.join(" ")}]`;
   }
   for (const [index, field] of fields.entries()) {
-    const bounds = FIELDS[index] as Bounds;
+    const bounds = fieldBounds[index] as Bounds;
     const problem = field
       .split(",")
       .map((part) => rangeProblem(part, bounds))
       .find((found) => found !== undefined);
-    if (problem !== undefined) {
-      return problem;
-    }
+    if (problem !== undefined) return problem;
   }
   return undefined;
 }

@@ -3,14 +3,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { metaOf, withEmptyLists } from "@purlin/kube-apiserver/kinds";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { daemonSetRules, TEMPLATE_GENERATION } from "./daemon-set-rules.ts";
+import { daemonSetRules, templateGeneration } from "./daemon-set-rules.ts";
 
 const daemonSet = (generation?: string, image = "a"): JsonObject => ({
-  metadata: generation === undefined ? {} : { annotations: { [TEMPLATE_GENERATION]: generation } },
+  metadata: generation === undefined ? {} : { annotations: { [templateGeneration]: generation } },
   spec: { template: { spec: { containers: [{ image }] } } },
 });
 const generationOf = (object: JsonObject | undefined): string | undefined =>
-  metaOf(object ?? {}).annotations?.[TEMPLATE_GENERATION];
+  metaOf(object ?? {}).annotations?.[templateGeneration];
 
 test("the generation of a template is there before anybody owns it", () => {
   assert.equal(generationOf(daemonSetRules.decode?.(daemonSet(), daemonSet())), "0");

@@ -15,8 +15,8 @@ import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 import { endingTemplateErrors } from "./template.ts";
 
-const UID_LABEL = "batch.kubernetes.io/controller-uid";
-const NAME_LABEL = "batch.kubernetes.io/job-name";
+const uidLabel = "batch.kubernetes.io/controller-uid";
+const nameLabel = "batch.kubernetes.io/job-name";
 
 /** A Job without labels has those of its Pods. */
 function withLabels(job: JsonObject): JsonObject {
@@ -28,17 +28,15 @@ function withLabels(job: JsonObject): JsonObject {
 /** A Job that does not choose its Pods itself gets labels that pick exactly them. */
 function withOwnSelector(job: JsonObject): JsonObject {
   const spec = objectAt(job, ["spec"]);
-  if (spec["manualSelector"] === true) {
-    return job;
-  }
+  if (spec["manualSelector"] === true) return job;
   const { uid = "", name = "" } = metaOf(job);
   const template = objectAt(spec, ["template"]);
-  const own: JsonObject = { [UID_LABEL]: uid, [NAME_LABEL]: name, "controller-uid": uid, "job-name": name };
+  const own: JsonObject = { [uidLabel]: uid, [nameLabel]: name, "controller-uid": uid, "job-name": name };
   const labels = { ...own, ...objectAt(template, ["metadata", "labels"]), ...own };
   const metadata = { ...objectAt(template, ["metadata"]), labels };
   const selector = {
     ...objectAt(spec, ["selector"]),
-    matchLabels: { ...objectAt(spec, ["selector", "matchLabels"]), [UID_LABEL]: uid },
+    matchLabels: { ...objectAt(spec, ["selector", "matchLabels"]), [uidLabel]: uid },
   };
   const made = { ...job, spec: { ...spec, selector, template: { ...template, metadata } } };
   // Labels taken from the Pods follow them.
@@ -46,7 +44,7 @@ function withOwnSelector(job: JsonObject): JsonObject {
   return isShared ? withMeta(made, { labels: labels as Record<string, string> }) : made;
 }
 
-const NUMBERS = [
+const numbers = [
   "parallelism",
   "completions",
   "activeDeadlineSeconds",
@@ -63,7 +61,7 @@ function specErrors(spec: JsonObject, path: string): FieldError[] {
   const needed = (name: string, why: string): FieldError[] =>
     memberAt(spec, [name]) === undefined ? [requiredValue(`${path}.${name}`, why)] : [];
   return [
-    ...NUMBERS.flatMap((name) => notNegative(name)(spec, path)),
+    ...numbers.flatMap((name) => notNegative(name)(spec, path)),
     ...(memberAt(spec, ["maxFailedIndexes"]) === undefined
       ? []
       : needed("backoffLimitPerIndex", "when maxFailedIndexes is specified")),
@@ -80,7 +78,7 @@ function specErrors(spec: JsonObject, path: string): FieldError[] {
 function ownSelectorErrors(job: JsonObject): FieldError[] {
   const [spec, { uid = "" }] = [objectAt(job, ["spec"]), metaOf(job)];
   const selector = objectAt(spec, ["selector"]);
-  const isOwn = jsonEqual(selector, { matchLabels: { [UID_LABEL]: uid } });
+  const isOwn = jsonEqual(selector, { matchLabels: { [uidLabel]: uid } });
   const why = "`selector` not auto-generated";
   return [
     ...(spec["manualSelector"] === true || isOwn ? [] : [invalidValue("spec.selector", selector, why)]),
@@ -88,11 +86,11 @@ function ownSelectorErrors(job: JsonObject): FieldError[] {
   ];
 }
 
-const FIXED = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"];
+const fixedFields = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"];
 
 /** What a Job does and how it knows its Pods stays as it is. */
 function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
-  const members = ["selector", "template", ...FIXED];
+  const members = ["selector", "template", ...fixedFields];
   const isIndexed = memberAt(job, ["spec", "completionMode"]) === "Indexed";
   return (isIndexed ? members : ["completions", ...members]).flatMap((name) => {
     const [now, before] = [memberAt(job, ["spec", name]), memberAt(old, ["spec", name])];
@@ -101,14 +99,14 @@ function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
   });
 }
 
-const MANY =
+const many =
   "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
 
 /** What is told about the spec of a Job, its template included. */
 function specWarnings(spec: JsonObject, path: string): string[] {
   const above = (name: string, limit: number): boolean => Number(memberAt(spec, [name]) ?? 0) > limit;
   const isMuch = spec["completionMode"] === "Indexed" && above("completions", 100_000) && above("parallelism", 10_000);
-  return [...(isMuch ? [`${path}: ${MANY}`] : []), ...podWarnings(objectAt(spec, ["template"]), `${path}.template`)];
+  return [...(isMuch ? [`${path}: ${many}`] : []), ...podWarnings(objectAt(spec, ["template"]), `${path}.template`)];
 }
 
 /** Told about what is new: all of it, or a spec that changed. */
@@ -120,7 +118,7 @@ function warningsAt(...path: readonly string[]) {
   };
 }
 
-const SELECTABLE: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace", "status.successful"]);
+const selectable: ReadonlySet<string> = new Set(["metadata.name", "metadata.namespace", "status.successful"]);
 
 export const jobRules: KindRules = {
   warnings: warningsAt("spec"),
@@ -129,14 +127,12 @@ export const jobRules: KindRules = {
   validate: (job) => [...specErrors(objectAt(job, ["spec"]), "spec"), ...ownSelectorErrors(job)],
   validateChange: changeErrors,
   fields: { "status.successful": (job) => String(memberAt(job, ["status", "succeeded"]) ?? 0) },
-  fieldProblem: (field) => (SELECTABLE.has(field) ? undefined : `field label ${goQuote(field)} not supported for Job`),
+  fieldProblem: (field) => (selectable.has(field) ? undefined : `field label ${goQuote(field)} not supported for Job`),
 };
 
 function scheduleErrors(spec: JsonObject): FieldError[] {
   const schedule = stringAt(spec, ["schedule"]);
-  if (schedule === "") {
-    return [requiredValue("spec.schedule")];
-  }
+  if (schedule === "") return [requiredValue("spec.schedule")];
   if (schedule.includes("TZ")) {
     return [
       invalidValue("spec.schedule", schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"),
@@ -148,9 +144,7 @@ function scheduleErrors(spec: JsonObject): FieldError[] {
 
 function zoneErrors(spec: JsonObject): FieldError[] {
   const zone = memberAt(spec, ["timeZone"]);
-  if (typeof zone !== "string" || isZone(zone)) {
-    return [];
-  }
+  if (typeof zone !== "string" || isZone(zone)) return [];
   return [invalidValue("spec.timeZone", zone, `unknown time zone ${zone}`)];
 }
 
@@ -169,7 +163,7 @@ function nameErrors(cron: JsonObject): FieldError[] {
   return utf8Length(name) > 52 ? [invalidValue("metadata.name", name, "must be no more than 52 characters")] : [];
 }
 
-const CONCURRENCY = ["Allow", "Forbid", "Replace"];
+const concurrency = ["Allow", "Forbid", "Replace"];
 
 export const cronJobRules: KindRules = {
   warnings: warningsAt("spec", "jobTemplate", "spec"),
@@ -181,7 +175,7 @@ export const cronJobRules: KindRules = {
       ...scheduleErrors(spec),
       ...notNegative("startingDeadlineSeconds")(spec, "spec"),
       ...zoneErrors(spec),
-      ...(CONCURRENCY.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, CONCURRENCY)]),
+      ...(concurrency.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, concurrency)]),
       ...specErrors(objectAt(spec, ["jobTemplate", "spec"]), "spec.jobTemplate.spec"),
       ...notNegative("successfulJobsHistoryLimit")(spec, "spec"),
       ...notNegative("failedJobsHistoryLimit")(spec, "spec"),

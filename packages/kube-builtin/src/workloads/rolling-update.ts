@@ -12,7 +12,7 @@ import {
 import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
-const PERCENT_TEXT =
+const percentText =
   "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
 
 function percentOf(value: JsonValue | undefined): number | undefined {
@@ -27,7 +27,7 @@ function amountOf(value: JsonValue | undefined): number {
 function amountErrors(update: JsonObject, name: string, path: string): readonly FieldError[] {
   const value = memberAt(update, [name]);
   if (typeof value === "string") {
-    return percentOf(value) === undefined ? [invalidValue(`${path}.${name}`, value, PERCENT_TEXT)] : [];
+    return percentOf(value) === undefined ? [invalidValue(`${path}.${name}`, value, percentText)] : [];
   }
   return notNegative(name)(update, path);
 }

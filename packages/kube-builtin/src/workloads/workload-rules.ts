@@ -121,7 +121,7 @@ export const daemonSetChecks: KindRules = {
   validateChange: immutable("selector"),
 };
 
-const CLAIM_POLICIES = ["Retain", "Delete"];
+const claimPolicies = ["Retain", "Delete"];
 
 function statefulErrors(object: JsonObject): FieldError[] {
   const policy = stringAt(object, ["spec", "podManagementPolicy"]);
@@ -133,8 +133,8 @@ function statefulErrors(object: JsonObject): FieldError[] {
       : [invalidValue("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")]),
     ...statefulStrategyErrors(object),
     ...["whenDeleted", "whenScaled"]
-      .filter((name) => !CLAIM_POLICIES.includes(stringAt(retention, [name])))
-      .map((name) => unsupportedValue(`${claims}.${name}`, stringAt(retention, [name]), CLAIM_POLICIES)),
+      .filter((name) => !claimPolicies.includes(stringAt(retention, [name])))
+      .map((name) => unsupportedValue(`${claims}.${name}`, stringAt(retention, [name]), claimPolicies)),
     ...numbers(object, "replicas", "minReadySeconds"),
     ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, ["spec"]), "spec"),
   ];
@@ -143,9 +143,7 @@ function statefulErrors(object: JsonObject): FieldError[] {
 /** Every replica gets these volumes of its own, so its containers may mount them. */
 function withClaims(object: JsonObject): JsonObject {
   const claims = memberAt(object, ["spec", "volumeClaimTemplates"]);
-  if (!Array.isArray(claims) || claims.length === 0) {
-    return object;
-  }
+  if (!Array.isArray(claims) || claims.length === 0) return object;
   const template = objectAt(object, ["spec", "template"]);
   const own = memberAt(template, ["spec", "volumes"]);
   const made = claims.map((claim) => ({ name: stringAt(claim as JsonObject, ["metadata", "name"]), emptyDir: {} }));
@@ -155,7 +153,7 @@ function withClaims(object: JsonObject): JsonObject {
   return { ...object, spec: { ...objectAt(object, ["spec"]), template: { ...template, spec } } };
 }
 
-const MUTABLE = [
+const mutable = [
   "replicas",
   "ordinals",
   "template",
@@ -164,11 +162,11 @@ const MUTABLE = [
   "persistentVolumeClaimRetentionPolicy",
   "minReadySeconds",
 ];
-const MUTABLE_TEXT =
+const mutableText =
   "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
 
 function fixedSpec(object: JsonObject): JsonObject {
-  const entries = Object.entries(objectAt(object, ["spec"])).filter(([name]) => !MUTABLE.includes(name));
+  const entries = Object.entries(objectAt(object, ["spec"])).filter(([name]) => !mutable.includes(name));
   return Object.fromEntries(entries);
 }
 
@@ -182,5 +180,5 @@ export const statefulSetRules: KindRules = {
   validateChange: (object, old) =>
     jsonEqual(fixedSpec(object), fixedSpec(old))
       ? []
-      : [{ type: "FieldValueForbidden", field: "spec", body: `Forbidden: ${MUTABLE_TEXT}` }],
+      : [{ type: "FieldValueForbidden", field: "spec", body: `Forbidden: ${mutableText}` }],
 };

@@ -7,8 +7,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { startTestServer, type TestServer } from "../testing/index.ts";
 import { scheduleProblem } from "./cron-schedule.ts";
 
-const JOBS = "/apis/batch/v1/namespaces/default/jobs";
-const SETS = "/apis/apps/v1/namespaces/default/statefulsets";
+const jobs = "/apis/batch/v1/namespaces/default/jobs";
+const sets = "/apis/apps/v1/namespaces/default/statefulsets";
 let server: TestServer;
 
 before(async () => {
@@ -22,7 +22,7 @@ const template = (labels: JsonObject | undefined): JsonObject => ({
 });
 
 test("a Job knows its Pods by its own identity, and takes their labels", async () => {
-  const job = await server.post(JOBS, { metadata: { name: "one" }, spec: { template: template({ a: "b" }) } });
+  const job = await server.post(jobs, { metadata: { name: "one" }, spec: { template: template({ a: "b" }) } });
   const { uid = "", labels } = metaOf(job);
   const own = {
     "batch.kubernetes.io/controller-uid": uid,
@@ -38,13 +38,13 @@ test("a Job knows its Pods by its own identity, and takes their labels", async (
 
 test("a Job with labels of its own keeps to them", async () => {
   const metadata = { name: "two", labels: { x: "y" } };
-  const job = await server.post(JOBS, { metadata, spec: { template: template({ a: "b" }) } });
+  const job = await server.post(jobs, { metadata, spec: { template: template({ a: "b" }) } });
   assert.deepEqual(metaOf(job).labels, { x: "y" });
 });
 
 test("a Job that chooses its Pods itself gets no labels", async () => {
   const spec = { manualSelector: true, selector: { matchLabels: { a: "b" } }, template: template({ a: "b" }) };
-  const job = await server.post(JOBS, { metadata: { name: "three" }, spec });
+  const job = await server.post(jobs, { metadata: { name: "three" }, spec });
   assert.deepEqual(metaOf(job).labels, { a: "b" });
   assert.deepEqual((job["spec"] as JsonObject)["selector"], { matchLabels: { a: "b" } });
 });
@@ -56,14 +56,14 @@ async function patched(url: string, spec: JsonObject): Promise<string> {
 }
 
 test("what a Job does stays as it is, how many at a time may change", async () => {
-  await server.post(JOBS, { metadata: { name: "four" }, spec: { template: template(undefined) } });
-  assert.equal(await patched(`${JOBS}/four`, { parallelism: 5, suspend: true }), "");
+  await server.post(jobs, { metadata: { name: "four" }, spec: { template: template(undefined) } });
+  assert.equal(await patched(`${jobs}/four`, { parallelism: 5, suspend: true }), "");
   assert.equal(
-    await patched(`${JOBS}/four`, { completions: 5 }),
+    await patched(`${jobs}/four`, { completions: 5 }),
     'Job.batch "four" is invalid: spec.completions: Invalid value: 5: field is immutable',
   );
   assert.match(
-    await patched(`${JOBS}/four`, { completionMode: "Indexed" }),
+    await patched(`${jobs}/four`, { completionMode: "Indexed" }),
     /spec\.completionMode.*field is immutable/,
   );
 });
@@ -76,10 +76,10 @@ test("of a StatefulSet little may change, and its containers mount what its clai
     template: { metadata: { labels: { a: "b" } }, spec: { containers: [main] } },
     volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { resources: { requests: { storage: "1Gi" } } } }],
   };
-  await server.post(SETS, { metadata: { name: "set" }, spec });
-  assert.equal(await patched(`${SETS}/set`, { replicas: 3 }), "");
+  await server.post(sets, { metadata: { name: "set" }, spec });
+  assert.equal(await patched(`${sets}/set`, { replicas: 3 }), "");
   assert.equal(
-    await patched(`${SETS}/set`, { serviceName: "y" }),
+    await patched(`${sets}/set`, { serviceName: "y" }),
     "StatefulSet.apps \"set\" is invalid: spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
   );
 });

@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -20,7 +20,7 @@ let stop: () => Promise<void>;
 before(async () => {
   const directory = mkdtempSync(join(tmpdir(), "install-crds-"));
   const server = await startApiServer({ kinds: builtinKinds, directory });
-  const transport = createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] });
+  const transport = createDirectTransport(server.handle, { name: "admin", groups: [mastersGroup] });
   client = createKubeClient({
     ...transport,
     request: (request) => {

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, type KubeTransport } from "@purlin/kube-client";
 
@@ -28,7 +28,7 @@ export function startTestServer(): Promise<TestServer> {
 async function startEmbedded(): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "purlin-test-"));
   const server = await startApiServer({ kinds: builtinKinds, directory });
-  const admin = { name: "admin", groups: [MASTERS_GROUP] };
+  const admin = { name: "admin", groups: [mastersGroup] };
   return {
     connect: (userAgent) => createDirectTransport(server.handle, admin, userAgent),
     async stop() {

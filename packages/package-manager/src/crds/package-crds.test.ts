@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { MASTERS_GROUP, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
@@ -20,7 +20,7 @@ suite("the CRDs of packages", () => {
   before(async () => {
     const directory = mkdtempSync(join(tmpdir(), "package-crds-"));
     const server = await startApiServer({ kinds: builtinKinds, directory });
-    client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [MASTERS_GROUP] }));
+    client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [mastersGroup] }));
     stop = async () => {
       await client.close();
       await server.close();

@@ -19,9 +19,7 @@ function say(text: string): void {
     try {
       rest = rest.subarray(writeSync(1, rest));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") {
-        throw error;
-      }
+      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") throw error;
       Atomics.wait(pause, 0, 0, 1);
     }
   }
@@ -44,9 +42,7 @@ async function writeForever(target: Store<Note>, writer: number): Promise<never>
     const { revision } = await target.write(key, () =>
       text === undefined ? { action: "delete" } : { action: "put", value: { text } },
     );
-    if (revision !== undefined) {
-      say(`ack ${revision} ${key} ${text ?? "-"}\n`);
-    }
+    if (revision !== undefined) say(`ack ${revision} ${key} ${text ?? "-"}\n`);
   }
 }
 

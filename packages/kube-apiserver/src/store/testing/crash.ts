@@ -48,9 +48,7 @@ export async function crashRound(directory: string, ledger: Ledger, lines: numbe
 }
 
 function note(ledger: Ledger, key: string, revision: number, text: string): void {
-  if (revision > (ledger.newest.get(key)?.revision ?? 0)) {
-    ledger.newest.set(key, { revision, text });
-  }
+  if (revision > (ledger.newest.get(key)?.revision ?? 0)) ledger.newest.set(key, { revision, text });
 }
 
 interface Round {
@@ -91,9 +89,7 @@ async function livesAndDies(directory: string, lines: number): Promise<string[]>
   child.stdout.setEncoding("latin1").on("data", (chunk: string) => {
     said += chunk;
     count += chunk.split("\n").length - 1;
-    if (count >= lines) {
-      child.kill("SIGKILL");
-    }
+    if (count >= lines) child.kill("SIGKILL");
   });
   const [[, signal]] = (await Promise.all([once(child, "exit"), once(child.stdout, "close")])) as [
     [number, string],
