@@ -81,7 +81,7 @@ const creates: Record<string, CreateCase> = {
     want: /spec.ports: Required value/,
   },
   BadPort: {
-    reason: "a port that is none",
+    reason: "an invalid port",
     path: "/api/v1/ns/services",
     object: { spec: { ports: [{ port: 70_000 }] } },
     want: /spec.ports\[0\].port: Invalid value: 70000/,
@@ -99,7 +99,7 @@ const creates: Record<string, CreateCase> = {
     want: /eventTime: Required value.*type: Invalid value: "": has invalid value: /,
   },
   RoleBinding: {
-    reason: "a kind that is no role",
+    reason: "a kind that is not a role",
     path: "/apis/rbac.authorization.k8s.io/v1/ns/rolebindings",
     object: { roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "Pod", name: "x" } },
     want: /roleRef.kind: Unsupported value: "Pod"/,

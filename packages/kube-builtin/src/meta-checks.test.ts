@@ -18,7 +18,7 @@ const template = { metadata: { labels: { a: "b" } }, spec: pod };
 const workload = { spec: { selector: { matchLabels: { a: "b" } }, template } };
 const job = { template: { spec: { ...pod, restartPolicy: "Never" } } };
 
-// How many causes kube-apiserver 1.36.3 gives for one label that is none.
+// How many causes kube-apiserver 1.36.3 gives for one invalid label.
 const cases: readonly (readonly [path: string, more: JsonObject, causes: number, ofStatus?: number])[] = [
   ["/api/v1/namespaces/default/configmaps", {}, 4],
   ["/api/v1/namespaces/default/secrets", {}, 4],
@@ -36,21 +36,21 @@ const cases: readonly (readonly [path: string, more: JsonObject, causes: number,
 ];
 
 for (const [path, more, causes, ofStatus] of cases) {
-  test(`one wrong label is told so often: ${path}`, async () => {
+  test(`an invalid label has as many causes as in the reference: ${path}`, async () => {
     await server.post(path, { metadata: { name: "labelled" }, ...more });
-    const told = async (endpoint: string): Promise<number> => {
+    const causesAt = async (endpoint: string): Promise<number> => {
       const headers = { "content-type": "application/merge-patch+json" };
       const body = { metadata: { labels: { "a!": "b" } } };
       const response = await server.send(`${path}/labelled${endpoint}`, { method: "PATCH", headers, body });
       const { details } = answerValue(response) as { readonly details?: { readonly causes?: readonly unknown[] } };
       return details?.causes?.length ?? 0;
     };
-    assert.equal(await told(""), causes);
-    if (ofStatus !== undefined) assert.equal(await told("/status"), ofStatus);
+    assert.equal(await causesAt(""), causes);
+    if (ofStatus !== undefined) assert.equal(await causesAt("/status"), ofStatus);
   });
 }
 
-test("what may not change is told once less", async () => {
+test("an immutable member has one cause less", async () => {
   const path = "/api/v1/namespaces/default/configmaps";
   const made = await server.post(path, { metadata: { name: "same" } });
   const metadata = { ...(made["metadata"] as JsonObject), deletionGracePeriodSeconds: 7 };

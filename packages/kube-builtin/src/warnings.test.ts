@@ -57,7 +57,7 @@ const inApps = "/apis/apps/v1/namespaces/default";
 const inBatch = "/apis/batch/v1/namespaces/default";
 const changes: Record<string, Change> = {
   DeploymentSpec: {
-    reason: "what is told about a template is told again when the spec changes",
+    reason: "warnings about a template are repeated when the spec changes",
     path: `${inApps}/deployments`,
     spec: { selector, template },
     change: { spec: { minReadySeconds: 3 } },
@@ -78,7 +78,7 @@ const changes: Record<string, Change> = {
     warns: false,
   },
   DaemonSetTemplate: {
-    reason: "and then it is told",
+    reason: "and then there is a warning",
     path: `${inApps}/daemonsets`,
     spec: { selector, template },
     change: { spec: { template: { metadata: { labels: { x: "y" } } } } },
@@ -99,7 +99,7 @@ const changes: Record<string, Change> = {
     warns: true,
   },
   Pod: {
-    reason: "changes of Pods are told nothing",
+    reason: "changes of Pods give no warnings",
     path: "/api/v1/namespaces/default/pods",
     spec: old,
     change: { spec: { activeDeadlineSeconds: 5 } },

@@ -15,7 +15,7 @@ const extra = { "authentication.kubernetes.io/credential-id": ["X509SHA256=ab01"
 const none: Credentials = { certificate: undefined, authorization: undefined };
 
 const cases: Record<string, { reason: string; credentials: Partial<Credentials>; want: User | "401" }> = {
-  Nobody: {
+  NoCredentials: {
     reason: "no credentials",
     credentials: {},
     want: { name: "system:anonymous", groups: ["system:unauthenticated"] },
@@ -52,7 +52,7 @@ const cases: Record<string, { reason: string; credentials: Partial<Credentials>;
   WrongToken: { reason: "an unknown token", credentials: { authorization: "Bearer nope" }, want: "401" },
   Rejected: { reason: "a certificate of another authority", credentials: { certificate: "rejected" }, want: "401" },
   NoName: {
-    reason: "a certificate that names nobody",
+    reason: "a certificate without a user name",
     credentials: { certificate: { ...jane, commonName: "" } },
     want: "401",
   },

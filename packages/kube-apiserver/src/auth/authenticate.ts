@@ -22,8 +22,8 @@ export interface CertificateSubject {
 export type TokenAuthenticator = (token: string) => User | undefined;
 
 /**
- * Who makes the request: the holder of a client certificate, else the bearer of a token, else nobody. Throws 401 for a certificate
- * or a token that proves nothing: whoever shows one wants to be known.
+ * The user of a request: the holder of a client certificate, else the bearer of a token, else anonymous. Throws 401 for an invalid
+ * certificate or token: a client that presents one expects to be authenticated.
  */
 export function authenticate(credentials: Credentials, tokens: readonly TokenAuthenticator[]): User {
   const { certificate, authorization } = credentials;
@@ -46,7 +46,7 @@ function bearer(token: string, tokens: readonly TokenAuthenticator[]): User {
   throw unauthorized();
 }
 
-/** The token of a bearer; another scheme, or none, is no attempt to be known. */
+/** The bearer token; another scheme, or no header, is not an attempt to authenticate. */
 function bearerToken(authorization: string | undefined): string | undefined {
   const [scheme = "", token = ""] = (authorization ?? "").trim().split(/ +/, 2);
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;

@@ -26,24 +26,24 @@ const cases: Record<string, { reason: string; user: User; access: AccessAttribut
   },
   ServiceAccount: { reason: "trusted", user: serviceAccountUser("a", "b", "c"), access: secrets, want: true },
   Stranger: { reason: "known but not trusted", user: jane, access: secrets, want: false },
-  Anonymous: { reason: "nobody", user: anonymous, access: secrets, want: false },
-  Health: { reason: "anybody may ask", user: anonymous, access: path("/readyz"), want: true },
+  Anonymous: { reason: "not authenticated", user: anonymous, access: secrets, want: false },
+  Health: { reason: "public", user: anonymous, access: path("/readyz"), want: true },
   HealthCheck: {
     reason: "single checks are not for strangers",
     user: anonymous,
     access: path("/livez/ping"),
     want: false,
   },
-  Version: { reason: "anybody may ask", user: anonymous, access: path("/version"), want: true },
+  Version: { reason: "public", user: anonymous, access: path("/version"), want: true },
   HealthWrite: { reason: "asking is reading", user: anonymous, access: path("/readyz", "post"), want: false },
   Lookalike: { reason: "no prefix of a name", user: anonymous, access: path("/readyzz"), want: false },
   Discovery: { reason: "not for strangers", user: anonymous, access: path("/apis"), want: false },
-  OwnDiscovery: { reason: "whoever is known finds their way", user: jane, access: path("/apis/apps/v1"), want: true },
+  OwnDiscovery: { reason: "authenticated users may discover", user: jane, access: path("/apis/apps/v1"), want: true },
   OwnDocuments: { reason: "and what kinds look like", user: jane, access: path("/openapi/v3"), want: true },
-  Near: { reason: "a path beside is none below", user: jane, access: path("/apisx"), want: false },
+  Near: { reason: "only the same prefix", user: jane, access: path("/apisx"), want: false },
   DiscoveryWrite: { reason: "finding is reading", user: jane, access: path("/apis", "post"), want: false },
   Self: {
-    reason: "whoever is known may ask about themselves",
+    reason: "authenticated users may review themselves",
     user: jane,
     access: { ...secrets, verb: "create", group: "authorization.k8s.io", resource: "selfsubjectaccessreviews" },
     want: true,
@@ -55,7 +55,7 @@ const cases: Record<string, { reason: string; user: User; access: AccessAttribut
     want: false,
   },
   OtherReview: {
-    reason: "nobody asks about others",
+    reason: "reviews of other users are not granted",
     user: jane,
     access: { ...secrets, verb: "create", group: "authorization.k8s.io", resource: "subjectaccessreviews" },
     want: false,
@@ -73,7 +73,7 @@ for (const [name, { reason, user, access, want }] of Object.entries(cases)) {
   test(`authorize: ${name}`, () => assert.equal(adminAuthorizer(user, access).allowed, want, reason));
 }
 
-test("what everybody may is told as the reference tells it", () => {
+test("default grants have the same reasons as in the reference", () => {
   const { reason } = adminAuthorizer(jane, path("/openapi/v2"));
   assert.equal(
     reason,

@@ -4,7 +4,7 @@ import { goQuote } from "@purlin/kube-objects/json";
 import { grantedReason } from "./default-grants.ts";
 import { mastersGroup, serviceAccountsGroup, type User } from "./user.ts";
 
-/** What somebody wants to do: something with a resource, or with a path that is none. */
+/** What a user wants to do: something with a resource, or with a path outside the resources. */
 export type AccessAttributes = ResourceAccess | PathAccess;
 
 export interface ResourceAccess {
@@ -24,7 +24,7 @@ interface PathAccess {
   readonly path: string;
 }
 
-/** Whether somebody may do it, and why. */
+/** Whether the user is allowed, and why. */
 export interface AccessDecision {
   readonly allowed: boolean;
   readonly reason: string;

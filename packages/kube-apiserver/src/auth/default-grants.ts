@@ -57,7 +57,7 @@ export const defaultGrants: readonly Grant[] = [
   },
 ];
 
-/** Why somebody may do something by default; undefined: they may not. */
+/** Why a user is allowed by default; undefined when the user is not. */
 export function grantedReason(user: User, access: AccessAttributes): string | undefined {
   for (const grant of defaultGrants) {
     const group = grant.groups.find((name) => user.groups.includes(name));

@@ -43,7 +43,7 @@ test("a token says who it is about, for whom, and from when to when", () => {
       "kubernetes.io": { namespace: "ns", serviceaccount: { name: "robot", uid: "u-1" } },
     },
   );
-  assert.notEqual(part(issue(), 1)["jti"], claims["jti"], "each token can be told from all others");
+  assert.notEqual(part(issue(), 1)["jti"], claims["jti"], "each token has its own id");
 });
 
 test("its bearer is known, with its groups and the token's own id", () => {
@@ -69,7 +69,7 @@ const hmac = createHmac("sha256", publicKey.export({ type: "spki", format: "pem"
 const refused: Record<string, { reason: string; token: string; scene?: Scene }> = {
   Expired: { reason: "from the very second", token: issue(), scene: { now: later(600) } },
   NotYet: { reason: "clocks may differ by ten seconds, not by more", token: issue(), scene: { now: later(-11) } },
-  OtherAudience: { reason: "it is for somebody else", token: issue(["vault"]) },
+  OtherAudience: { reason: "for another audience", token: issue(["vault"]) },
   AccountGone: { reason: "tokens end with their account", token: issue(), scene: { present: [] } },
   AccountAnew: {
     reason: "another account of that name",
@@ -77,10 +77,10 @@ const refused: Record<string, { reason: string; token: string; scene?: Scene }> 
     scene: { present: [{ ...account, uid: "u-2" }] },
   },
   OtherClaims: { reason: "the signature is of other claims", token: `${header}.${tampered}.${signature}` },
-  OtherKey: { reason: "signed by somebody else", token: `${header}.${claims}.${foreign}` },
+  OtherKey: { reason: "signed with another key", token: `${header}.${claims}.${foreign}` },
   NoSignature: { reason: "not signed", token: `${header}.${claims}.` },
   AlgorithmNone: { reason: "who chooses the algorithm chooses the lock", token: `${none}.${claims}.` },
-  AlgorithmHmac: { reason: "the public key is no secret", token: `${hs256}.${claims}.${hmac}` },
+  AlgorithmHmac: { reason: "the public key is not a secret", token: `${hs256}.${claims}.${hmac}` },
   FourParts: { reason: "not of our form", token: `${issue()}.x` },
   NoToken: { reason: "no token at all", token: "hello" },
   Empty: { reason: "nothing", token: "" },

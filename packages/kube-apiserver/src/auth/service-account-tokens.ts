@@ -99,7 +99,7 @@ export class ServiceAccountTokens {
 
   #verified(token: string): Claims | undefined {
     const [header, body = "", signature = "", ...rest] = token.split(".");
-    // Only tokens of our own form are looked into: whoever chooses the algorithm chooses the lock.
+    // Only tokens of this form are parsed: a token must not choose the algorithm that verifies it.
     if (header !== tokenHeader || rest.length > 0) return undefined;
     const key = { key: this.#publicKey, dsaEncoding: "ieee-p1363" as const };
     if (!verify("sha256", Buffer.from(`${header}.${body}`), key, Buffer.from(signature, "base64url"))) return undefined;

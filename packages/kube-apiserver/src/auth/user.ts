@@ -8,7 +8,7 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The key of {@link User.extra} that says which credential somebody came with. */
+/** The key of {@link User.extra} that identifies the credential of the user. */
 export const credentialId = "authentication.kubernetes.io/credential-id";
 
 /** Whose members may do everything. */
@@ -17,7 +17,7 @@ export const authenticatedGroup = "system:authenticated";
 export const unauthenticatedGroup = "system:unauthenticated";
 export const serviceAccountsGroup = "system:serviceaccounts";
 
-/** Nobody in particular. */
+/** The user of requests without credentials. */
 export const anonymous: User = { name: "system:anonymous", groups: [unauthenticatedGroup] };
 
 /** The user with the group every authenticated one is in. */

@@ -18,7 +18,7 @@ const conditionOf = (object: JsonObject, type: string): JsonObject | undefined =
   return conditions.find((one) => one["type"] === type);
 };
 
-/** Its name, why, what it asks for, what another has, the conflict that is told, and what it gets. */
+/** Its name, why, what it asks for, what another has, the reported conflict, and what it gets. */
 type NamesCase = readonly [
   string,
   string,
@@ -32,8 +32,8 @@ const named = (plural: string, kind: string, more: JsonObject = {}): JsonObject 
 const all = { categories: ["all"] };
 
 const cases: readonly NamesCase[] = [
-  ["Alone", "nobody else has them", widget, undefined],
-  ["Categories", "are nobody's alone", { ...widget, ...all }, named("a", "A", all)],
+  ["Alone", "no other definition has them", widget, undefined],
+  ["Categories", "are shared", { ...widget, ...all }, named("a", "A", all)],
   [
     "Plural",
     "another's plural",

@@ -105,21 +105,23 @@ test("a definition is named, served and then established, and watchers see each 
   );
 });
 
-test("whoever is told that a definition is established finds its kind served", async (t) => {
+test("the kind of a definition is served before the definition is established", async (t) => {
   const { put, registry, store } = setUp(t);
   const served: boolean[] = [];
-  const told = store.watch({
+  const changed = store.watch({
     scope: prefix,
     after: store.revision,
     onReady: () => {
-      for (let changes = told.take(); changes.length > 0; changes = told.take()) {
-        const isTold = changes.some(({ entry }) => entry !== undefined && isConditionTrue(entry.value, "Established"));
-        if (isTold) served.push(registry.catalog.find("example.org", "v1", "widgets") !== undefined);
+      for (let changes = changed.take(); changes.length > 0; changes = changed.take()) {
+        const isEstablished = changes.some(
+          ({ entry }) => entry !== undefined && isConditionTrue(entry.value, "Established"),
+        );
+        if (isEstablished) served.push(registry.catalog.find("example.org", "v1", "widgets") !== undefined);
       }
     },
   });
   // Before the end of the test, which closes the store under its watchers.
-  using _ = { [Symbol.dispose]: () => told.close() };
+  using _ = { [Symbol.dispose]: () => changed.close() };
   await put(crd("widgets", "Widget"));
   await eventually(t, () => assert.deepEqual(served, [true]));
 });

@@ -34,7 +34,7 @@ interface CrdControllerOptions {
   readonly onError: (error: unknown) => void;
   /** How long after a failure a definition is looked at again. Default a second. */
   readonly retryDelayMs?: number;
-  /** Told after what is served has changed. */
+  /** Called after the served kinds have changed. */
   readonly onPublished?: () => void;
 }
 
@@ -46,8 +46,8 @@ interface Published {
 }
 
 /**
- * Makes CustomResourceDefinitions served: names accepted, types published, then established, in this order, so that nobody
- * who sees a definition established finds its objects missing. Takes them away again when they are deleted.
+ * Serves CustomResourceDefinitions: names accepted, types published, then established, in this order, so that a client
+ * that sees an established definition always finds its objects. Stops serving them when they are deleted.
  */
 export class CrdController {
   readonly #options: CrdControllerOptions;
@@ -134,7 +134,7 @@ export class CrdController {
     }
   }
 
-  /** A disk that was full may have room again, and nobody else would look at the definition. */
+  /** A full disk may have room again, and no other event triggers a reconcile of the definition. */
   #retryLater(key: string): void {
     const timer = setTimeout(() => {
       this.#retries.delete(timer);
@@ -214,7 +214,7 @@ export class CrdController {
     this.#options.onPublished?.();
   }
 
-  /** Objects first, then the definition. Objects that somebody holds are waited for. */
+  /** Objects first, then the definition. Waits for objects with finalizers. */
   async #terminate(key: string, crd: JsonObject): Promise<void> {
     if (!(metaOf(crd).finalizers ?? []).includes(cleanupFinalizer)) return;
     const served = isServed(crd);

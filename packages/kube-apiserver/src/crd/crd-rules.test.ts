@@ -25,7 +25,7 @@ function widgets(spec: JsonObject = {}, status: JsonObject = {}): JsonObject {
 const texts = (errors: Iterable<Parameters<typeof fieldErrorText>[0]> | undefined): string[] =>
   [...(errors ?? [])].map(fieldErrorText);
 
-test("a new definition is named after its resource; a changed one is not told that again", () => {
+test("the name of a new definition is checked; that of a changed one is not checked again", () => {
   const wrong = widgets({ names: { plural: "gadgets", singular: "widget", kind: "Widget", listKind: "WidgetList" } });
   assert.deepEqual(texts(rules.validateNew?.(wrong)), [
     'metadata.name: Invalid value: "widgets.example.org": must be spec.names.plural+"."+spec.group',
@@ -49,7 +49,7 @@ test("no stored versions are the one that is stored", () => {
   assert.deepEqual(read(widgets({}, { storedVersions: ["v0"] })), { storedVersions: ["v0"] });
 });
 
-test("no versions and versions that are not given are told apart", () => {
+test("an empty list of versions and missing versions have different errors", () => {
   const problem = (sent: JsonObject): string | undefined => {
     const typed = widgets({ versions: null });
     return texts(rules.validateNew?.(rules.decode?.(typed, sent) ?? {}))[0];

@@ -72,7 +72,7 @@ function marked(crd: JsonObject, time: string): JsonObject {
   return withCondition(held, pending, time);
 }
 
-/** Warnings about formats that nobody checks, apart from those the definition had before. */
+/** Warnings about unsupported formats, except those that the definition had before. */
 export function formatWarnings(crd: JsonObject, old: JsonObject | undefined): string[] {
   const before = new Set(old === undefined ? [] : uncheckedFormats(old));
   return uncheckedFormats(crd)

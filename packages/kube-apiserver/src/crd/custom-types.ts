@@ -12,7 +12,7 @@ import { compareVersions } from "../registry/version-order.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
-/** What a kind that goes away is said to allow; its objects can be changed as well, or nobody could let go of them. */
+/** The verbs in discovery of a kind that is being deleted; its objects can still be changed, so that finalizers can be removed. */
 const leavingVerbs = ["delete", "deletecollection", "get", "list", "watch"];
 
 const writeRules: ResourceType["rules"] = {
@@ -113,7 +113,7 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
   };
 }
 
-/** How to run the rules of a schema; undefined when it has none, as then nobody is told that they were not checked. */
+/** How to run the rules of a schema; undefined when it has none, so that no error says that rules were not checked. */
 function rulesOf(schema: JsonObject): RunRules | undefined {
   const rules = createRuleSet(schema as Schema);
   if (rules === undefined) return undefined;

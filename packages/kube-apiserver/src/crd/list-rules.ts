@@ -33,7 +33,7 @@ export function* listProblems(schema: SchemaProps, path: FieldPath): Generator<F
   if (listType === "map" || listType === "set") yield* presenceProblems(schema, path, listType);
 }
 
-/** Items of a set are compared as a whole, so nobody may own a part of one. */
+/** Items of a set are compared as a whole, so a part of one cannot have an owner. */
 function* setItemProblems(schema: SchemaProps, path: FieldPath): Generator<FieldError> {
   const items = schema.items?.schema;
   if (items === undefined) return;
@@ -63,7 +63,7 @@ function* mapProblems(schema: SchemaProps, path: FieldPath): Generator<FieldErro
   }
   const seen = new Set<string>();
   const properties = new Map(items.properties);
-  // Each of these errors shows all keys, so of many only the first ones are told.
+  // Each of these errors shows all keys, so only the first ones are reported.
   let left = mostKeyErrors;
   for (const key of listMapKeys) {
     const property = properties.get(key);

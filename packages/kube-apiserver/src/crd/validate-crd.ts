@@ -64,7 +64,7 @@ export function validateCrdUpdate(crd: JsonObject, old: JsonObject, checkRules: 
   ];
 }
 
-/** What is wrong with the status of a CRD. Whoever may write it may also forget versions: that is how they are given up. */
+/** Validates the status of a CRD. A client that may write it may remove stored versions: that is how they are retired. */
 export function validateCrdStatus(crd: JsonObject): FieldError[] {
   const names = objectAt(crd, ["status", "acceptedNames"]);
   return [...nameProblems(names, "status.acceptedNames")];

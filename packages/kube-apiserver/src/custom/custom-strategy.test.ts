@@ -119,13 +119,13 @@ const deprecations: Record<string, { reason: string; shown: string; versions: Js
     want: ["example.org/v1beta1 Gate is deprecated; use example.org/v1 Gate"],
   },
   OnlyOlder: {
-    reason: "an older version is no way out",
+    reason: "an older version is not a replacement",
     shown: "v2",
     versions: [version("v1", {}), version("v2", {}, { deprecated: true })],
     want: ["example.org/v2 Gate is deprecated"],
   },
   NotServed: {
-    reason: "a version that is not served is none either, nor one that is deprecated too",
+    reason: "neither is a version that is not served or is deprecated too",
     shown: "v1",
     versions: [
       version("v1", {}, { deprecated: true }),

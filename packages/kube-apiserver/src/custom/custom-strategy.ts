@@ -24,7 +24,7 @@ export interface CustomVersion extends CustomRules {
   readonly hasStatus: boolean;
   readonly columns: readonly JsonObject[];
   readonly selectableFields: readonly string[];
-  /** What to tell whoever still uses this version. */
+  /** The warning for clients that still use this version. */
   readonly deprecationWarning: string | undefined;
 }
 
@@ -209,7 +209,7 @@ function createManager(
     versions: {
       typeAt: (apiVersion) => types.get(apiVersion),
       convert: (object, apiVersion) => {
-        // As in the reference, where whoever applied through a version that is gone keeps others from applying, until an update
+        // As in the reference, where a manager that applied through a removed version keeps others from applying, until an update
         // forgets all owners: what works here has to work there.
         if (!types.has(apiVersion)) throw new Error(`request to convert CR to an invalid group/version: ${apiVersion}`);
         return withApiVersion(object, apiVersion);
@@ -223,7 +223,7 @@ function createManager(
   });
 }
 
-/** Through the status nobody can own anything else. */
+/** A write to the status cannot own anything else. */
 function resetOnStatus(schema: JsonObject): string[][] {
   const properties = ownValue(schema, "properties");
   const names = isJsonObject(properties) ? Object.keys(properties) : [];

@@ -122,7 +122,7 @@ test("rules are run on objects of the right shape only, metadata included", () =
   assert.deepEqual(errors({ spec: {} }, [requiredValue("metadata.name")]), [notChecked]);
 });
 
-test("without rules nobody is told that they were not checked", () => {
+test("without rules no error says that they were not checked", () => {
   const findings = finish(validateCustom({ object: {}, old: undefined, endpoint: "" }, rules));
   assert.deepEqual(errorsOf(findings, []).map(fieldErrorText), ["spec: Required value"]);
 });

@@ -77,7 +77,7 @@ function* shapeProblems(change: ObjectChange, rules: CustomRules): Work<FieldErr
   ];
 }
 
-/** Whoever writes the status answers for nothing else, and its findings are told as those of a whole object. */
+/** A write to the status is validated for the status only, with paths from the root of the object. */
 function* statusProblems({ object, old = {} }: ObjectChange, { schema, scale }: CustomRules): Work<FieldError[]> {
   const status = ownValue(object, "status");
   const properties = ownValue(schema, "properties");

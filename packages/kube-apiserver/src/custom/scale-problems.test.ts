@@ -9,7 +9,7 @@ const fields = { specReplicas: ".spec.replicas", statusReplicas: ".status.replic
 const spec = (replicas: JsonValue): JsonObject => ({ spec: { replicas } });
 
 const specCases: Readonly<Record<string, { object: JsonObject; want?: string; reason: string }>> = {
-  Absent: { object: { spec: {} }, reason: "no replicas are no mistake" },
+  Absent: { object: { spec: {} }, reason: "missing replicas are valid" },
   NoSpec: { object: {}, reason: "nor is an object without a spec" },
   NullSpec: { object: { spec: null }, reason: "null is as good as absent on the way" },
   Zero: { object: spec(0), reason: "zero is a count" },

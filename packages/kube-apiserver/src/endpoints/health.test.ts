@@ -54,7 +54,7 @@ for (const [name, { reason, url, code, text }] of Object.entries(cases)) {
   });
 }
 
-test("other paths are somebody else's", () => {
+test("other paths are not health checks", () => {
   for (const path of ["/", "/health", "/readyz/", "/readyz/unknown", "/readyz/ping/", "/livez/post/store"]) {
     assert.equal(health(path, new URLSearchParams(), checks), undefined, path);
   }
@@ -81,7 +81,7 @@ const well = {
 const states: Record<string, { reason: string; state: Partial<typeof well>; live: string[]; ready: string[] }> = {
   Well: { reason: "nothing fails", state: {}, live: [], ready: [] },
   Disk: {
-    reason: "a store that refuses writes helps nobody",
+    reason: "a store that refuses writes is not ready",
     state: { storeProblem: () => "full" },
     live: ["etcd"],
     ready: ["etcd", "etcd-readiness"],

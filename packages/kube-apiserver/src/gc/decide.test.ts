@@ -40,7 +40,7 @@ function object(
   };
 }
 
-/** A world of objects; owners named "?…" are of a kind nobody serves. */
+/** A world of objects; owners named "?…" are of a kind that is not served. */
 function world(...objects: readonly OwnedObject[]): World {
   return {
     ownerOf: ({ uid }) => (uid.startsWith("?") ? "unknown" : (objects.find((one) => one.uid === uid) ?? "absent")),
@@ -68,7 +68,7 @@ const cases: Record<
   string,
   { reason: string; of: OwnedObject; among: readonly OwnedObject[]; want: readonly string[] }
 > = {
-  Free: { reason: "nobody owns it", of: object("a"), among: [], want: [] },
+  Free: { reason: "no owner", of: object("a"), among: [], want: [] },
   Owned: { reason: "its owner is there", of: object("a", { owners: ["owner"] }), among: [object("owner")], want: [] },
   OwnerGone: {
     reason: "its only owner is gone",
@@ -83,7 +83,7 @@ const cases: Record<
     want: ["drop gone from a"],
   },
   OwnerUnknown: {
-    reason: "nobody can tell: nothing is deleted",
+    reason: "unknown owners: nothing is deleted",
     of: object("a", { owners: ["gone", "?x"] }),
     among: [],
     want: [],
@@ -136,7 +136,7 @@ const cases: Record<
     among: [object("b", { owners: ["owner"] })],
     want: ["finish owner foregroundDeletion"],
   },
-  WaitsInVain: { reason: "nobody is left", of: waiting, among: [], want: ["finish owner foregroundDeletion"] },
+  WaitsInVain: { reason: "no dependent is left", of: waiting, among: [], want: ["finish owner foregroundDeletion"] },
   Orphans: {
     reason: "dependents are let go first",
     of: orphaning,
@@ -158,7 +158,7 @@ for (const [name, { reason, of, among, want }] of Object.entries(cases)) {
   });
 }
 
-test("an object is read from its metadata, and is none without a uid", () => {
+test("an object is read from its metadata; without a uid it is ignored", () => {
   const owners = [{ apiVersion: "v1", kind: "Pod", name: "p", uid: "u" }];
   const metadata = {
     name: "a",

@@ -22,7 +22,7 @@ export type Action =
 /** The objects around the one that is decided on. */
 export interface World {
   /**
-   * The owner a reference means: absent when there is no such object or it has another uid, unknown when nobody can tell
+   * The owner a reference means: absent when there is no such object or it has another uid, unknown when it cannot be looked up
    * because its kind is not served.
    */
   ownerOf(reference: OwnerReference, dependent: OwnedObject): OwnedObject | "absent" | "unknown";

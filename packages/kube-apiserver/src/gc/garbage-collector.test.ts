@@ -154,7 +154,7 @@ test("orphaned dependents stay and lose the reference", async (t) => {
   assert.ok(did.includes("drop orphan from owner"));
 });
 
-test("an action that fails is told and tried again", async (t) => {
+test("an action that fails is reported and retried", async (t) => {
   const { put, remove, until, errors, refuseNext } = await setUp(t);
   await put(configMap("owner"));
   await put(configMap("child", { owners: [{ name: "owner" }] }));

@@ -72,7 +72,7 @@ export interface GarbageCollectorOptions {
 const parallel = 16;
 
 /**
- * Deletes what nobody owns any more. It follows the store's changes, keeps who depends on whom, and looks at an object again
+ * Deletes objects whose owners are gone. It follows the store's changes, tracks dependents, and visits an object again
  * whenever it, an owner or a dependent of it has changed.
  */
 export class GarbageCollector {
@@ -185,7 +185,7 @@ export class GarbageCollector {
     }
   }
 
-  /** Nobody waits for a visit, so whatever goes wrong in it has to be told here. */
+  /** A visit is not awaited, so its errors are reported here. */
   #decided(object: OwnedObject, world: World): readonly Action[] {
     try {
       return decide(object, world);

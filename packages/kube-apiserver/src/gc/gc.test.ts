@@ -65,7 +65,7 @@ const blocked = (change: Partial<OwnedObject> = {}): OwnedObject =>
 
 const rows: Record<string, { about: OwnedObject; others: OwnedObject[]; does: string[]; reason: string }> = {
   OwnerThere: { about: dependent(), others: [owner], does: [], reason: "nothing is wrong" },
-  OwnerGone: { about: dependent(), others: [], does: ["delete dep Background"], reason: "nobody owns it any more" },
+  OwnerGone: { about: dependent(), others: [], does: ["delete dep Background"], reason: "the owner is gone" },
   OwnerReplaced: {
     about: dependent(),
     others: [object("owner", { uid: "another" })],
@@ -94,7 +94,7 @@ const rows: Record<string, { about: OwnedObject; others: OwnedObject[]; does: st
     about: object("dep", { owners: [reference("crd-thing"), reference("gone")] }),
     others: [],
     does: [],
-    reason: "nobody can tell whether the owner is there",
+    reason: "it is unknown whether the owner exists",
   },
   AlreadyDeleting: { about: dependent({ isDeleting: true }), others: [], does: [], reason: "it goes by itself" },
   ForegroundOwnerWithBlockingDependent: {
@@ -113,7 +113,7 @@ const rows: Record<string, { about: OwnedObject; others: OwnedObject[]; does: st
     about: blocked(),
     others: [waiting, blocked(), object("grandchild", { owners: [reference("dep")] })],
     does: ["delete dep Foreground"],
-    reason: "whoever waits makes those below wait too",
+    reason: "an object that waits makes its dependents wait too",
   },
   ForegroundOwnerNothingBlocks: {
     about: waiting,
@@ -125,14 +125,14 @@ const rows: Record<string, { about: OwnedObject; others: OwnedObject[]; does: st
     about: object("dep", { owners: [reference("owner", { blockOwnerDeletion: true }), reference("other")] }),
     others: [waiting, object("other")],
     does: ["drop owner from dep"],
-    reason: "somebody else keeps it, so it lets go of the one that waits",
+    reason: "another owner keeps it, so it drops the owner that waits",
   },
   OrphaningOwner: { about: orphaning, others: [dependent()], does: ["drop owner from dep"], reason: "dependents stay" },
   OrphaningOwnerDone: {
     about: orphaning,
     others: [],
     does: ["drop orphan from owner"],
-    reason: "the finalizer goes when nobody refers to it",
+    reason: "the finalizer is removed when no object refers to it",
   },
 };
 for (const [name, { about, others, does, reason }] of Object.entries(rows)) {

@@ -34,7 +34,7 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
       } else {
         endLater(request, response, chunks.at(-1));
       }
-      // A body nobody wanted must not stay in front of the next request.
+      // An unread body must not stay in front of the next request.
       request.resume();
     },
     begin: (code, outgoing) => {

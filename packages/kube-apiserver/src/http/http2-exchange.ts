@@ -11,7 +11,7 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
   const socket = stream.session?.socket as TLSSocket | undefined;
   // Every stream of a client that vanishes reports it; "close" follows, and is where it is dealt with.
   stream.on("error", () => {});
-  // Not told by the stream itself: a client that cancels makes it look finished.
+  // Not derived from the stream itself: after a cancel it looks finished.
   let answered = false;
   return {
     method: headers[":method"] ?? "GET",
@@ -50,7 +50,7 @@ function begin(stream: ServerHttp2Stream, code: number, headers: OutgoingHeaders
   return !endStream;
 }
 
-// The answer is complete although the request is not: tell the client to stop sending, which is no error.
+// The response is complete although the request is not: ask the client to stop sending, without an error.
 function refuseRest(stream: ServerHttp2Stream): void {
   if (stream.readableEnded || stream.endAfterHeaders) return;
   stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));

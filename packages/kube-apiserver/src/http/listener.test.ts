@@ -124,7 +124,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       string,
       { reason: string; options: Partial<ClientOptions>; token?: string; code: number; user?: string }
     > = {
-      Nobody: { reason: "no credentials", options: { pair: undefined }, code: 200, user: "system:anonymous" },
+      Anonymous: { reason: "no credentials", options: { pair: undefined }, code: 200, user: "system:anonymous" },
       Token: { reason: "a bearer", options: { pair: undefined }, token: "t0ken", code: 200, user: "robot" },
       WrongToken: { reason: "an unknown token", options: { pair: undefined }, token: "nope", code: 401 },
       OtherAuthority: {
@@ -167,7 +167,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       assert.equal((await client.send("/")).code, 200, "the connection goes on");
     });
 
-    test("a request whose body nobody reads is answered, and the next one too", async () => {
+    test("a request whose body is not read is answered, and the next one too", async () => {
       await using serving = await serve(() => ({ kind: "complete", code: 403, payload: textPayload("no") }));
       await using client = await connect(serving);
       for (let i = 0; i < 3; i += 1) {
@@ -291,7 +291,7 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       assert.deepEqual([taken, received], [total, total * line.length]);
     });
 
-    test("who asks is told when the client has gone", async () => {
+    test("the signal of a request is aborted when the client disconnects", async () => {
       const { promise, resolve } = Promise.withResolvers<void>();
       await using serving = await serve(async (request) => {
         await new Promise<void>((gone) => {
@@ -343,7 +343,7 @@ test("connections are refused below TLS 1.2", async () => {
   assert.match(String(await promise), /protocol|alert|ECONNRESET/i);
 });
 
-test("what is not TLS, or not HTTP, harms nobody else", async () => {
+test("traffic that is not TLS, or not HTTP, does not affect other clients", async () => {
   await using serving = await serve(echo);
   const socket = connectTls({
     port: serving.listener.port,
@@ -493,7 +493,7 @@ test("a watch may be silent for as long as it likes", { timeout: 60_000 }, async
     // On a busy machine even this client may be too slow to ask: that is not what is tried here, so it asks again.
     const { client, watch } = await untilOpen(() => connectClient({ ...options, protocol }), "/watch");
     await using _ = client;
-    // Several times as long as anybody else may be silent; the HTTP/1.1 server looks once in a hundred milliseconds.
+    // Several times as long as other clients may be silent; the HTTP/1.1 server checks every hundred milliseconds.
     await new Promise((resolve) => setTimeout(resolve, 600));
     stream.push("late\n");
     for await (const chunk of watch.chunks) {

@@ -109,13 +109,13 @@ function tlsServer(
     ...secureContext(options),
     ALPNProtocols: ["h2", "http/1.1"],
     requestCert: true,
-    // A certificate of somebody else is answered with 401, not with a broken handshake.
+    // A certificate of another authority is answered with 401, not with a failed handshake.
     rejectUnauthorized: false,
     noDelay: true,
     handshakeTimeout: options.handshakeTimeout,
   });
   server.on("secureConnection", onSocket);
-  // A handshake that fails concerns nobody but the client, who knows.
+  // A failed handshake concerns only the client, which sees it.
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   return server;
 }
@@ -155,7 +155,7 @@ function http2Server(
     sessions.add(session);
     session.setLocalWindowSize(8 * kib * kib);
     session.once("close", () => sessions.delete(session));
-    // The client vanished or broke the protocol; its streams are closed and told so.
+    // The client disconnected or violated the protocol; its streams are closed and notified.
     session.on("error", () => {});
     dropWhenIdle(session, idleMs);
   });
@@ -163,7 +163,7 @@ function http2Server(
   return { server, sessions };
 }
 
-/** Closes a connection on which nothing moves and nobody waits for anything; a watch waits. */
+/** Closes a connection without traffic and without a pending request; a watch is pending. */
 function dropWhenIdle(session: ServerHttp2Session, idleMs: number): void {
   let open = 0;
   session.on("stream", (stream) => {

@@ -2,7 +2,7 @@
 import type { Readable } from "node:stream";
 import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects/errors";
 
-/** Whoever needs longer to send a body is not sending one. */
+/** A body that takes longer to send is refused. */
 const readWithinMs = 60_000;
 
 /** Reads a stream to its end, but no further than the limit. `declared` is its Content-Length, if it has one. */
@@ -33,7 +33,7 @@ export function readLimited(stream: Readable, limit: number, declared: string | 
     stream.once("error", (error) => reject(badRequest(`the request body could not be read: ${error.message}`, error)));
     stream.once("close", () => {
       clearTimeout(late);
-      // Every stream closes in the end; an error that nobody gets is too dear to make for each.
+      // Every stream closes in the end; an error that is never read costs too much to create for each.
       if (!isComplete) reject(badRequest("the request body was cut off"));
     });
   });

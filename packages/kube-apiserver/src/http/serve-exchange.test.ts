@@ -6,7 +6,7 @@ import { textPayload } from "../request/payload.ts";
 import type { Exchange, OutgoingHeaders } from "./exchange.ts";
 import { type RequestLine, serveExchange } from "./serve-exchange.ts";
 
-/** An exchange that writes down what it is told. */
+/** An exchange that records what is written to it. */
 interface Recorded {
   readonly exchange: Exchange;
   readonly answers: { readonly code: number; readonly headers: OutgoingHeaders; readonly text: string }[];
@@ -51,16 +51,16 @@ function recorded(respond: Exchange["respond"] = () => {}): Recorded {
   return known;
 }
 
-type Told = { readonly error: unknown; readonly request: RequestLine };
+type Reported = { readonly error: unknown; readonly request: RequestLine };
 
-async function serve(known: Recorded, response: ApiResponse | Error): Promise<Told[]> {
-  const told: Told[] = [];
+async function serve(known: Recorded, response: ApiResponse | Error): Promise<Reported[]> {
+  const reported: Reported[] = [];
   await serveExchange(known.exchange, {
     tokens: [],
     handle: () => (response instanceof Error ? Promise.reject(response) : Promise.resolve(response)),
-    onUnexpected: (error, request) => told.push({ error, request }),
+    onUnexpected: (error, request) => reported.push({ error, request }),
   });
-  return told;
+  return reported;
 }
 
 const tooLong = new RangeError("Invalid string length");
@@ -73,10 +73,10 @@ const unwritable: Payload = {
 };
 const line = { method: "GET", path: "/a/b" };
 
-test("an answer too long to be written is a failure the client is told, and nobody else suffers", async () => {
+test("a response that is too long to write is an error for its client only", async () => {
   const known = recorded();
-  const told = await serve(known, { kind: "complete", code: 200, payload: unwritable });
-  assert.deepEqual(told, [{ error: tooLong, request: line }]);
+  const reported = await serve(known, { kind: "complete", code: 200, payload: unwritable });
+  assert.deepEqual(reported, [{ error: tooLong, request: line }]);
   const [answer] = known.answers;
   assert.equal(answer?.code, 500);
   const { kind, reason, message } = JSON.parse(answer?.text ?? "") as Record<string, string>;
@@ -91,14 +91,14 @@ test("so is a handler that rejects although it must not", async () => {
   assert.equal(known.answers[0]?.code, 500);
 });
 
-test("where nothing can be written any more, that is told and all", async () => {
+test("when nothing can be written any more, the error is reported", async () => {
   const closed = new Error("write after end");
   const known = recorded(() => {
     throw closed;
   });
-  const told = await serve(known, { kind: "complete", code: 200, payload: textPayload("x") });
+  const reported = await serve(known, { kind: "complete", code: 200, payload: textPayload("x") });
   assert.deepEqual(
-    told.map(({ error }) => error),
+    reported.map(({ error }) => error),
     [closed, closed],
   );
 });
@@ -129,15 +129,15 @@ function breaking(): { response: ApiResponse; ready: () => void; isClosed: () =>
   return { response, ready: () => ready(), isClosed: () => isClosed };
 }
 
-test("an event that cannot be written ends its own stream, not the store that told of it", async () => {
+test("an event that cannot be written ends its own stream, not the store that published it", async () => {
   const known = recorded();
   const { response, ready, isClosed } = breaking();
-  const told = await serve(known, response);
-  assert.deepEqual([known.written, known.isEnded, told], [["first\n"], false, []]);
+  const reported = await serve(known, response);
+  assert.deepEqual([known.written, known.isEnded, reported], [["first\n"], false, []]);
   assert.doesNotThrow(ready);
   assert.deepEqual([known.written, known.isEnded, isClosed()], [["first\n"], true, true]);
-  assert.deepEqual(told, [{ error: tooLong, request: line }]);
+  assert.deepEqual(reported, [{ error: tooLong, request: line }]);
   assert.doesNotThrow(ready, "and later news find it ended");
-  assert.equal(told.length, 1);
+  assert.equal(reported.length, 1);
   known.leave();
 });

@@ -13,7 +13,7 @@ import { writeComplete } from "./write-complete.ts";
 
 interface StreamOptions {
   readonly auditId: string;
-  /** Told why a stream ended before its time. */
+  /** Called with the error that ended a stream early. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -41,7 +41,7 @@ class EventPump {
     this.#stream.close();
   }
 
-  /** Whoever calls, a timer or the store, knows nothing of this client and must not fail with it. */
+  /** The caller, a timer or the store, is independent of this client and must not fail with it. */
   #pump(): void {
     try {
       this.#move();
@@ -75,7 +75,7 @@ export interface Front {
   readonly inFlight?: RequestsInFlight;
   /** Spreads requests that arrive together over turns of the event loop; undefined: nothing does. */
   readonly turns?: TurnBudget;
-  /** Told about an answer that could not be written; the client only learns that there was a failure. */
+  /** Called with the error of a response that could not be written; the client sees only that there was an error. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
 }
 

@@ -72,7 +72,7 @@ for (const [before, after] of Object.entries(varies)) {
 }
 
 for (const encoding of ["", "identity", "gzip;q=0", "br"]) {
-  test(`"${encoding}" is no wish for gzip`, async () => {
+  test(`"${encoding}" does not accept gzip`, async () => {
     const { headers } = await sent(answer([large]), { "accept-encoding": encoding });
     assert.equal(headers["content-encoding"], undefined);
   });

@@ -45,7 +45,7 @@ export const namespaceRules: KindRules = {
       case "finalize":
         return withMember(object, "status", old["status"]);
       case "status":
-        // Whoever does not say a phase means the usual one.
+        // The default phase is Active.
         return withMember(
           { ...object, status: { phase: "Active", ...objectAt(object, ["status"]) } },
           "spec",
@@ -83,7 +83,7 @@ function specErrors(object: JsonObject): FieldError[] {
     .map((name) => invalidValue("spec.finalizers", name, why));
 }
 
-/** The phase follows from whether it is being deleted; nobody may say otherwise. */
+/** The phase follows from whether the namespace is being deleted. */
 function phaseErrors(object: JsonObject): FieldError[] {
   const phase = stringAt(object, ["status", "phase"]);
   const isGoing = isDeleting(object);

@@ -114,7 +114,7 @@ function bindingRules(kinds: readonly string[]): KindRules {
       ...roleRefErrors(object, kinds),
       ...ofItems(object, "subjects", subjectErrors(isNamespaced)),
     ],
-    // A binding that could be pointed at another role would give its subjects what nobody granted them.
+    // A binding that could be changed to another role would grant its subjects permissions that were not granted.
     validateChange: (object, old) =>
       jsonEqual(objectAt(object, ["roleRef"]), objectAt(old, ["roleRef"]))
         ? []

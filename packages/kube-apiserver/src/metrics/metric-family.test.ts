@@ -42,7 +42,7 @@ test("a histogram without labels still has bounds", () => {
   assert.deepEqual(family.lines().slice(2), ['h_bucket{le="1"} 0', 'h_bucket{le="+Inf"} 1', "h_sum 2", "h_count 1"]);
 });
 
-test("families come by name, and those that are computed are when somebody asks", () => {
+test("families are sorted by name, and computed ones are computed on each scrape", () => {
   let value = 1;
   const computed = computedFamily({ name: "b", help: "Now.", labels: [] }, () => [[[], value]]);
   const other = computedFamily({ name: "a_total", help: "Then.", labels: [], type: "counter" }, () => [[[], 7]]);

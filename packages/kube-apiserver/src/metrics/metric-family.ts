@@ -88,7 +88,7 @@ export class HistogramFamily implements MetricFamily {
   }
 }
 
-/** Samples that are only known when somebody asks. */
+/** Samples that are computed on each scrape. */
 export function computedFamily(
   options: FamilyOptions & { readonly type?: "counter" | "gauge" },
   samples: () => Iterable<readonly [LabelValues, number]>,

@@ -42,7 +42,7 @@ const cases: Record<string, { reason: string; url: string; options?: TestRequest
   List: { reason: "many in a namespace", url: collection, want: { verb: "LIST", scope: "namespace", version: "v1" } },
   Across: { reason: "many everywhere", url: "/api/v1/configmaps", want: { verb: "LIST", scope: "cluster" } },
   Create: {
-    reason: "a dry run is told apart",
+    reason: "a dry run has its own label",
     url: `${collection}?dryRun=All`,
     options: { method: "POST" },
     want: { verb: "POST", dry_run: "All", scope: "namespace" },
@@ -67,7 +67,7 @@ const cases: Record<string, { reason: string; url: string; options?: TestRequest
   },
   Path: { reason: "a path", url: "/version", want: { subresource: "version", component: "", resource: "" } },
   Unknown: {
-    reason: "names anybody can make up are not kept",
+    reason: "arbitrary names are not kept",
     url: "/api/v1/namespaces/a/made-up",
     want: { resource: "", group: "", verb: "GET" },
   },

@@ -38,7 +38,7 @@ export class RequestMetrics {
   readonly #isServed: (target: RequestTarget) => boolean;
   readonly #now: () => number;
 
-  /** Requests for what is not served are counted without its name: anybody could make up names. */
+  /** Requests for kinds that are not served are counted without a name: clients could send any number of names. */
   constructor(isServed: (target: RequestTarget) => boolean, now: () => number) {
     this.#isServed = isServed;
     this.#now = now;

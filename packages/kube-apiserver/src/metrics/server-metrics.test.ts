@@ -9,7 +9,7 @@ import { tempDirectory } from "../store/testing/temp-store.ts";
 import { testRequest, textOf } from "../testing/test-request.ts";
 import { metricsEndpoint } from "./server-metrics.ts";
 
-test("objects, the process, the build and health are told; other paths are not", async () => {
+test("objects, the process, the build and health have metrics; other paths are not served", async () => {
   const { catalog } = new Registry(testTypes);
   await using store = openStore({ directory: tempDirectory(), codec: objectCodec });
   await store.write("//configmaps/a/b", () => ({ action: "put", value: { kind: "ConfigMap" } }));

@@ -19,7 +19,7 @@ export interface Operation {
   readonly method: "get" | "post" | "put" | "patch" | "delete";
   readonly id: string;
   readonly tag: string;
-  /** What it does to which kind; absent for paths that are no resource. */
+  /** The verb and kind of the operation; absent for paths outside the resources. */
   readonly action?: string;
   readonly kind?: GroupVersionKind;
   readonly parameters: readonly Parameter[];

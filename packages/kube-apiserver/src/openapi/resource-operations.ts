@@ -134,7 +134,7 @@ class ResourceOperations {
     const content = this.#content(kind);
     return {
       ...this.#operation("post", "create", name, [...parameters, ...writeParameters]),
-      kind: this.#told(kind),
+      kind: this.#kindOf(kind),
       body: { ...content, required: true },
       responses: { 200: content, 201: content, 202: content },
     };
@@ -144,7 +144,7 @@ class ResourceOperations {
     const parameters = this.#type.custom ? [versionParameter] : [];
     return {
       ...this.#operation("get", "read", name, [nameParameter, ...this.#scoped, ...parameters]),
-      kind: this.#told(kind),
+      kind: this.#kindOf(kind),
       responses: { 200: this.#content(kind) },
     };
   }
@@ -153,7 +153,7 @@ class ResourceOperations {
     const content = this.#content(kind);
     return {
       ...this.#operation("put", "replace", name, [nameParameter, ...this.#scoped, ...writeParameters]),
-      kind: this.#told(kind),
+      kind: this.#kindOf(kind),
       body: { ...content, required: true },
       responses: { 200: content, 201: content },
     };
@@ -163,7 +163,7 @@ class ResourceOperations {
     const content = this.#content(kind);
     return {
       ...this.#operation("patch", "patch", name, [nameParameter, ...this.#scoped, ...patchParameters]),
-      kind: this.#told(kind),
+      kind: this.#kindOf(kind),
       body: patchBody,
       consumes: this.#type.custom ? customPatches : builtinPatches,
       responses: this.#type.custom ? { 200: content } : { 200: content, 201: content },
@@ -203,7 +203,7 @@ class ResourceOperations {
       method,
       ...operationNames(verb, name, this.#root),
       action: method,
-      kind: this.#told(this.#type),
+      kind: this.#kindOf(this.#type),
       parameters,
       consumes,
       produces: plainTypes,
@@ -211,7 +211,7 @@ class ResourceOperations {
   }
 
   /** Parts of custom objects are said to be of the object's own kind. */
-  #told({ group, version, kind }: GroupVersionKind): GroupVersionKind {
+  #kindOf({ group, version, kind }: GroupVersionKind): GroupVersionKind {
     return this.#type.custom
       ? { group: this.#type.group, version: this.#type.version, kind: this.#type.kind }
       : { group, version, kind };

@@ -19,7 +19,7 @@ export interface V2Document {
   readonly hash: string;
 }
 
-/** Keeps the document of what is served now. It is large and few ask for it, so it is made when somebody does. */
+/** Keeps the document of the served kinds. It is large and rarely requested, so it is made on the first request. */
 export class PublishedV2Document {
   readonly #documents: PublishedDocuments;
   readonly #parts = new WeakMap<PublishedDocument, Part>();

@@ -14,7 +14,7 @@ const embedded = "x-kubernetes-embedded-resource";
 /** A component of a built-in kind. */
 export function builtinV2Schema(schema: JsonObject): JsonObject {
   const { oneOf } = schema;
-  // Quantities and the like: text to whoever cannot tell.
+  // Quantities and the like: plain strings for clients that do not know the extension.
   return isJsonArray(oneOf) && schema["type"] === undefined
     ? { ...v2Schema(schema), type: "string" }
     : v2Schema(schema);
@@ -23,7 +23,7 @@ export function builtinV2Schema(schema: JsonObject): JsonObject {
 /** A component of a custom kind: its object or its list. */
 export function customV2Schema(schema: JsonObject): JsonObject {
   if (schema[preserves] !== true) return v2Schema(schema);
-  // Whoever finds properties takes every other field for a mistake.
+  // A client that finds properties treats every other field as an error.
   const about = Object.entries(schema).filter(([name]) => name.startsWith("x-kubernetes-") && name !== preserves);
   return { type: "object", ...Object.fromEntries(about) };
 }
@@ -55,7 +55,7 @@ function member(name: string, value: JsonValue): JsonValue {
   return (name === "items" || name === "additionalProperties") && isJsonObject(value) ? v2Schema(value) : value;
 }
 
-/** That an embedded object says what it is, is required where its members are told, and here they are not. */
+/** The required kind and apiVersion of an embedded object apply only where its members are listed, and here they are not. */
 function withoutType({ required, ...schema }: JsonObject): JsonObject {
   const names = isJsonArray(required) ? required.filter((name) => name !== "kind" && name !== "apiVersion") : [];
   return names.length === 0 ? schema : { ...schema, required: names };

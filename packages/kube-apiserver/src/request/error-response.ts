@@ -6,7 +6,7 @@ import { negotiateError } from "./negotiate.ts";
 import { documentPayload } from "./payload.ts";
 import { type Reader, wantsPretty } from "./pretty.ts";
 
-/** The Status of anything that was thrown. What nobody meant to throw says nothing about its cause to the client. */
+/** The Status of any thrown value. For an unexpected error the client does not see the cause. */
 function statusOf(error: unknown): Status {
   const known = findStatusError(error);
   if (known !== undefined) return known.status;
@@ -14,7 +14,7 @@ function statusOf(error: unknown): Status {
   return internalError(new Error("unexpected error; the server's log has the details")).status;
 }
 
-/** Whether the error is a bug, or at least nothing anybody foresaw. */
+/** Whether the error is a bug, or at least unexpected. */
 export function isUnexpected(error: unknown): boolean {
   return findStatusError(error) === undefined && !isStoreError(error);
 }

@@ -10,9 +10,9 @@ import { impersonated } from "./impersonation.ts";
 const jane: User = { name: "jane", groups: ["system:authenticated"] };
 
 const cases: Record<string, { reason: string; headers: Record<string, string>; want: User }> = {
-  None: { reason: "nobody is named", headers: {}, want: admin },
+  None: { reason: "no user is named", headers: {}, want: admin },
   User: {
-    reason: "whoever is authenticated is in this group",
+    reason: "every authenticated user is in this group",
     headers: { "impersonate-user": "bob" },
     want: { name: "bob", groups: ["system:authenticated"] },
   },
@@ -22,7 +22,7 @@ const cases: Record<string, { reason: string; headers: Record<string, string>; w
     want: { name: "bob", groups: ["devs", "ops", "system:authenticated"] },
   },
   Anonymous: {
-    reason: "nobody is not authenticated",
+    reason: "the anonymous user is not authenticated",
     headers: { "impersonate-user": "system:anonymous" },
     want: { name: "system:anonymous", groups: ["system:unauthenticated"] },
   },
@@ -52,7 +52,7 @@ for (const [name, { reason, headers, want }] of Object.entries(cases)) {
   });
 }
 
-test("only who may act for a user can, and is told what is missing", () => {
+test("only a user with the permission can impersonate, and the error names the missing one", () => {
   const headers = { "impersonate-user": "system:serviceaccount:ns:robot" };
   assert.throws(
     () => impersonated(testRequest("/api", { headers, user: jane }), adminAuthorizer),

@@ -46,7 +46,7 @@ function valuesOf(header: string | undefined): string[] {
 
 const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/;
 
-/** Whoever acts for a ServiceAccount and names no groups is in those of the account. */
+/** A user that impersonates a ServiceAccount without groups has the groups of the account. */
 function accountGroups(name: string): readonly string[] {
   const [, namespace] = accountName.exec(name) ?? [];
   return namespace === undefined ? [] : [serviceAccountsGroup, `${serviceAccountsGroup}:${namespace}`];
@@ -64,7 +64,7 @@ function extraKey(header: string): string {
   }
 }
 
-/** Everything somebody must be allowed to be in order to be this user. */
+/** All permissions that are needed to impersonate this user. */
 function accesses(user: User, groups: string | undefined): ResourceAccess[] {
   const match = accountName.exec(user.name);
   const [, namespace = "", account = ""] = match ?? [];

@@ -12,7 +12,7 @@ const cases: Record<string, { reason: string; header: string; want: readonly str
   },
   Weights: { reason: "the heavier first", header: "a/b;q=0.5, c/d;q=0.9, e/f", want: ["e/f", "c/d", "a/b"] },
   Weightless: { reason: "weight 0 is the last resort", header: "a/b;q=0, c/d;q=0.1", want: ["c/d", "a/b"] },
-  NoWeight: { reason: "so is what is no weight", header: "a/b;q=heavy, c/d;q=0.1", want: ["c/d", "a/b"] },
+  NoWeight: { reason: "an invalid weight counts as 0", header: "a/b;q=heavy, c/d;q=0.1", want: ["c/d", "a/b"] },
   Wildcards: {
     reason: "behind what is named",
     header: "*/*, application/*, application/json",

@@ -9,7 +9,7 @@ export interface MediaClause {
 
 /**
  * The clauses of an Accept header, the most wanted first: by weight, concrete before wildcard, else as they came. As in the reference a
- * weight of nothing, or one that is no number, only makes a clause the last.
+ * weight of 0, or one that is not a number, only moves a clause to the end.
  */
 export function parseAccept(header: string): readonly MediaClause[] {
   const clauses = splitOutsideQuotes(header, ",").flatMap((text) => parseClause(text));

@@ -98,7 +98,7 @@ test("many different headers do not pile up", () => {
   }
 });
 
-test("errors have one shape, and it is told when nothing fits", () => {
+test("errors have one shape; the error lists the media types when none matches", () => {
   assert.equal(negotiateError("application/yaml"), "application/yaml");
   assert.equal(negotiateError("application/yaml;as=Table,application/json"), "application/json");
   assert.equal(negotiateError("application/yaml;as=Table"), undefined);

@@ -8,15 +8,15 @@ import { documentPayload } from "./payload.ts";
 import { wantsPretty } from "./pretty.ts";
 
 const cases: Record<string, { reason: string; query?: string; agent?: string; want: boolean }> = {
-  Program: { reason: "nobody asked", want: false },
+  Program: { reason: "not requested", want: false },
   True: { reason: "asked", query: "pretty=true", want: true },
   One: { reason: "asked as Go reads it", query: "pretty=1", want: true },
   Yes: { reason: "no word Go knows", query: "pretty=yes", want: false },
-  Bare: { reason: "a switch without a value is none", query: "pretty", want: false },
+  Bare: { reason: "a switch without a value is off", query: "pretty", want: false },
   BareInCurl: { reason: "and does not switch anything off", query: "pretty=", agent: "curl/8.0", want: true },
-  Curl: { reason: "somebody at a terminal", agent: "curl/8.0", want: true },
-  Wget: { reason: "somebody at a terminal", agent: "Wget/1.2", want: true },
-  Browser: { reason: "somebody at a screen", agent: "Mozilla/5.0 (X11)", want: true },
+  Curl: { reason: "a user at a terminal", agent: "curl/8.0", want: true },
+  Wget: { reason: "a user at a terminal", agent: "Wget/1.2", want: true },
+  Browser: { reason: "a user at a screen", agent: "Mozilla/5.0 (X11)", want: true },
   CurlRefuses: { reason: "what is asked counts more", query: "pretty=false", agent: "curl/8.0", want: false },
   Inside: { reason: "only at the beginning of the name", agent: "kubectl-curl", want: false },
 };

@@ -105,7 +105,7 @@ const cases: Record<string, { reason: string; request: string; want: object }> =
     want: { ...core, verb: "watch", resource: "pods" },
   },
   WatchFalse: {
-    reason: "false is no watch",
+    reason: "false does not watch",
     request: "GET /api/v1/pods?watch=false",
     want: { ...core, verb: "list", resource: "pods" },
   },
@@ -165,7 +165,7 @@ for (const path of [
   "/apiss/x/y/z",
   "/api/v1/pods/%zz",
 ]) {
-  test(`"${path}" is no resource`, () => {
+  test(`"${path}" is not a resource`, () => {
     assert.deepEqual(requestTarget("GET", path, new URLSearchParams()), { kind: "path", verb: "get", path });
   });
 }

@@ -44,7 +44,7 @@ const refused: Record<string, string> = {
 };
 
 for (const [text, problem] of Object.entries(refused)) {
-  test(`"${text}" is no timeout`, () => {
+  test(`"${text}" is not a timeout`, () => {
     assert.throws(() => timeoutOf(text), { message: `invalid timeout specified in the request URL - ${problem}` });
   });
 }
@@ -62,14 +62,14 @@ test("a failure in time is the failure", async () => {
   );
 });
 
-test("no answer in time is none, and what fails later is nobody's business", async () => {
+test("without an answer in time the request times out, and later errors are ignored", async () => {
   const { promise, reject } = Promise.withResolvers<never>();
   assert.equal(await inTime(1, () => promise), undefined);
   reject(new Error("later"));
   await new Promise((resolve) => setImmediate(resolve));
 });
 
-test("an answer that comes too late because it held everything up is none either", async () => {
+test("an answer that is late because it held the event loop times out too", async () => {
   const busy = async (): Promise<string> => {
     const until = performance.now() + 5;
     while (performance.now() < until);
@@ -78,7 +78,7 @@ test("an answer that comes too late because it held everything up is none either
   assert.equal(await inTime(1, busy), undefined);
 });
 
-test("who leaves too little time is told so in the reference's form", () => {
+test("a timeout has the form of the reference", () => {
   const response = tooLate();
   const status =
     '{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted timeout",' +

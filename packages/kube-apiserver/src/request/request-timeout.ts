@@ -4,12 +4,12 @@ import { goQuote } from "@purlin/kube-objects/json";
 import type { CompleteResponse } from "./api-response.ts";
 import { documentPayload } from "./payload.ts";
 
-/** Nobody gets more time than this, as in the reference. */
+/** The longest timeout of a request, as in the reference. */
 const mostMs = 60_000;
 
 /**
- * How many milliseconds the `timeout` in the query leaves for an answer; undefined when nobody asked for less than there is anyway. Throws
- * 400 for one that is no duration to Go, such as `1m30s`.
+ * The milliseconds that the `timeout` in the query leaves for an answer; undefined when it is not shorter than the default. Throws
+ * 400 for a value that Go does not parse as a duration such as `1m30s`.
  */
 export function requestTimeoutMs(query: URLSearchParams): number | undefined {
   const text = query.get("timeout") ?? "";
@@ -34,7 +34,7 @@ export async function inTime<T>(timeoutMs: number | undefined, work: () => Promi
   }
 }
 
-/** What whoever left too little time is told, as the reference tells it: from outside all negotiation, and of no kind. */
+/** The response to a request that timed out, as the reference writes it: without negotiation, and without a kind. */
 export function tooLate(): CompleteResponse {
   const { kind: _, apiVersion: __, ...status } = timeout("request did not complete within the allotted timeout").status;
   const form = { mediaType: "application/json", contentType: "text/plain; charset=utf-8" } as const;
@@ -52,7 +52,7 @@ const unitsMs: ReadonlyMap<string, number> = new Map([
   ["h", 3_600_000],
 ]);
 
-/** A duration of Go in milliseconds, or what Go says about a text that is none. */
+/** A Go duration in milliseconds, or Go's error about an invalid one. */
 function parseDuration(text: string): number | string {
   const invalid = `time: invalid duration ${goQuote(text)}`;
   let rest = text.replace(/^[-+]/, "");

@@ -106,12 +106,12 @@ function decision(
 ): Decision<JsonObject> {
   if (action !== "put") return { action };
   const { ttlSeconds } = rest.type.rules;
-  // Whoever writes an event again keeps it for longer.
+  // An event that is written again expires later.
   const expiresAt = ttlSeconds === undefined ? current?.expiresAt : rest.now().getTime() + ttlSeconds * 1000;
   return { action, value: storedForm(rest, object, revision), expiresAt, frees: isDeleting(object) };
 }
 
-/** What becomes of the current object. Throws what the client is to be told when nothing may. */
+/** The new state of the current object. Throws the error for the client when the write is refused. */
 function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): Work<Outcome> {
   const { strategy, type, target } = rest;
   if (current === undefined) throw notFound(type, target.name);

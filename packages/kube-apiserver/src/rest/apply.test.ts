@@ -68,7 +68,7 @@ test("two managers share an object, and neither takes away what the other wants"
 test("what two managers want alike stays until both let go of it", async () => {
   const name = fresh();
   await apply(name, "one", { spec: { color: "blue" } });
-  assert.equal((await apply(name, "two", { spec: { color: "blue" } })).code, 200, "the same is no conflict");
+  assert.equal((await apply(name, "two", { spec: { color: "blue" } })).code, 200, "the same value does not conflict");
   assert.deepEqual(objectOf(await apply(name, "one"))["spec"], { color: "blue" });
   assert.equal(objectOf(await apply(name, "two"))["spec"], undefined);
 });
@@ -95,7 +95,7 @@ test("a conflict names every manager and field, and changes nothing", async () =
   assert.deepEqual(await server.body(`${widgets}/${name}`), before);
 });
 
-test("whoever writes without applying takes the fields, and the next apply is told", async () => {
+test("an update takes the fields, and the next apply conflicts", async () => {
   const name = fresh();
   await apply(name, "one", { spec: { color: "blue", replicas: 1 } });
   await server.patch(`${widgets}/${name}?fieldManager=hand`, { spec: { color: "green" } });
@@ -133,7 +133,7 @@ test("the status is applied apart from the rest", async () => {
   assert.deepEqual(objectOf(await apply(name, "one"))["status"], { replicas: 1 }, "the main apply does not own it");
 });
 
-test("an apply that changes nothing writes nothing, whoever repeats it", async () => {
+test("an apply that changes nothing writes nothing, by any manager", async () => {
   const name = fresh();
   await apply(name, "one", { spec: { replicas: 3 } });
   await apply(name, "two", { spec: { replicas: 3 } });
@@ -194,7 +194,7 @@ test("of a list with keys each manager owns its items, and of those its fields",
 
 const refusals: Record<string, { reason: string; query?: string; config: JsonValue; code: number; text: RegExp }> = {
   NoManager: {
-    reason: "nobody to own it",
+    reason: "no field manager",
     query: "",
     config: widget("x"),
     code: 422,
@@ -244,7 +244,7 @@ const refusals: Record<string, { reason: string; query?: string; config: JsonVal
     text: /uid mismatch: the provided object specified uid 01234567/,
   },
   UnknownField: {
-    reason: "a field nobody can own",
+    reason: "a field without an owner",
     config: widget("x", { spec: { nope: 1 } }),
     code: 500,
     text: /failed to create typed patch object .*: .spec.nope: field not declared in schema$/,
@@ -256,7 +256,7 @@ const refusals: Record<string, { reason: string; query?: string; config: JsonVal
     text: /: .spec.replicas: expected numeric \(int or float\), got string$/,
   },
   NoObject: {
-    reason: "a list is no configuration",
+    reason: "a list is not a configuration",
     config: [widget("x")],
     code: 400,
     text: /cannot unmarshal array into Go value of type map\[string\]interface \{\}/,
@@ -274,7 +274,7 @@ for (const [name, { reason, query = "fieldManager=m", config, code, text }] of O
   });
 }
 
-test("a key that comes twice is told, refused when strict, and silent when nobody cares", async () => {
+test("a duplicate key is a warning, refused when strict, and ignored with Ignore", async () => {
   const name = fresh();
   const text = `apiVersion: example.org/v1\nkind: Widget\nmetadata: {name: ${name}}\nspec:\n  replicas: 1\n  replicas: 2\n`;
   const send = async (validation: string): Promise<CompleteResponse> => {

@@ -28,7 +28,7 @@ interface ApplyRequest {
   readonly form: ObjectForm;
 }
 
-/** Somebody may create or delete the object between looking and writing; more often than this is no accident. */
+/** Another client may create or delete the object between read and write; more attempts than this are a problem. */
 const attempts = 5;
 
 /** Applies a configuration: what it says becomes so, what its manager said before and no longer says goes. */

@@ -154,7 +154,7 @@ export function withType(
   return isOwn ? Object.assign(value, type) : { ...value, ...type };
 }
 
-/** A custom object is read before it is found to be another one: what is wrong with it is told besides. */
+/** A custom object is decoded before its kind is compared: its decoding problems are reported as well. */
 function noteUnread(rest: RestRequest, { value, strictErrors }: DecodedBody, validation: FieldValidation): void {
   if (rest.type.custom && validation === "Warn" && isJsonObject(value)) {
     noteFindings(rest, [

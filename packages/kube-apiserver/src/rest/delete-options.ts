@@ -20,7 +20,7 @@ export interface DeleteOptions {
   readonly resourceVersion: string | undefined;
 }
 
-/** Only Jobs leave what is theirs behind unless told otherwise. */
+/** Only Jobs orphan their dependents by default. */
 const preserved =
   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 

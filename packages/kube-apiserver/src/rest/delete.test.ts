@@ -30,7 +30,7 @@ const metaOf = (object: JsonObject): JsonObject => object["metadata"] as JsonObj
 
 const refusals: Record<string, { reason: string; query?: string; body?: JsonValue; code: number; text: RegExp }> = {
   Policy: {
-    reason: "a way nobody knows",
+    reason: "an unknown policy",
     query: "?propagationPolicy=Sideways",
     code: 422,
     text: /^DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "Sideways": supported values: "Foreground", "Background", "Orphan", "nil"$/,
@@ -80,7 +80,7 @@ const refusals: Record<string, { reason: string; query?: string; body?: JsonValu
   Number: { reason: "nor a number", body: 1, code: 400, text: /cannot unmarshal number into Go value of type struct/ },
   Switch: { reason: "nor a switch", body: true, code: 400, text: /cannot unmarshal bool into Go value of type struct/ },
   OtherKind: {
-    reason: "a Pod is no way to delete",
+    reason: "a Pod is not DeleteOptions",
     body: { kind: "Pod", apiVersion: "v1" },
     code: 400,
     text: /^no kind "Pod" is registered for version "v1"/,
@@ -104,7 +104,7 @@ for (const [name, { reason, query = "", body, code, text }] of Object.entries(re
   });
 }
 
-test("text that is no options is refused by what is wrong with it", async () => {
+test("a body that cannot be parsed is refused with the parse error", async () => {
   const url = await made();
   const rows: readonly (readonly [string, string, number, RegExp])[] = [
     ["application/json", "{", 400, /unexpected end of JSON input|EOF/],
@@ -130,7 +130,7 @@ test("text that is no options is refused by what is wrong with it", async () => 
   assert.equal((await server.send(url)).code, 200);
 });
 
-test("options may come under any version, with keys nobody knows, and as YAML", async () => {
+test("options may have any version, unknown keys, and be YAML", async () => {
   const rows: readonly (readonly [string, string])[] = [
     ["application/json", '{"kind":"DeleteOptions","apiVersion":"apps/v1","nope":1}'],
     ["application/json", '{"kind":"DeleteOptions"}'],
@@ -147,8 +147,8 @@ const finalizers: Record<
   string,
   { reason: string; has?: string[]; body?: JsonObject; code?: number; want: string[] | undefined }
 > = {
-  Nothing: { reason: "nobody waits for it", want: undefined },
-  Held: { reason: "somebody does", has: ["example.org/f"], want: ["example.org/f"] },
+  Nothing: { reason: "no finalizer", want: undefined },
+  Held: { reason: "a finalizer", has: ["example.org/f"], want: ["example.org/f"] },
   Orphan: { reason: "its dependents are let go first", body: { propagationPolicy: "Orphan" }, want: ["orphan"] },
   Foreground: {
     reason: "its dependents go first",
@@ -200,16 +200,16 @@ test("an object that is marked keeps the time of its first mark", async () => {
   assert.equal((await server.send(url)).code, 404);
 });
 
-test("jobs leave their pods alone unless they are told not to", async () => {
+test("jobs orphan their pods by default", async () => {
   const pod = { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "c" }] } };
   await server.post(jobs, { metadata: { name: "j" }, spec: { template: pod } });
   const byDefault = objectOf(await remove(`${jobs}/j?dryRun=All`));
   assert.deepEqual(metaOf(byDefault)["finalizers"], ["orphan"]);
-  const told = objectOf(await remove(`${jobs}/j?dryRun=All&propagationPolicy=Background`));
-  assert.equal(told["status"], "Success");
+  const deleted = objectOf(await remove(`${jobs}/j?dryRun=All&propagationPolicy=Background`));
+  assert.equal(deleted["status"], "Success");
 });
 
-test("whoever deletes jobs without saying what becomes of their pods is told", async () => {
+test("deleting jobs without a propagation policy gives a warning", async () => {
   const about = /child pods are preserved by default/;
   assert.match((await remove(`${jobs}?dryRun=All`)).warnings?.join() ?? "", about);
   for (const query of ["propagationPolicy=Background", "propagationPolicy=Orphan", "orphanDependents=false"]) {

@@ -12,7 +12,7 @@ import { negotiateForm, type ObjectForm, objectPayload, objectResponse } from ".
 import type { RestRequest } from "./rest-context.ts";
 import { objectKey } from "./storage-key.ts";
 
-/** Deletes an object: at once, or by marking it when somebody still has to finish with it. */
+/** Deletes an object: at once, or by marking it when finalizers are left. */
 export async function deleteObject(rest: RestRequest): Promise<CompleteResponse> {
   const form = negotiateForm(rest.request);
   const options = await readDeleteOptions(rest);

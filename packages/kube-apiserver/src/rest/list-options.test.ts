@@ -163,7 +163,7 @@ test("a kind with its own words for fields is asked first, also about those that
   assert.equal(readSelection(query("fieldSelector=metadata.name%3Dn"), own).fields.length, 1);
 });
 
-test("fields nobody can select by, and selectors nobody can read, are refused", () => {
+test("fields that are not selectable, and invalid selectors, are refused", () => {
   assert.throws(() => readSelection(query("fieldSelector=nope%3D1"), view), /field label not supported: nope/);
   const plain: ObjectView = { ...view, hasOwnFields: false, fieldValue: () => undefined };
   assert.throws(() => readSelection(query("fieldSelector=nope%3D1"), plain), /"nope" is not a known field selector/);

@@ -73,7 +73,7 @@ export function readVersionOptions(query: URLSearchParams, isWatch: boolean): Ve
     continueToken: query.get("continue") ?? "",
     limit: readInteger(query, "limit") ?? 0,
   };
-  // A number that is none is refused even where it would not matter.
+  // An invalid number is refused even where it has no effect.
   readInteger(query, "timeoutSeconds");
   const errors = isWatch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "ListOptions" }, "", errors);
@@ -128,7 +128,7 @@ function watchErrors({ match, continueToken, sendInitialEvents }: Unchecked): Fi
   return errors;
 }
 
-/** A number in the query; 400 for what is none. */
+/** An integer in the query; throws 400 for an invalid one. */
 export function readInteger(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;

@@ -50,7 +50,7 @@ export function negotiateForm(request: ApiRequest, listOf?: ResourceType): Objec
   };
 }
 
-/** How the reference calls the type of an object or a list, which it does when somebody wants it as something else. */
+/** The reference's name of the type of an object or a list, for the error about an unsupported form. */
 function goType({ group, custom }: ResourceType, kind: string): string {
   if (custom) return "*unstructured.Unstructured";
   // Events are the same objects in both of their groups.
@@ -58,7 +58,7 @@ function goType({ group, custom }: ResourceType, kind: string): string {
   return `*${isCore ? "core" : group.split(".", 1)[0]}.${kind}`;
 }
 
-/** One object is no list, which is found out when it is to be shown. */
+/** A single object is not a list; the reference finds out when it converts the object. */
 function requireOne({ type }: RestRequest, { transform }: ObjectForm): void {
   if (transform?.as !== "PartialObjectMetadataList") return;
   if (type.custom) throw unclassifiedError("content is not a list");

@@ -12,7 +12,7 @@ const owner = (uid: string, more: JsonObject = {}): JsonObject => ({
   ...more,
 });
 const object = (...ownerReferences: JsonObject[]): JsonObject => ({ metadata: { name: "x", ownerReferences } });
-const told = (uids: string): RegExp => new RegExp(`duplicate UID\\(s\\) observed: ${uids}$`);
+const duplicates = (uids: string): RegExp => new RegExp(`duplicate UID\\(s\\) observed: ${uids}$`);
 
 interface Case {
   readonly reason: string;
@@ -35,7 +35,7 @@ const cases: Record<string, Case> = {
     uids: "1",
   },
   Several: {
-    reason: "the first of each stays where it was, and each time too many is told",
+    reason: "the first of each stays in place, and each duplicate is reported",
     owners: [owner("1"), owner("2"), owner("1"), owner("2"), owner("1")],
     want: [owner("1"), owner("2")],
     uids: "1, 2, 1",
@@ -47,12 +47,12 @@ for (const [name, { reason, owners, want, uids }] of Object.entries(cases)) {
     const { object: left, warnings } = dedupedOwners(object(...owners));
     assert.deepEqual(left, object(...want));
     assert.equal(warnings.length, 1);
-    assert.match(warnings[0] ?? "", told(uids));
+    assert.match(warnings[0] ?? "", duplicates(uids));
   });
 }
 
 const distinct: Record<string, { reason: string; owners: JsonObject[] }> = {
-  Nobody: { reason: "nothing to compare", owners: [] },
+  None: { reason: "nothing to compare", owners: [] },
   OtherMember: {
     reason: "the same owner said in two ways is two: which of them is meant is not for the server to say",
     owners: [owner("1"), owner("1", { controller: true }), owner("1", { controller: false })],
@@ -70,5 +70,5 @@ for (const [name, { reason, owners }] of Object.entries(distinct)) {
 test("tens of thousands of owners are gone through once", () => {
   const many = Array.from({ length: 40_000 }, (_, index) => owner(`uid-${index}`));
   const given = object(...many, owner("uid-39999"));
-  assert.match(dedupedOwners(given).warnings[0] ?? "", told("uid-39999"));
+  assert.match(dedupedOwners(given).warnings[0] ?? "", duplicates("uid-39999"));
 });

@@ -92,7 +92,7 @@ const refusals: Record<string, Refusal> = {
     text: /The allowed maximum operations in a JSON patch is 10000, got 10001/,
   },
   TestFails: {
-    reason: "somebody else was faster",
+    reason: "another client was faster",
     type: "json",
     patch: '[{"op":"test","path":"/spec/replicas","value":2},{"op":"remove","path":"/spec"}]',
     code: 422,
@@ -225,7 +225,7 @@ const refusals: Record<string, Refusal> = {
     text: /spec.selector: Invalid value: .*: field is immutable$/,
   },
   Directive: {
-    reason: "a directive nobody knows",
+    reason: "an unknown directive",
     on: deployments,
     type: "strategic",
     patch: '{"spec":{"$patch":"explode"}}',
@@ -253,7 +253,7 @@ test("a patch of what is not there makes nothing", async () => {
   }
 });
 
-test("odd fields are told unless nobody wants to know", async () => {
+test("unknown fields give warnings unless fieldValidation is Ignore", async () => {
   const url = await made(widgets);
   const odd = '{"spec":{"nope":1,"replicas":2,"replicas":3}}';
   const warned = await patch(url, "merge", odd);

@@ -57,7 +57,7 @@ export async function readRequestBody(
   return bytes.length === 0 ? undefined : { ...(await inTurns(decodingBytes(bytes, type))), raw: bytes };
 }
 
-/** The beginning of a body, as the reference shows it to whoever sent something else than expected. */
+/** The beginning of a body, as the reference shows it in errors about unexpected bodies. */
 export function summaryOf(bytes: Uint8Array | undefined): string {
   const [length, shown] = [bytes?.length ?? 0, Buffer.from(bytes?.subarray(0, summaryBytes) ?? [])];
   if (length === 0) return "<empty>";

@@ -6,21 +6,21 @@ const maxVersion = 2n ** 64n - 1n;
 const digits = /^\d+$/;
 
 /**
- * The number a resourceVersion is; undefined for one that is none. The empty one is 0. Beyond what a number can tell apart it is only
- * near: no store gets there.
+ * The number of a resourceVersion; undefined for an invalid one. The empty one is 0. Above the safe integers it is only
+ * approximate: no store gets there.
  */
 export function parseResourceVersion(text: string): number | undefined {
   if (text === "") return 0;
   return digits.test(text) && BigInt(text) <= maxVersion ? Number(text) : undefined;
 }
 
-/** Why a resourceVersion is no number. */
+/** Why a resourceVersion is invalid. */
 export function unparsedText(text: string): string {
   const why = digits.test(text) ? "value out of range" : "invalid syntax";
   return `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`;
 }
 
-/** What is wrong with a resourceVersion that is no number. */
+/** The error about an invalid resourceVersion. */
 export function badVersionText(text: string): string {
   return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${unparsedText(text)}`;
 }

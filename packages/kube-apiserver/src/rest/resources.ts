@@ -103,7 +103,7 @@ function requireMethod(type: ResourceType, request: ApiRequest, target: Resource
   const isCollection = name === "" || verb === "list" || verb === "watch" || verb === "deletecollection";
   if (type.custom) {
     if (isCollection && (verb === "update" || verb === "patch")) throw badRequest("name must be provided");
-    // While its kind goes away an object can be changed, which is not told; a new one is refused with its name, once that is known.
+    // While its kind is being deleted an object can be changed, although discovery does not list it; a create is refused with its name.
     if (!verbs.includes(verb) && subresource !== "") throw methodNotSupported(type, verb);
     return;
   }

@@ -22,6 +22,6 @@ export interface RestRequest extends RestServices {
   readonly target: ResourceAccess;
   readonly type: ResourceType;
   readonly strategy: ObjectStrategy;
-  /** What the client is to be told about its request, whatever becomes of it. */
+  /** Warnings for the client, whatever the outcome of the request. */
   readonly notes: string[];
 }

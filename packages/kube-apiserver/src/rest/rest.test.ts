@@ -115,7 +115,7 @@ const refusals: Record<string, Refusal> = {
     text: /converting \(v1.Secret\) to \(core.ConfigMap\)/,
   },
   UnknownKind: {
-    reason: "a kind nobody knows",
+    reason: "an unknown kind",
     url: "/configmaps",
     options: post({ kind: "Nope", metadata: { name: "a" } }),
     code: 400,
@@ -144,7 +144,7 @@ const refusals: Record<string, Refusal> = {
   },
   Empty: { reason: "nothing", url: "/configmaps", options: { method: "POST" }, code: 400, text: /\(<empty>\)/ },
   MediaType: {
-    reason: "a type nobody reads",
+    reason: "an unsupported media type",
     url: "/configmaps",
     options: { method: "POST", text: "x", headers: { "content-type": "text/plain" } },
     code: 415,
@@ -178,7 +178,7 @@ const refusals: Record<string, Refusal> = {
     text: /could not find the requested resource/,
   },
   BadSelector: {
-    reason: "a selector nobody understands",
+    reason: "an invalid selector",
     url: "/configmaps?labelSelector=%21%21",
     code: 400,
     text: /./,
@@ -190,7 +190,7 @@ const refusals: Record<string, Refusal> = {
     text: /"data.x" is not a known field selector/,
   },
   BadVersion: {
-    reason: "a version that is none",
+    reason: "an invalid version",
     url: "/configmaps?resourceVersion=abc",
     code: 400,
     text: /^invalid resource version/,
@@ -354,7 +354,7 @@ test("what has a finalizer is marked, keeps its mark, takes no new ones, and goe
   assert.equal((await send(`${path}/a`)).code, 404);
 });
 
-test("deletion checks what it was told to", async () => {
+test("deletion checks its preconditions", async () => {
   const path = `${await inNamespace()}/configmaps`;
   const created = await body(path, post({ metadata: { name: "a" } }));
   const wrong = await send(`${path}/a`, { method: "DELETE", body: { preconditions: { uid: "other" } } });
@@ -454,7 +454,7 @@ test("objects are shown as tables and as metadata to those who want it so", asyn
   assert.deepEqual([partial.kind, partial.items[0]?.["data"]], ["PartialObjectMetadataList", undefined]);
 });
 
-test("unknown fields are told, dropped, and told with refusals too", async () => {
+test("unknown fields are reported and dropped, and reported with errors too", async () => {
   const path = `${await inNamespace()}/configmaps`;
   const response = (await send(path, post({ metadata: { name: "a", nope: 1 }, other: 2 }))) as CompleteResponse;
   assert.deepEqual(response.warnings, ['unknown field "metadata.nope"', 'unknown field "other"']);

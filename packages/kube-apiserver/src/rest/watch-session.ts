@@ -7,7 +7,7 @@ import { isStoreError } from "../store/store-error.ts";
 import { objectEvent } from "./watch-event.ts";
 import type { WatchRenderer } from "./watch-renderer.ts";
 
-/** What is there when a watch begins, to be told before any change. */
+/** The objects that exist when a watch begins, sent before any change. */
 export interface InitialState {
   readonly entries: readonly Entry<JsonObject>[];
   readonly revision: number;
@@ -25,7 +25,7 @@ interface WatchSessionOptions {
 }
 
 const bookmarkEveryMs = 60_000;
-/** A last bookmark before the end spares the client being told everything again. */
+/** A last bookmark before the end spares the client a new list. */
 const lastBookmarkMs = 2000;
 const longestTimerMs = 2_147_483_647;
 const portionSize = 200;
@@ -38,7 +38,7 @@ export class WatchSession implements EventStream {
   readonly #onClose: (session: WatchSession) => void;
   readonly #timers: NodeJS.Timeout[] = [];
   #initial: InitialState | undefined;
-  #told = 0;
+  #sent = 0;
   #isBookmarkDue = false;
   #isEnding = false;
   #isEnded = false;
@@ -81,7 +81,7 @@ export class WatchSession implements EventStream {
     this.#onClose(this);
   }
 
-  /** Ends the stream, after what there is to tell has been told. */
+  /** Ends the stream after all pending events. */
   end(): void {
     this.#isEnding = true;
     this.#onReady();
@@ -90,7 +90,7 @@ export class WatchSession implements EventStream {
   #next(): readonly StreamEvent[] | undefined {
     const events = this.#initial === undefined ? this.#takeChanges() : this.#takeInitial(this.#initial);
     if (events.length > 0) return events;
-    // Nothing is left to take, so everything up to the newest revision has been told.
+    // Nothing is left to take, so everything up to the newest revision has been sent.
     if (this.#isBookmarkDue) {
       this.#isBookmarkDue = false;
       return [this.#options.renderer.bookmark(this.#options.revision(), false)];
@@ -105,10 +105,10 @@ export class WatchSession implements EventStream {
   #takeInitial(initial: InitialState): StreamEvent[] {
     const { renderer } = this.#options;
     const { entries, revision, announcesEnd } = initial;
-    const portion = entries.slice(this.#told, this.#told + portionSize);
-    this.#told += portion.length;
+    const portion = entries.slice(this.#sent, this.#sent + portionSize);
+    this.#sent += portion.length;
     const events = portion.map((entry) => renderer.added(entry));
-    if (this.#told >= entries.length) {
+    if (this.#sent >= entries.length) {
       this.#initial = undefined;
       if (announcesEnd) events.push(renderer.bookmark(revision, true));
     }

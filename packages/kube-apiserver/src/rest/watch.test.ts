@@ -96,7 +96,7 @@ test("a version that history has forgotten is answered with one error and the en
   assert.equal(await watch.next(), undefined);
 });
 
-test("a watcher too slow for the history is told so", async () => {
+test("a watcher that is too slow for the history gets an error", async () => {
   await using server = await startTestServer({ history: { maxChanges: 20, keepChanges: 5, keepMs: 0 } });
   const watch = await server.watch(`${path}?watch=true&resourceVersion=${await listVersion(server)}`);
   for (let i = 0; i < 40; i += 1) {

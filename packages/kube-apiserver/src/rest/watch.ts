@@ -64,7 +64,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
   const after = requireVersion(options.resourceVersion);
   const timeoutSeconds = readInteger(request.query, "timeoutSeconds") ?? 0;
   const bookmarks = readBoolean(request.query, "allowWatchBookmarks") ?? false;
-  const problem = await waitIfTold(rest, options, after);
+  const problem = await waitForVersion(rest, options, after);
   const begin = (onReady: () => void): EventStream => {
     const renderer = new WatchRenderer(rest, form, selection);
     const start = startOf(rest, { options, after, bookmarks, selection, renderer });
@@ -99,7 +99,7 @@ function ofName(name: string, selection: Selection): Selection {
   return selection;
 }
 
-/** No event is a list: one who wants lists is told nothing, and the stream ends where there is something to tell. */
+/** An event is not a list: a client that asks for lists gets no event, and the stream ends at the first one. */
 function endingAtFirst(session: WatchSession): EventStream {
   return {
     take: () => {
@@ -123,8 +123,8 @@ function orFailed(store: Store<object>, after: number, begin: () => EventStream)
   }
 }
 
-/** One who wants to be told what is there at a version that is still to come waits for it a little. */
-async function waitIfTold(
+/** A client that asks for initial events at a future version waits for it briefly. */
+async function waitForVersion(
   { store, request }: RestRequest,
   options: VersionOptions,
   after: number,
@@ -154,7 +154,7 @@ interface StartOptions {
 }
 
 interface Start {
-  /** Changes after this revision are told. */
+  /** Changes after this revision are sent. */
   readonly after: number;
   readonly initial: InitialState | undefined;
 }

@@ -4,7 +4,7 @@ import { metaOf } from "../objects/object-meta.ts";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
 import type { RestRequest } from "./rest-context.ts";
 
-/** What whoever writes an object that is valid is to be told. */
+/** The warnings for a valid write. */
 export function writeWarnings(
   { strategy, type }: RestRequest,
   object: JsonObject,

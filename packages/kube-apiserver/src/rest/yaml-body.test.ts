@@ -18,7 +18,7 @@ const cases: Record<string, { reason: string; text: string; want: JsonValue; dup
   Merge: { reason: "merge keys", text: "x: &x {a: 1}\nz:\n  <<: *x\n  b: 2", want: { x: { a: 1 }, z: { a: 1, b: 2 } } },
   Empty: { reason: "nothing", text: "# only a comment", want: null },
   Twice: {
-    reason: "the last one counts, and the first is told",
+    reason: "the last one counts, and the first is reported",
     text: "a: 1\nb:\n  c: 1\n  c: 2\na: 3",
     want: { a: 3, b: { c: 2 } },
     duplicates: ['line 4: key "c" already set in map', 'line 5: key "a" already set in map'],

@@ -105,7 +105,7 @@ function subjectOf(spec: JsonObject): User {
   return { name: stringAt(spec, ["user"]), groups: groupsOf(spec), ...(uid === "" ? {} : { uid }) };
 }
 
-/** What somebody may do: everything, or what the default grants give them, as far as the authorizer says so too. */
+/** The rules of a user: everything, or the default grants that the authorizer allows. */
 function rulesReview(authorizer: Authorizer): Review {
   return ({ review, user }) => {
     if (stringAt(review, ["spec", "namespace"]) === "") throw badRequest("no namespace on request");

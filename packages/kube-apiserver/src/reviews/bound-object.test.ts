@@ -86,7 +86,7 @@ const refusals: Record<
     text: 'Operation cannot be fulfilled on Secret "s": the UID in the bound object reference (x) does not match the UID in record. The object might have been deleted and then recreated',
   },
   OtherAccount: {
-    reason: "a Pod that runs as somebody else",
+    reason: "a Pod of another account",
     reference: { kind: "Pod", apiVersion: "v1", name: "p" },
     account: "other",
     code: 400,

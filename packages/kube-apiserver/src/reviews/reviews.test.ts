@@ -28,14 +28,14 @@ const rules = "authorization.k8s.io SelfSubjectRulesReview selfsubjectrulesrevie
 const access = "authorization.k8s.io SelfSubjectAccessReview selfsubjectaccessreviews";
 const tokenReview = "authentication.k8s.io TokenReview tokenreviews";
 
-test("whoever is known may ask who they are", async () => {
+test("an authenticated user may ask who they are", async () => {
   const [code, { metadata, status }] = await ask(whoami, undefined, eve);
   assert.equal(code, 201);
-  assert.deepEqual(Object.keys(metadata as JsonObject), ["creationTimestamp"], "nobody manages an answer");
+  assert.deepEqual(Object.keys(metadata as JsonObject), ["creationTimestamp"], "an answer has no managed fields");
   assert.deepEqual(status, { userInfo: { username: "eve", groups: ["system:authenticated"], extra: { x: ["y"] } } });
 });
 
-test("nobody has no self", async () => {
+test("the anonymous user cannot review itself", async () => {
   const [code] = await ask(whoami, undefined, { name: "system:anonymous", groups: ["system:unauthenticated"] });
   assert.equal(code, 403);
 });
@@ -49,7 +49,7 @@ const basics = [
   { verbs: ["create"], apiGroups: ["authentication.k8s.io"], resources: ["selfsubjectreviews"] },
 ];
 
-test("the rules of whoever is known are those of every cluster", async () => {
+test("the rules of an authenticated user are those of every cluster", async () => {
   const [code, answer] = await ask(rules, { namespace: "default" }, eve);
   assert.equal(code, 201);
   assert.deepEqual([answer["metadata"], answer["spec"]], [{}, {}], "the answer is not the question");
@@ -86,7 +86,7 @@ const accesses: readonly (readonly [reason: string, spec: JsonObject, allowed: b
 ];
 
 for (const [reason, spec, allowed] of accesses) {
-  test(`whoever is known may ask what they may: ${reason}`, async () => {
+  test(`an authenticated user may ask what they may: ${reason}`, async () => {
     const [code, { status }] = await ask(access, spec, eve);
     assert.equal(code, 201);
     assert.equal((status as JsonObject)["allowed"], allowed);
@@ -99,7 +99,7 @@ const pods = { verb: "get", resource: "pods", namespace: "default" };
 const document = { verb: "get", path: "/x" };
 const one =
   "spec.resourceAttributes: Invalid value: null: exactly one of nonResourceAttributes or resourceAttributes must be specified";
-const nobody = 'spec.user: Invalid value: "": at least one of user or group must be specified';
+const noSubject = 'spec.user: Invalid value: "": at least one of user or group must be specified';
 const printed = 'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}';
 
 // Answers of kube-apiserver 1.36.3.
@@ -111,11 +111,11 @@ const refused: readonly (readonly [reason: string, resource: string, spec: JsonO
     { resourceAttributes: pods, nonResourceAttributes: document },
     `${printed}: cannot be specified in combination with resourceAttributes`,
   ],
-  ["about nobody", subject, { resourceAttributes: pods }, nobody],
-  ["about no group", subject, { resourceAttributes: pods, groups: [] }, nobody],
-  ["a uid is nobody", subject, { resourceAttributes: pods, uid: "x" }, nobody],
-  ["nothing about nobody", subject, {}, `[${one}, ${nobody}]`],
-  ["nothing about nobody here", local, {}, `[${one}, ${nobody}]`],
+  ["without a user", subject, { resourceAttributes: pods }, noSubject],
+  ["without a group", subject, { resourceAttributes: pods, groups: [] }, noSubject],
+  ["a uid is not a user", subject, { resourceAttributes: pods, uid: "x" }, noSubject],
+  ["nothing at all", subject, {}, `[${one}, ${noSubject}]`],
+  ["nothing at all in a namespace", local, {}, `[${one}, ${noSubject}]`],
   [
     "elsewhere",
     local,
@@ -167,7 +167,7 @@ test("a token is known by its id", async () => {
   assert.match(String(id), /^JTI=[0-9a-f-]{36}$/);
 });
 
-test("what is no token proves nothing", async () => {
+test("an invalid token is not authenticated", async () => {
   const [, { status }] = await ask(tokenReview, { token: "x" });
   assert.deepEqual(status, { user: {}, error: "invalid bearer token" });
 });

@@ -95,8 +95,8 @@ function audiencesOf(asked: JsonObject): string[] {
 }
 
 /**
- * The object that a token of the account asked about is to end with; undefined when the reference is none. Throws for what is not there,
- * and for what no token can end with.
+ * The object that the requested token is bound to; undefined without a reference. Throws when the object does not exist,
+ * and for a kind that no token can be bound to.
  */
 function boundObject(
   { store, target }: Pick<RestRequest, "store" | "target">,

@@ -20,7 +20,7 @@ export function toScale(object: JsonObject, paths: ScalePaths): JsonObject {
   };
 }
 
-/** The count of a Scale whose object has none: whoever changes the Scale has to give it one. */
+/** The count of a Scale whose object has none: a change of the Scale must set it. */
 export const noReplicas: number = -(2 ** 31);
 
 /** The Scale with who owns it, as writers see it. */

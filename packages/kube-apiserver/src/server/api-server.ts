@@ -30,20 +30,20 @@ export interface ApiServerOptions {
   readonly build?: string;
   /** Bearers of tokens. */
   readonly tokens?: readonly TokenAuthenticator[];
-  /** Default: masters and ServiceAccounts may do everything, nobody else anything. */
+  /** Default: masters and ServiceAccounts are allowed everything, other users nothing. */
   readonly authorizer?: Authorizer;
   readonly history?: Partial<HistoryLimits>;
   /** How long events are kept. Default: an hour. */
   readonly eventTtlSeconds?: number;
   /** How many requests one user may have under way over HTTPS. */
   readonly inFlightLimits?: InFlightLimits;
-  /** Told about failures nobody foresaw. */
+  /** Called with unexpected errors. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
-  /** Told about what the server's own controllers failed at; they try again. */
+  /** Called with errors of the server's own controllers; they retry. */
   readonly onControllerError?: (error: unknown) => void;
-  /** Told when certificates were renewed while the server runs: kubeconfigs made from now on hold the new ones. */
+  /** Called when certificates were renewed while the server runs: later kubeconfigs contain the new ones. */
   readonly onRenewed?: () => void;
-  /** Told how many milliseconds the clock of the machine was set, forward or back, within a minute of it. */
+  /** Called within a minute after the clock of the machine was set, with the difference in milliseconds. */
   readonly onClockJump?: (byMs: number) => void;
   /** Replace certificates and keys that are damaged. Default: refuse to start, and say what is damaged. */
   readonly repairCertificates?: boolean;
@@ -56,7 +56,7 @@ export interface ApiServerOptions {
   readonly acceptsLoss?: boolean;
   /** Decides when certificates are due. Default: the clock of the machine. */
   readonly clock?: RenewalClock;
-  /** Told about what could not be recovered at the start. */
+  /** Called with what could not be recovered at the start. */
   readonly onWarning?: (message: string) => void;
 }
 

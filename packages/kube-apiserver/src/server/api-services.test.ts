@@ -57,7 +57,7 @@ test("versions of a definition come and go with it", async () => {
   await server.until(path, ({ code }) => code === 404);
 });
 
-test("an APIService is read by everybody and written by nobody", async () => {
+test("an APIService can be read and not written", async () => {
   await using server = await startTestServer();
   await server.until(`${apiServicesPath}/v1.apps`, ({ code }) => code === 200);
   const { metadata } = (await server.body(`${apiServicesPath}/v1.apps`)) as {

@@ -13,8 +13,8 @@ const group = "apiregistration.k8s.io";
 const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
 /**
- * Keeps one APIService for each version that is served, as the reference does. They only tell what is there: nobody can add one,
- * since no other server is asked on this one's behalf. Versions that are told of already cost nothing.
+ * Keeps one APIService for each served version, as the reference does. They are read-only: clients cannot add one,
+ * since the server does not forward requests to other servers. Versions that have one already cost nothing.
  */
 export class ApiServices {
   readonly #services: RestServices;
@@ -45,7 +45,7 @@ export class ApiServices {
     const wanted = new Map(expected(catalog()).map((one) => [objectKey(type, "", metaOf(one).name ?? ""), one]));
     const known = store.list({ prefix: keyPrefix(type, "") }).entries.map(({ key }) => key);
     const gone = known.filter((key) => !wanted.has(key));
-    const missing = [...wanted].filter(([key, object]) => !isTold(store.get(key)?.value, object));
+    const missing = [...wanted].filter(([key, object]) => !isUpToDate(store.get(key)?.value, object));
     await Promise.all([
       ...gone.map((key) => store.write(key, () => ({ action: "delete" }))),
       ...missing.map(([key, object]) => this.#put(type, key, object)),
@@ -57,13 +57,13 @@ export class ApiServices {
     await store.write(key, ({ current, revision }) => {
       const before = current === undefined ? undefined : metaOf(current.value);
       const at = timestamp(now());
-      const told = withMeta(
+      const next = withMeta(
         { ...object, status: { conditions: [available(at)] } },
         { uid: before?.uid ?? newUid(), creationTimestamp: before?.creationTimestamp ?? at },
       );
       const { object: managed } = strategyOf(type)
         .storage.fieldManager("")
-        .update(current?.value, told, "kube-apiserver");
+        .update(current?.value, next, "kube-apiserver");
       const versioned = withMeta(managed, { resourceVersion: String(revision) });
       // The order of members is known of kinds with a table of fields; of the others that of metadata is.
       const metadata = inMetaOrder(versioned["metadata"] as JsonObject);
@@ -72,7 +72,7 @@ export class ApiServices {
   }
 }
 
-function isTold(stored: JsonObject | undefined, wanted: JsonObject): boolean {
+function isUpToDate(stored: JsonObject | undefined, wanted: JsonObject): boolean {
   return stored !== undefined && jsonEqual(stored["spec"] ?? {}, wanted["spec"] ?? {});
 }
 

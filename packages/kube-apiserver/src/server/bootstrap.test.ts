@@ -92,7 +92,7 @@ test("what is there already costs no write at a start, and what is missing comes
   assert.equal((await server.send(`${roles}/system:monitoring`)).code, 200);
 });
 
-test("every version that is served has an APIService, and nobody else makes one", async () => {
+test("every served version has an APIService, and clients cannot create one", async () => {
   await using server = await startTestServer();
   await settled(server);
   const apps = await server.body(`${apiServices}/v1.apps`);

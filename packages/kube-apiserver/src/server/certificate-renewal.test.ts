@@ -47,7 +47,7 @@ test("a server that runs for two years never serves a certificate that has expir
   stop();
 });
 
-test("nothing is told while nothing is new", () => {
+test("nothing is reported while nothing is renewed", () => {
   const { clock, renewed, stop } = renewing();
   clock.passDays(30);
   assert.equal(renewed.length, 0);
@@ -75,7 +75,7 @@ test("who stopped it is left alone", () => {
   assert.equal(renewed.length, 0);
 });
 
-test("the machine's clock calls until it is told to stop", async (t) => {
+test("the machine's clock calls until it is stopped", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval"] });
   let calls = 0;
   const stop = systemClock.every(1000, () => {

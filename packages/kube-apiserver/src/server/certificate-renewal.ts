@@ -15,7 +15,7 @@ const lookEveryMs = 20_000;
 /** What is set by less matters to no certificate; a busy machine looks late, on both clocks alike. */
 const jumpMs = 30_000;
 
-/** What time it is, and how to be told when some has passed. */
+/** The current time, and a periodic timer. */
 export interface RenewalClock {
   readonly now: () => Date;
   /** Calls again and again, until what it returns is called. Never keeps the process alive. */
@@ -40,9 +40,9 @@ interface RenewalOptions {
   readonly clock: RenewalClock;
   /** Gets all certificates when at least one of them is new. */
   readonly onRenewed: (certificates: ServingCertificates) => void;
-  /** Told how far the clock of the machine was set, before the certificates are looked at. */
+  /** Called with the difference when the clock of the machine was set, before certificates are checked. */
   readonly onClockJump?: ((byMs: number) => void) | undefined;
-  /** Told why nothing could be renewed; it is tried again. */
+  /** Called with the error when a renewal failed; it is retried. */
   readonly onError: (error: unknown) => void;
 }
 

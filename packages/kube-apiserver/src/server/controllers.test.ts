@@ -15,7 +15,7 @@ async function withNamespace(server: TestServer, name: string): Promise<string> 
   return `/api/v1/namespaces/${name}`;
 }
 
-test("every namespace gets a default account, again when somebody deletes it", async () => {
+test("every namespace gets a default account, again after it is deleted", async () => {
   await using server = await startTestServer();
   const account = `${await withNamespace(server, "a")}/serviceaccounts/default`;
   await server.until(account, ({ code }) => code === 200);
@@ -156,7 +156,7 @@ test("a custom kind is served once it is established, scaled, and gone with its 
   await server.until(`${definitionsPath}/widgets.example.org`, isGone);
 });
 
-test("a token of an account is known until the account is gone, and by nobody else", async () => {
+test("a token of an account is valid until the account is gone, and only here", async () => {
   await using server = await startTestServer();
   await using other = await startTestServer();
   const account = "/api/v1/namespaces/default/serviceaccounts";
@@ -183,7 +183,7 @@ test("a token of an account is known until the account is gone, and by nobody el
   assert.equal(await review(server, status.token), undefined, "the account is gone");
 });
 
-test("reviews answer what requests would be told", async () => {
+test("reviews and requests get the same answer", async () => {
   await using server = await startTestServer();
   const ask = async (resource: string, spec: JsonObject): Promise<JsonObject> =>
     (await server.post(`/apis/authorization.k8s.io/v1/${resource}`, { spec }))["status"] as JsonObject;

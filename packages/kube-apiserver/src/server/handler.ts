@@ -10,7 +10,7 @@ import { requireProducible } from "../request/producible.ts";
 import { type RequestTarget, requestTarget } from "../request/request-target.ts";
 import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts";
 
-/** Answers requests for a path that is no resource; undefined: not mine. */
+/** Answers requests for a path outside the resources; undefined for other paths. */
 export type PathEndpoint = (request: ApiRequest) => ApiResponse | undefined;
 
 /** Answers requests for a resource; undefined: there is no such resource. */
@@ -22,9 +22,9 @@ interface HandlerOptions {
   readonly resources: ResourceEndpoint;
   /** Whether a path lies below a group the server itself has, where even what is missing is answered with a Status. */
   readonly isBuiltinPath: (path: string) => boolean;
-  /** Told about every request when it begins; what it gives is told the answer, and gives the answer to send. */
+  /** Called when a request begins; the function that it returns receives the response, and returns the one to send. */
   readonly onBegin?: (request: ApiRequest, target: RequestTarget) => (response: ApiResponse) => ApiResponse;
-  /** Told about failures nobody foresaw; the client only learns that there was one. */
+  /** Called with unexpected errors; the client only sees that there was one. */
   readonly onUnexpected: (error: unknown, request: ApiRequest) => void;
 }
 

@@ -35,7 +35,7 @@ export class NamespaceController {
     const { store, onError } = options;
     this.#options = options;
     this.#namespaces = new StoreFollower({ store, prefix: prefix, onError, reconcile: (key) => this.#reconcile(key) });
-    // An account somebody deleted comes back.
+    // A deleted account is created again.
     this.#accounts = new StoreFollower({
       store,
       prefix: "//serviceaccounts/",
@@ -179,6 +179,6 @@ function drain(watch: Watch<JsonObject>): void {
   try {
     while (watch.take().length > 0);
   } catch {
-    // The watch is over; whoever looks next lists anyway.
+    // The watch has ended; the next reconcile lists again.
   }
 }

@@ -51,7 +51,7 @@ interface PathEndpointsOptions {
   readonly address: () => string;
 }
 
-/** Everything that answers for a path that is no resource. */
+/** All endpoints outside the resources. */
 export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
   const { store, catalog, crds, requests } = options;
   const documents = new PublishedDocuments(() => ({ catalog: catalog(), crds: crds() }));
@@ -91,7 +91,7 @@ function unless(name: string, isWell: () => boolean, problem: string): HealthChe
   return { name, check: () => (isWell() ? undefined : problem) };
 }
 
-/** A document at a fixed path: JSON laid out for people, whoever asks. */
+/** A document at a fixed path: indented JSON for every client. */
 export function documentEndpoint(
   path: string,
   value: () => JsonValue,

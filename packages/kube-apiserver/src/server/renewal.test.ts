@@ -50,7 +50,7 @@ test("a running server renews its certificates, and old connections and old kube
   assert.equal((await again.send("/api/v1/namespaces")).code, 200, "an old kubeconfig");
 });
 
-test("what cannot be renewed is told, and the server goes on with what it has", async () => {
+test("a failed renewal is reported, and the server continues with its certificates", async () => {
   const clock = start();
   const directory = tempDirectory();
   const errors: unknown[] = [];

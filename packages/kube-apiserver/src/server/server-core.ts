@@ -60,7 +60,7 @@ export interface ServerCore {
   readonly now: () => Date;
   /** Called after what is served has changed. */
   onPublished: () => void;
-  /** How far the server has come; whoever starts and stops it says so. */
+  /** The state of the server, set by its start and stop. */
   readonly lifecycle: Lifecycle;
 }
 
@@ -144,7 +144,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   return Object.assign(core, { kinds, crds, services, tokens });
 }
 
-/** Paths are few, but resources are whatever somebody asks for. */
+/** Paths are few, but clients may ask for any resource. */
 function isServed(catalog: Catalog, target: RequestTarget): boolean {
   if (target.kind === "path") {
     return /^\/(api|apis|healthz|livez|readyz|metrics|openapi\/v[23]|version)?$/.test(target.path);

@@ -89,7 +89,7 @@ const damages: Record<string, { readonly says: RegExp; readonly damage: (folder:
     damage: (folder) => write(folder, "ca.pem", keyIn(folder, "ca.pem")),
   },
   "an authority that is missing": { says: /ca\.pem is missing: /, damage: (folder) => rmSync(join(folder, "ca.pem")) },
-  "an authority that is none": {
+  "a certificate that is not an authority": {
     says: /ca\.pem is damaged: it is not the certificate of an authority/,
     damage: (folder) => write(folder, "ca.pem", read(folder, "server.pem")),
   },
@@ -127,7 +127,7 @@ const certificateIn = (folder: string, name: string): string =>
   `-----BEGIN CERT${read(folder, name).split("-----BEGIN CERT")[1] ?? ""}`;
 
 for (const [name, { says, damage }] of Object.entries(damages)) {
-  test(`what is damaged is told, left as it is, and replaced on request only: ${name}`, () => {
+  test(`damaged files are reported, left as they are, and replaced on request only: ${name}`, () => {
     const directory = tempDirectory();
     loadCertificates(directory, { now: start });
     const folder = join(directory, "pki");
@@ -157,7 +157,7 @@ for (const [name, { says, damage }] of Object.entries(damages)) {
   });
 }
 
-test("a certificate that is missing is issued again by the same authority, and told", () => {
+test("a missing certificate is issued again by the same authority, and reported", () => {
   const directory = tempDirectory();
   const first = loadCertificates(directory, { now: start });
   rmSync(join(directory, "pki", "server.pem"));

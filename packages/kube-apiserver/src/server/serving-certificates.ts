@@ -33,7 +33,7 @@ interface LoadOptions {
   readonly repair?: boolean;
   /** What a running server serves with: files that are missing are written again. */
   readonly current?: ServingCertificates;
-  /** Told what was replaced because it was missing or damaged. */
+  /** Called with what was replaced because it was missing or damaged. */
   readonly onWarning?: (message: string) => void;
 }
 
@@ -55,7 +55,7 @@ const consequence: Readonly<Record<Name, string>> = {
 
 /**
  * Loads the certificates, and issues all of them where there are none, and those that are about to expire or not valid yet. The authority
- * keeps its key when it is renewed: whoever has its certificate in a kubeconfig can go on using it. What is damaged is an error, and
+ * keeps its key when it is renewed: a kubeconfig with its old certificate stays valid. Damaged files are an error, and
  * replaced on request only.
  */
 export function loadCertificates(directory: string, options: LoadOptions = {}): ServingCertificates {
@@ -120,7 +120,7 @@ interface Recipe {
 
 interface Loaded {
   readonly pair: KeyPair;
-  /** It has a key that nobody knows yet. */
+  /** Its key is new. */
   readonly isNew: boolean;
 }
 
@@ -204,7 +204,7 @@ function serverSubject(): Parameters<typeof issueCertificate>[1] {
   };
 }
 
-// A machine may call itself something that is no DNS name.
+// The name of a machine may not be a DNS name.
 function hostNames(): string[] {
   const name = hostname().toLowerCase();
   return /^[a-z0-9]([a-z0-9.-]{0,250}[a-z0-9])?$/.test(name) && !name.includes("..") ? [name] : [];

@@ -89,7 +89,7 @@ test("what changes during a look is looked at once more, never twice at a time",
   assert.deepEqual([scene.looks.length, most], [2, 1]);
 });
 
-test("a look that fails is told and tried again", async () => {
+test("a reconcile that fails is reported and retried", async () => {
   const { promise: triedAgain, resolve } = Promise.withResolvers<void>();
   const failure = new Error("not now");
   let calls = 0;

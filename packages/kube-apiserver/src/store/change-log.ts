@@ -30,7 +30,7 @@ export interface ChangeLogOptions {
   readonly path: string;
   /** Commits fail, as on a full disk, when the file would grow beyond this. */
   readonly maxBytes?: number | undefined;
-  /** Told what could not be recovered. */
+  /** Called with what could not be recovered. */
   readonly onWarning?: ((message: string) => void) | undefined;
   /** What errors and warnings call the file. Default: its path. */
   readonly shownAs?: string;
@@ -190,7 +190,7 @@ export class ChangeLog implements Log {
     const lost = lostError(this.#path, found, promised);
     if (!acceptsLoss) throw lost;
     onWarning?.(`${this.#path}: writes between revision ${found} and ${promised} are lost, as was accepted`);
-    // Clients have seen these revisions: none may come again, and whoever resumes at one must list anew.
+    // Clients have seen these revisions: none may be used again, and a watch that resumes at one must list again.
     this.#setCompacted.run(promised, crc32(String(promised)));
   }
 
@@ -292,7 +292,7 @@ function peekRevision(path: string): number | undefined {
   } catch {
     return undefined;
   } finally {
-    // Made by readers; whoever has the log to itself needs none.
+    // Created by readers; not needed while the process has the log to itself.
     rmSync(`${path}-shm`, { force: true });
   }
 }

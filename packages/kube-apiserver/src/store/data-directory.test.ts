@@ -14,7 +14,7 @@ const holder = `
   import { takeDataDirectory } from ${JSON.stringify(new URL("./data-directory.ts", import.meta.url).href)};
   try {
     takeDataDirectory(process.argv[1]);
-    // Nobody keeps what it answered; the directory stays taken all the same.
+    // The result is dropped; the directory stays locked all the same.
     globalThis.gc();
     console.log("taken");
     setInterval(() => {}, 1000);
@@ -72,7 +72,7 @@ test("a file gets its name only when it is complete", () => {
   assert.equal(existsSync(join(directory, "data")), false);
   const path = taken.file("data", (unfinished) => writeFileSync(unfinished, "whole", { flag: "a" }));
   assert.equal(readFileSync(path, "utf8"), "whole", "nothing is left of the first attempt");
-  assert.equal(taken.file("data", fail), path, "it is there: nobody creates it again");
+  assert.equal(taken.file("data", fail), path, "it exists: it is not created again");
   taken.release();
 });
 

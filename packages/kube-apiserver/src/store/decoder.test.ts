@@ -38,7 +38,7 @@ test("a value is decoded when first asked for, and once", () => {
   assert.deepEqual([version.value, decoded()], [{ text: "a" }, 1]);
 });
 
-test("a value somebody holds is the same one, however many others were read since", () => {
+test("a value that is still referenced is the same one, however many others were read since", () => {
   const { make } = setUp(10);
   const version = make("held");
   const held = version.value;
@@ -48,7 +48,7 @@ test("a value somebody holds is the same one, however many others were read sinc
   assert.equal(version.value, held);
 });
 
-test("a value nobody holds may be dropped and is decoded again", async () => {
+test("a value without references may be dropped and is decoded again", async () => {
   const { make } = setUp(10);
   const versions = Array.from({ length: 2000 }, (_, i) => make(`value ${i}`));
   for (let round = 0; round < 3; round += 1) {

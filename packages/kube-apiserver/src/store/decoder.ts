@@ -3,7 +3,7 @@ import type { Codec } from "./store.ts";
 import type { Version } from "./version.ts";
 
 /**
- * Gives out the value of a version and keeps it for the next reader. A value somebody else still holds (an informer's cache) is
+ * Returns the value of a version and keeps it for the next reader. A value that is still referenced (by an informer's cache) is
  * shared for as long as it is held; beyond that, about `budget` bytes worth of recently used values stay decoded, in two
  * generations: when the young one is full it becomes the old one, and the old one is dropped.
  */
@@ -29,7 +29,7 @@ export class Decoder<T extends object> {
     return value;
   }
 
-  /** Takes the value a writer has just encoded, so that nobody needs to decode it. */
+  /** Takes the value that a writer has just encoded, so that it is not decoded again. */
   remember(version: Version<T>, value: T): void {
     version.decoded = new WeakRef(value);
     this.#retain(value, version.bytes.length);

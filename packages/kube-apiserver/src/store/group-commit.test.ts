@@ -108,7 +108,7 @@ test("a failed commit fails the groups behind it too, and none of them is commit
   assert.deepEqual(groups, [[7]]);
 });
 
-test("settled waits for those before and for nobody when there are none", async () => {
+test("settled waits for earlier items, and for nothing when there are none", async () => {
   const { groups, commits } = recorder();
   await commits.settled();
   void commits.add(1);

@@ -26,7 +26,7 @@ test("each change gets the next revision; the create revision stays until the ke
   assert.deepEqual([again?.revision, again?.createRevision], [6, 6]);
 });
 
-test("a writer is told the revision it will get, and the state before", async () => {
+test("a writer receives the revision it will get, and the state before", async () => {
   await using store = openNotes();
   const written = await store.write("/a", ({ current, revision }) => {
     assert.equal(current, undefined);

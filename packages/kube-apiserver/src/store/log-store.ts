@@ -53,7 +53,7 @@ const chore = 1000;
 // How long a refused write counts: whether the next one would be refused too, only the next one shows.
 const failureMs = 30_000;
 
-/** The store: everything in memory, every change in the log before anybody sees it. */
+/** The store: everything in memory, every change in the log before it is visible. */
 export class LogStore<T extends object> implements Store<T> {
   readonly #options: LogStoreOptions<T>;
   readonly #memory: Memory<T>;
@@ -297,7 +297,7 @@ export class LogStore<T extends object> implements Store<T> {
     }
   }
 
-  /** What is to be done when nobody writes. Returns whether there will be more to do later. */
+  /** Maintenance while there are no writes. Returns whether there will be more to do later. */
   #maintain(): boolean {
     const now = this.#options.now();
     const { expiry, history, obsolete } = this.#memory;
@@ -354,7 +354,7 @@ export class LogStore<T extends object> implements Store<T> {
   #expire(key: string, now: number): void {
     const decide = ({ current }: Transaction<T>): Decision<T> =>
       (current?.expiresAt ?? Number.POSITIVE_INFINITY) <= now ? { action: "delete" } : { action: "keep" };
-    // A disk that refuses is no news to anybody here, and the next run tries again.
+    // The error of a disk that refuses writes is already known, and the next run retries.
     this.write(key, decide).catch(() => {});
   }
 

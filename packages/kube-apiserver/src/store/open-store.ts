@@ -35,7 +35,7 @@ export interface StoreOptions<T extends object> {
   readonly decodedBytes?: number;
   /** Writes are refused, as on a full disk, when the database would grow beyond this. Default: no limit. */
   readonly maxBytes?: number;
-  /** Told about a commit that was lost because it was in progress when the machine stopped. */
+  /** Called with a commit that was lost because it was in progress when the machine stopped. */
   readonly onWarning?: (message: string) => void;
   /** Milliseconds since 1970. Default: the clock of the machine. */
   readonly now?: () => number;
@@ -144,7 +144,7 @@ function isWritable(path: string): boolean {
 }
 
 /**
- * Shares a directory that cannot be taken: as long as it is held nobody can write to it either, though others may read it as well.
+ * Shares a directory that cannot be locked for writing: while it is held no process can write to it, though others may read it as well.
  * `locked`, naming the holder, when a process has taken it. Returns the way to let it go.
  */
 export function shareDataDirectory(directory: string): () => void {
@@ -167,7 +167,7 @@ export function shareDataDirectory(directory: string): () => void {
 
 /**
  * The log in a directory that cannot be written. SQLite reads a write-ahead log only where it may write, and what is in there was
- * promised to somebody: so a copy is read, with all the checks of a start, and is gone when it was. Nothing can be committed.
+ * promised to clients: so a copy is read, with all the checks of a start, and is removed afterwards. Nothing can be committed.
  */
 export function openReadOnlyLog(options: ChangeLogOptions): Log {
   const folder = mkdtempSync(join(tmpdir(), "purlin-read-only-"));

@@ -97,7 +97,7 @@ test("a guaranteed write notices that the key was deleted and made again", async
   assert.deepEqual([written.entry?.value.text, rounds], ["new!", 2]);
 });
 
-test("a guaranteed write gives up when it is told to", async () => {
+test("a guaranteed write stops when its signal is aborted", async () => {
   await using store = openNotes({ directory: tempDirectory() });
   const stop = new AbortController();
   const contended = guaranteedWrite(

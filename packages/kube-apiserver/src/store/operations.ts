@@ -68,7 +68,7 @@ type Prepare<T extends object> = (
 ) => Promise<(transaction: Transaction<T>) => Decision<T>>;
 
 /**
- * Writes a key after work that cannot be done inside a write, such as asking a webhook. When somebody else changed the key in the
+ * Writes a key after work that cannot be done inside a write, such as calling a webhook. When another writer changed the key in the
  * meantime the work is done again on what is there then, until the signal says stop.
  */
 export async function guaranteedWrite<T extends object>(

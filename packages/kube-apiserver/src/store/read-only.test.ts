@@ -97,7 +97,7 @@ test("the copy that is read holds what only the write-ahead log has, and leaves 
   await store.close();
 });
 
-test("damage is told with the name of the original", () => {
+test("damage is reported with the name of the original", () => {
   const directory = tempDirectory();
   const path = join(directory, storeFile);
   createChangeLog(path);
@@ -111,7 +111,7 @@ test("damage is told with the name of the original", () => {
   );
 });
 
-test("a directory is shared by readers, and with nobody who writes", () => {
+test("a directory is shared by readers, and not with a writer", () => {
   const directory = tempDirectory();
   const owner = takeDataDirectory(directory);
   assert.throws(
@@ -129,4 +129,4 @@ test("a directory is shared by readers, and with nobody who writes", () => {
   takeDataDirectory(directory).release();
 });
 
-test("a directory nobody ever took can be shared too", () => shareDataDirectory(tempDirectory())());
+test("a directory without a lock file can be shared too", () => shareDataDirectory(tempDirectory())());

@@ -190,7 +190,7 @@ test("a flipped bit anywhere in the log never swallows commits in silence", asyn
       const found = await read(directory);
       if (typeof found === "string") {
         assert.match(found, /^(damaged|lost)$/);
-        assert.ok(existsSync(join(directory, walFile)), "kept for whoever can repair it");
+        assert.ok(existsSync(join(directory, walFile)), "kept for repair");
       } else {
         assert.equal(JSON.stringify(found), last);
       }

@@ -193,7 +193,7 @@ test("a refused write is a problem until one is taken, or for a while", async ()
   assert.equal(store.problem, undefined, "one was taken");
   await fail();
   now += 31_000;
-  assert.equal(store.problem, undefined, "nobody knows any more");
+  assert.equal(store.problem, undefined, "the problem is not remembered");
   await store.close();
   assert.ok(isStoreError(store.problem, "closed"));
 });

@@ -25,7 +25,7 @@ export type StoreErrorCode =
   | "newer"
   | "lost";
 
-/** An error of the store itself, told apart by its code. */
+/** An error of the store itself, identified by its code. */
 export class StoreError extends Error {
   readonly code: StoreErrorCode;
 

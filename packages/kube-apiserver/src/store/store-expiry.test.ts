@@ -10,7 +10,7 @@ function expiring(store: Store<Note>, key: string, expiresAt: number | undefined
   return store.write(key, () => ({ action: "put", value: { text: "1" }, expiresAt }));
 }
 
-test("an entry is deleted when its time has come, and watchers are told", async (t) => {
+test("an entry is deleted when it expires, and watchers see it", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   await using store = openNotes();
   await expiring(store, "/ev/a", 10_000);
@@ -44,7 +44,7 @@ test("a write sets the time anew, also to never", async (t) => {
   assert.deepEqual([store.get("/ev/a"), store.get("/ev/b")?.value.text], [undefined, "for good"]);
 });
 
-test("what expired while nobody was running is deleted after the start", async (t) => {
+test("entries that expired while the store was closed are deleted after the start", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout", "Date"] });
   const directory = tempDirectory();
   {

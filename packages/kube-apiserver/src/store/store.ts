@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** Turns values into the bytes that are kept and back. `decode` must give an object nobody can change. */
+/** Converts values to stored bytes and back. `decode` must return an immutable object. */
 export interface Codec<T extends object> {
   readonly encode: (value: T) => Uint8Array;
   readonly decode: (bytes: Uint8Array) => T;

@@ -38,7 +38,7 @@ const cases: Record<string, { reason: string; scope: string; after: number; want
   ResumedOnGap: { reason: "a revision of another key", scope: "/cm/a/", after: 5, want: a.slice(2) },
   Current: { reason: "nothing new", scope: "/", after: 6, want: [] },
   Future: { reason: "nothing yet", scope: "/", after: 99, want: [] },
-  Unknown: { reason: "nobody writes there", scope: "/zz/", after: 1, want: [] },
+  Unknown: { reason: "no writes there", scope: "/zz/", after: 1, want: [] },
 };
 
 for (const [name, { reason, scope, after, want }] of Object.entries(cases)) {
@@ -120,7 +120,7 @@ const tooSlow: Record<string, { reason: string; changes: number }> = {
 };
 
 for (const [name, { reason, changes }] of Object.entries(tooSlow)) {
-  test(`a watcher that history has left behind is told so: ${name}`, async () => {
+  test(`a watcher behind the history gets an error: ${name}`, async () => {
     await using store = openNotes({ history: { maxChanges: 2 } });
     const watching = watch(store, "/", 1);
     const idle = watch(store, "/idle", 1);

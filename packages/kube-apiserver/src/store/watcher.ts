@@ -17,7 +17,7 @@ interface WatchSource<T extends object> {
 
 /**
  * A place in the shared history. It buffers no changes, only the revisions of a few, so a slow watcher costs no memory; when
- * history has moved on past its place, it is told so.
+ * the history no longer contains its place, it gets an error.
  */
 export class Watcher<T extends object> implements Watch<T> {
   /** Byte-ordered. */

@@ -6,7 +6,7 @@ import { builtinOpenAPI, findSchema, openAPIPathKey } from "@purlin/kube-objects
 import type { StrategicMergeSchema } from "@purlin/kube-objects/patch";
 import type { ResourceType } from "../registry/resource-type.ts";
 
-/** How fields of a built-in kind are owned. Types are made from its published schema when somebody first needs them. */
+/** How fields of a built-in kind are owned. Types are made from its published schema on first use. */
 export function builtinApplyVersions(type: ResourceType): ApplyVersions {
   const own = formatApiVersion(type);
   let made: ApplyType | undefined;

@@ -195,8 +195,8 @@ function createManager({ type, rules, now }: ManagerOptions, endpoint: Endpoint)
 }
 
 /**
- * Why an object that says to be of another kind cannot be one of a built-in type: nobody knows that kind, or those that exist do
- * not become this one. Throws a TypedFormError where it is not even one of the kind it says.
+ * Why an object of another kind cannot be one of a built-in type: the kind is unknown, or it cannot be converted to
+ * this one. Throws a TypedFormError when the object is not valid for its own kind.
  */
 function kindProblem(type: ResourceType, { kind, apiVersion, value }: TypedBody): string | undefined {
   const expected = apiVersionOf(type);

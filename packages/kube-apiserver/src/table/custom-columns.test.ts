@@ -35,7 +35,7 @@ const cells: Record<string, { reason: string; type: string; path: string; want: 
   },
   Integer: { reason: "what is behind the point is cut off", type: "integer", path: ".spec.count", want: 3 },
   BigInteger: { reason: "exact", type: "integer", path: ".spec.big", want: 9007199254740993n },
-  IntegerOfText: { reason: "a value of another type is none", type: "integer", path: ".spec.text", want: null },
+  IntegerOfText: { reason: "a value of another type is left out", type: "integer", path: ".spec.text", want: null },
   Number: { reason: "as it is", type: "number", path: ".spec.ratio", want: 0.5 },
   NumberOfText: { reason: "none", type: "number", path: ".spec.text", want: null },
   Boolean: { reason: "as it is", type: "boolean", path: ".spec.on", want: true },
@@ -45,7 +45,7 @@ const cells: Record<string, { reason: string; type: string; path: string; want: 
   DateOfNumber: { reason: "not even a text", type: "date", path: ".spec.count", want: null },
   Missing: { reason: "nothing", type: "string", path: ".spec.missing", want: null },
   Null: { reason: "nothing either", type: "string", path: ".spec.none", want: null },
-  NoPath: { reason: "a path nobody understands finds nothing", type: "string", path: ".spec[", want: null },
+  NoPath: { reason: "an invalid path finds nothing", type: "string", path: ".spec[", want: null },
 };
 
 for (const [name, { reason, type, path, want }] of Object.entries(cells)) {

@@ -58,7 +58,7 @@ function toColumn(declared: JsonObject): DeclaredColumn {
   };
 }
 
-/** A cell of the column's type; a value of another type is no value. */
+/** A cell of the column's type; a value of another type is left out. */
 function printCell(value: JsonValue | undefined, type: string, now: number): JsonValue {
   if (value === undefined || value === null) return null;
   switch (type) {

@@ -17,8 +17,8 @@ const object = {
 const found: Record<string, { reason: string; path: string; want: unknown[] }> = {
   Field: { reason: "a field of a field", path: ".spec.replicas", want: [3] },
   WithoutDot: { reason: "a path may leave its first dot out", path: "spec.replicas", want: [3] },
-  Missing: { reason: "nothing is no value", path: ".spec.missing.deeper", want: [] },
-  Inherited: { reason: "what every JavaScript object has is nobody's field", path: ".spec.constructor", want: [] },
+  Missing: { reason: "a missing member has no value", path: ".spec.missing.deeper", want: [] },
+  Inherited: { reason: "inherited members of JavaScript objects are not fields", path: ".spec.constructor", want: [] },
   EscapedDot: { reason: "a dot that belongs to a name", path: ".spec.a\\.b.c", want: ["dotted"] },
   QuotedEscapedDot: { reason: "the same in quotes", path: ".spec['a\\.b'].c", want: ["dotted"] },
   QuotedDots: { reason: "dots in quotes separate too, as in the reference", path: ".spec['names.x']", want: [1] },
@@ -56,10 +56,10 @@ for (const [name, { reason, path, want }] of Object.entries(found)) {
 }
 
 for (const path of ["..", ".spec..replicas", ".a[", ".a[x]", ".a[?(@.b)]", ".a[?(@.b=~'x')]", ".a[1:2]", "{.a}["]) {
-  test(`"${path}" is no path`, () => assert.equal(jsonPath(path), undefined));
+  test(`"${path}" is not a path`, () => assert.equal(jsonPath(path), undefined));
 }
 
-test("paths that nobody asked for in a while make room", () => {
+test("paths that were not used for a while are evicted", () => {
   for (let i = 0; i < 6000; i++) jsonPath(`.spec.p${i}`);
   assert.deepEqual(jsonPath(".spec.replicas")?.(object), [3]);
 });

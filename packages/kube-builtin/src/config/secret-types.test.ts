@@ -9,7 +9,7 @@ const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const redacted = 'Invalid value: "<secret contents redacted>"';
 
 const cases: readonly (readonly [reason: string, type: string, more: JsonObject, want: readonly string[]])[] = [
-  ["a type nobody knows asks for nothing", "example.org/x", {}, []],
+  ["an unknown type requires nothing", "example.org/x", {}, []],
   ["not even what JavaScript has on every object", "constructor", {}, []],
   ["Opaque asks for nothing", "Opaque", {}, []],
   ["both halves of a certificate", "kubernetes.io/tls", { data: { "tls.crt": "" } }, ["data[tls.key]: Required value"]],

@@ -25,7 +25,7 @@ function renamed(object: JsonObject, names: ReadonlyMap<string, string>, apiVers
   return { ...Object.fromEntries(entries), apiVersion };
 }
 
-/** The name of a member in a version: findings are told by the names of the core group, but for one. */
+/** The name of a member in a version: errors use the names of the core group, but for one. */
 interface Names {
   readonly subject: string;
   readonly controller: string;
@@ -87,7 +87,7 @@ function seriesErrors(object: JsonObject): FieldError[] {
   ];
 }
 
-/** Everything about an event but its series stays, and is told by the names of the core group. */
+/** Everything about an event but its series is immutable; errors use the names of the core group. */
 const fixedFields: readonly string[] = [
   "regarding",
   "reason",

@@ -5,7 +5,7 @@ import { childPath, type FieldPath, indexPath, keyPath } from "@purlin/kube-obje
 import { goQuote, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
-/** What whoever writes a Pod, or a template for Pods, is told about each of its containers. */
+/** Warnings about the containers of a Pod or of a Pod template. */
 export function* containerWarnings(pod: JsonObject, prefix: string): Generator<string> {
   for (const [container, at] of containersOf(objectAt(pod, ["spec"]), `${prefix}spec`)) {
     yield* profileWarnings(pod, container, prefix);
@@ -48,7 +48,7 @@ function* profileWarnings(pod: JsonObject, container: JsonObject, prefix: string
   }
 }
 
-/** A part of a byte is more than anybody can have. */
+/** A fraction of a byte cannot be allocated. */
 function* fractionWarnings(container: JsonObject, path: FieldPath): Generator<string> {
   for (const name of ["memory", "ephemeral-storage"]) {
     for (const member of ["limits", "requests"]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What whoever writes a Pod, or a template for Pods, is told about where it is to run.
+// Warnings about the placement of a Pod or of a Pod template.
 
 import { listAt } from "@purlin/kube-apiserver/kinds";
 import { keyPath } from "@purlin/kube-objects/errors";

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { ageOf } from "@purlin/kube-objects/object";
 import { podProgress } from "./pod-status.ts";
 
-/** The cells of a Pod; nobody runs Pods here, but another program may write their status. */
+/** The cells of a Pod. Pods do not run here, but another program may write their status. */
 export function podCells(object: JsonObject, now: number): JsonValue[] {
   const { reason, ready, total, restarts, restartedAt } = podProgress(object);
   const ago = restarts === 0 || restartedAt === undefined ? "" : ` (${ageOf(restartedAt, now)} ago)`;

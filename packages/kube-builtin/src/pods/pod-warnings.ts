@@ -12,7 +12,7 @@ import { volumeWarnings } from "./volume-warnings.ts";
 /** More than an answer has room for. */
 const mostWarnings = 500;
 
-/** What whoever writes a Pod, or a template for Pods, is told. `path` leads to what has `metadata` and `spec`; it is empty for a Pod. */
+/** Warnings about a Pod or a Pod template. `path` is that of the object with `metadata` and `spec`; it is empty for a Pod. */
 export function podWarnings(pod: JsonObject, path: string): string[] {
   return [...allWarnings(pod, path === "" ? "" : `${path}.`).take(mostWarnings)];
 }

@@ -47,7 +47,7 @@ test("a new Pod waits, and has what admission gives to every Pod", async () => {
   );
 });
 
-test("nobody owns what admission has set", async () => {
+test("members that admission sets have no owner", async () => {
   const { metadata } = await create("owned", {});
   const text = JSON.stringify(metadata);
   assert.doesNotMatch(text, /serviceAccountName|tolerations|volumes|priority|phase/);
@@ -89,7 +89,7 @@ for (const [reason, spec, message] of admission) {
   });
 }
 
-test("whoever tolerates everything is given no more to tolerate", async () => {
+test("a Pod that tolerates everything gets no further tolerations", async () => {
   const { spec } = (await create("tolerant", { tolerations: [{ operator: "Exists" }] })) as unknown as {
     spec: JsonObject;
   };

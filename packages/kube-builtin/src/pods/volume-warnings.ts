@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What whoever writes a Pod, or a template for Pods, is told about its volumes.
+// Warnings about the volumes of a Pod or of a Pod template.
 
 import { listAt } from "@purlin/kube-apiserver/kinds";
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
@@ -8,7 +8,7 @@ import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 const since25 = "deprecated in v1.22, non-functional in v1.25+";
 const since31 = "deprecated in v1.28, non-functional in v1.31+";
 
-/** Kinds of volumes that are gone or going, by member, with the name they are told by. */
+/** Removed and deprecated kinds of volumes, by member, with the name used in warnings. */
 const oldVolumes: readonly (readonly [member: string, shown: string, text: string])[] = [
   ["photonPersistentDisk", "photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"],
   ["gitRepo", "gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"],

@@ -2,7 +2,7 @@
 import { isIP } from "node:net";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 
-/** Said of what is no address at all. */
+/** The error about a text that is not an address. */
 export const addressText: string = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
 /** An address as everybody reads it: without zeros in front, and one of the older kind that is wrapped in the newer as what it is. */

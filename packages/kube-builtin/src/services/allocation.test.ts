@@ -76,7 +76,13 @@ for (const [name, { reason, spec, holds }] of Object.entries(cases)) {
   });
 }
 
-test("what is taken is not given, and when all is taken that is said", () => {
+test("the last free address and port are found", () => {
+  const last: TakenPlaces = { isAddressTaken: (one) => one !== "10.0.200.254", isPortTaken: (port) => port !== 32_767 };
+  const made = allocated({ type: "NodePort", ports: [{ port: 80 }] }, last);
+  assert.deepEqual([made["clusterIP"], ...portsOf(made)], ["10.0.200.254", 32_767]);
+});
+
+test("taken addresses and ports are not allocated, and an error says when none is left", () => {
   const busy: TakenPlaces = {
     isAddressTaken: (address) => !address.endsWith(".77"),
     isPortTaken: (port) => port % 10 !== 0,

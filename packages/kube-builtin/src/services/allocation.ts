@@ -8,7 +8,7 @@ import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 /** The first two bytes of every address given to a Service: a range of its own that nothing routes. */
 const addressRange = "10.0";
 const [firstPort, lastPort] = [30_000, 32_767];
-const attempts = 1000;
+const randomAttempts = 100;
 
 /** Knows which addresses and ports of nodes are in use. */
 export interface TakenPlaces {
@@ -36,7 +36,7 @@ function withAddress(spec: JsonObject, { isAddressTaken }: TakenPlaces): JsonObj
   if (!needsAddress(spec)) return spec;
   const given = stringAt(spec, ["clusterIP"]);
   const address = given === "" ? freeAddress(isAddressTaken) : given;
-  // Where nothing is selected, addresses of any family may be told of.
+  // Without a selector, endpoints may have addresses of any family.
   const isOpen = address === "None" && Object.keys(objectAt(spec, ["selector"])).length === 0;
   return {
     ...spec,
@@ -65,19 +65,25 @@ function withHealthPort(spec: JsonObject, taken: TakenPlaces): JsonObject {
 }
 
 function freeAddress(isTaken: (address: string) => boolean): string {
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const address = `${addressRange}.${randomInt(256)}.${randomInt(1, 255)}`;
+  for (const index of fromRandom(256 * 254)) {
+    const address = `${addressRange}.${Math.floor(index / 254)}.${1 + (index % 254)}`;
     if (!isTaken(address)) return address;
   }
   throw new Error("no address is free for another Service");
 }
 
 function freePort({ isPortTaken }: TakenPlaces, own: ReadonlySet<number>): number {
-  for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const port = randomInt(firstPort, lastPort + 1);
+  for (const index of fromRandom(lastPort - firstPort + 1)) {
+    const port = firstPort + index;
     if (!own.has(port) && !isPortTaken(port)) return port;
   }
   throw new Error("no port of nodes is free for another Service");
+}
+
+/** Numbers below `size`: some at random, which are free unless most are taken, then all of them in order. */
+function* fromRandom(size: number): Generator<number> {
+  for (let attempt = 0; attempt < randomAttempts; attempt += 1) yield randomInt(size);
+  for (let index = 0; index < size; index += 1) yield index;
 }
 
 /** What is wrong with the ports of nodes a Service asks for, beyond those it has. */

@@ -26,7 +26,7 @@ import { addressProblem, addressText, plainAddress } from "./address-text.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
-/** Addresses that mean something else on every machine are nobody's. */
+/** Addresses that are local to each machine cannot be endpoints. */
 function specialProblem(address: string): string | undefined {
   if (/^(0\.0\.0\.0|::)$/.test(address)) return "may not be unspecified ()";
   if (/^127\./.test(address) || address === "::1") return "may not be in the loopback range (127.0.0.0/8, ::1/128)";

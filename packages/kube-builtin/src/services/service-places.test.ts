@@ -50,7 +50,7 @@ test("a place that two have is free when both are gone", async () => {
   await store.close();
 });
 
-test("what is no place is not counted", async () => {
+test("None and 0 are not counted", async () => {
   const store = open();
   const places = new ServicePlaces(store);
   await put(store, "headless", { clusterIP: "None", ports: [{ port: 80 }] });
@@ -58,7 +58,7 @@ test("what is no place is not counted", async () => {
   await store.close();
 });
 
-test("history that is forgotten is no reason to forget places", async () => {
+test("places stay known when the history is compacted", async () => {
   const store = open();
   const places = new ServicePlaces(store);
   assert.equal(places.isAddressTaken("10.0.1.1"), false);

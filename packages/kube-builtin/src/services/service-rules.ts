@@ -56,7 +56,7 @@ function settled(spec: JsonObject, old: JsonObject): JsonObject {
   return withoutNodePorts(withoutDependent(withKept(spec, old), old), old);
 }
 
-/** Whoever leaves out the address on an update means the one there is; ports of nodes stay with their ports. */
+/** An update without an address keeps the current one; node ports stay with their ports. */
 function withKept(spec: JsonObject, old: JsonObject): JsonObject {
   const keepsAddress = needsAddress(spec) && needsAddress(old) && stringAt(spec, ["clusterIP"]) === "";
   const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = old;

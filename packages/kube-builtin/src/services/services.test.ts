@@ -31,7 +31,7 @@ async function refused(name: string, spec: JsonObject): Promise<string> {
 
 const inRange = (port: unknown): boolean => Number(port) >= 30_000 && Number(port) <= 32_767;
 
-test("whoever is reached by nodes gets ports of theirs, each its own", async () => {
+test("Services that are reached through nodes get node ports, each its own", async () => {
   const spec = await create("nodes", {
     type: "NodePort",
     ports: [
@@ -109,7 +109,7 @@ test("an address stays", async () => {
   );
 });
 
-test("a name that is not used is told of", async () => {
+test("a name that is not used gives a warning", async () => {
   const spec = { type: "ClusterIP", externalName: "a.example.org", ports: [{ port: 1 }] };
   const response = await server.send(services, { method: "POST", body: { metadata: { name: "named" }, spec } });
   assert.deepEqual(response.warnings, ['spec.externalName is ignored when spec.type is not "ExternalName"']);

@@ -49,5 +49,5 @@ const refused: Record<string, string> = {
 };
 
 for (const [schedule, problem] of Object.entries(refused)) {
-  test(`"${schedule}" is no schedule`, () => assert.equal(scheduleProblem(schedule), problem));
+  test(`"${schedule}" is not a schedule`, () => assert.equal(scheduleProblem(schedule), problem));
 }

@@ -18,7 +18,7 @@ const fieldBounds: readonly Bounds[] = [
   { min: 0, max: 6, names: days },
 ];
 
-/** Why a text is no schedule of cron, in the words of the parser the reference uses; undefined: it is one. */
+/** Why a text is not a cron schedule, in the words of the reference's parser; undefined when it is one. */
 export function scheduleProblem(schedule: string): string | undefined {
   if (schedule.startsWith("@")) {
     const isKnown = descriptors.includes(schedule) || /^@every ([0-9]+(\.[0-9]+)?(ns|us|ms|s|m|h))+$/.test(schedule);
@@ -63,7 +63,7 @@ function rangeProblem(part: string, bounds: Bounds): string | undefined {
   return by === 0 ? `step of range should be a positive number: ${part}` : undefined;
 }
 
-/** A number, or why it is none. */
+/** A number, or why it is invalid. */
 function numberOf(text: string, { min, names = [] }: Bounds): number | string {
   const named = names.indexOf(text.toLowerCase());
   if (named >= 0) return named + min;

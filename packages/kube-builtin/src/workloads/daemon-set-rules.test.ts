@@ -12,7 +12,7 @@ const daemonSet = (generation?: string, image = "a"): JsonObject => ({
 const generationOf = (object: JsonObject | undefined): string | undefined =>
   metaOf(object ?? {}).annotations?.[templateGeneration];
 
-test("the generation of a template is there before anybody owns it", () => {
+test("the generation of a template is set before it has an owner", () => {
   assert.equal(generationOf(daemonSetRules.decode?.(daemonSet(), daemonSet())), "0");
   assert.equal(generationOf(daemonSetRules.decode?.(daemonSet("5"), daemonSet("5"))), "5");
 });
@@ -22,12 +22,12 @@ test("it begins with one, or with what was sent", () => {
   assert.equal(generationOf(daemonSetRules.prepareCreate?.(daemonSet("5"))), "5");
 });
 
-test("it counts changes of the template and nothing anybody sends", () => {
+test("it counts changes of the template, whatever a client sends", () => {
   assert.equal(generationOf(daemonSetRules.prepareUpdate?.(daemonSet("9", "b"), daemonSet("5"), "")), "6");
   assert.equal(generationOf(daemonSetRules.prepareUpdate?.(daemonSet(undefined), daemonSet("5"), "")), "5");
 });
 
-test("what is no number is refused", () => {
+test("an invalid number is refused", () => {
   assert.throws(() => daemonSetRules.decode?.(daemonSet("x"), daemonSet("x")), {
     message: 'strconv.ParseInt: parsing "x": invalid syntax',
   });

@@ -102,14 +102,14 @@ function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
 const many =
   "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
 
-/** What is told about the spec of a Job, its template included. */
+/** Warnings about the spec of a Job, its template included. */
 function specWarnings(spec: JsonObject, path: string): string[] {
   const above = (name: string, limit: number): boolean => Number(memberAt(spec, [name]) ?? 0) > limit;
   const isMuch = spec["completionMode"] === "Indexed" && above("completions", 100_000) && above("parallelism", 10_000);
   return [...(isMuch ? [`${path}: ${many}`] : []), ...podWarnings(objectAt(spec, ["template"]), `${path}.template`)];
 }
 
-/** Told about what is new: all of it, or a spec that changed. */
+/** Warnings about a new object, or about a changed spec. */
 function warningsAt(...path: readonly string[]) {
   return (object: JsonObject, old: JsonObject | undefined): string[] => {
     const name = old === undefined ? nameWarnings(object, "Pod names and hostnames") : [];

@@ -39,7 +39,7 @@ function atMostAll(update: JsonObject, name: string, path: string): FieldError[]
     : [];
 }
 
-/** How Go shows a strategy that is none: with the names and the order of its fields there. */
+/** How Go prints an invalid strategy: with the names and the order of its fields there. */
 function inGo(strategy: JsonObject): string {
   return `{"Type":${goJson(stringAt(strategy, ["type"]))},"RollingUpdate":null}`;
 }

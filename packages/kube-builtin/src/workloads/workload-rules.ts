@@ -31,7 +31,7 @@ function immutable(member: string) {
   };
 }
 
-/** Through the status nobody changes labels. */
+/** A write to the status does not change labels. */
 function keepsLabels(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject {
   return endpoint === "status" ? withMeta(object, { labels: metaOf(old).labels }) : object;
 }
@@ -45,13 +45,13 @@ function deadlineErrors(object: JsonObject): FieldError[] {
 
 const required = { isRequired: true, unreadable: "invalid label selector" };
 
-/** Told when the template may be another one. */
+/** Warnings when the template may have changed. */
 function templateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
   return isChanged ? podWarnings(objectAt(object, ["spec", "template"]), "spec.template") : [];
 }
 
-/** New ones are told about their names too. */
+/** Warnings about new objects include those about their names. */
 function namedTemplateWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   const name = old === undefined ? nameWarnings(object, "Pod names and hostnames") : [];
   return [...name, ...templateWarnings(object, old)];

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type { Store } from "../store.ts";
 import { type Note, openNotes } from "./temp-store.ts";
 
-/** What the outside world was told over all rounds: the newest acknowledged state of each key, and every revision. */
+/** What clients have seen over all rounds: the newest acknowledged state of each key, and every revision. */
 interface Ledger {
   readonly newest: Map<string, { readonly revision: number; readonly text: string }>;
   lastRevision: number;
