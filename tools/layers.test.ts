@@ -43,6 +43,17 @@ test("every package has a layer", () => {
   );
 });
 
+for (const page of ["README.md", "docs/architecture.md"]) {
+  test(`${page} lists every package`, () => {
+    const text = readFileSync(page, "utf8");
+    assert.deepEqual(
+      packages.filter((name) => !text.includes(`packages/${name})`)),
+      [],
+      `add the package to the table of ${page}`,
+    );
+  });
+}
+
 for (const name of packages) {
   const level = layerOf.get(name) ?? -1;
   const isUpward = (target: string): boolean => (layerOf.get(target) ?? Number.POSITIVE_INFINITY) >= level;
