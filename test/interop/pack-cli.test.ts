@@ -58,6 +58,14 @@ test("a new project gets the SDK that came along and a copy of the command, whic
   assert.match(run(process.execPath, copy, "xpkg", "build", "--help"), /--function/);
 });
 
+test("a new platform has everything, files with a dot as well, and types that are up to date", () => {
+  purlin("init", "shop");
+  for (const file of [".gitignore", ".vscode/settings.json", "vendor/purlin-0.1.0.tgz", "platform/definition.yaml"]) {
+    assert.ok(existsSync(join(project, "shop", file)), file);
+  }
+  assert.match(purlin("types", "shop", "--out", "shop/types"), /^✓ shop\/types: up to date \(1 kind /);
+});
+
 test("certificates are made, and a function written in TypeScript is served and rendered with", async (t) => {
   const code = "export const fn = async (req: unknown, call: { to(r: unknown): unknown }) => call.to(req);\n";
   writeFileSync(join(project, "function.ts"), code);
