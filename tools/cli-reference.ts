@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CommandSpec, OptionSpec } from "../packages/cli/src/commands/command-spec.ts";
+import type { CommandSpec, OptionSpec } from "../packages/cli/src/options/command-spec.ts";
 import { commandGroups, commandTable } from "../packages/cli/src/commands/command-table.ts";
 import { debugOption } from "../packages/cli/src/commands/program.ts";
 import { helpMarkdown } from "../packages/cli/src/help/help-text.ts";

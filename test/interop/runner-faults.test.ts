@@ -186,7 +186,7 @@ describe("mutual TLS with the public SDKs", () => {
       const call = { deadline: Date.now() + 8_000 };
       const error = await failureOf(stranger.callOnce(secured.port, create(RunFunctionRequest), call));
       assert.equal(error.status, "DeadlineExceeded");
-      assert.match(error.message, /the function could not be reached/);
+      assert.match(error.message, /function unreachable/);
     });
   }
 });

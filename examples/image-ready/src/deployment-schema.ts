@@ -9,7 +9,7 @@ import {
   response,
 } from "@purlin/function-sdk";
 
-/** The schema of Deployments, or why there is none. */
+/** The schema of Deployments, or why it is missing. */
 export type DeploymentSchema = request.SchemaLookup | { readonly state: "unsupported" };
 
 /** Asks for the schema of Deployments where the control plane can be asked. */
@@ -32,7 +32,7 @@ export function checkDeployment(rsp: RunFunctionResponse, deployment: JsonObject
   const problems = checkObject(lookup.schema, deployment);
   if (problems.length === 0) return true;
   response
-    .warning(rsp, "Internal error: the platform team has been told.")
+    .warning(rsp, "Internal error: the platform team has been notified.")
     .conditionFalse("AppReady", "InternalError")
     .targetCompositeAndClaim();
   response.fatal(rsp, `The Deployment does not fit its schema: ${problems.join("; ")}`);

@@ -154,7 +154,7 @@ const refusals: Record<string, { reason: string; act: () => unknown; want: RegEx
     want: /not a DNS name/,
   },
   BadIp: {
-    reason: "a name is no address",
+    reason: "a name is not an IP address",
     act: () => issueCertificate(authority, { ...base, ipAddresses: ["host"] }),
     want: /not an IPv4/,
   },
@@ -278,7 +278,7 @@ JrHQ6SESyPHRgrH9ualrjBrAQDOhRANCAASnA+giexJ2BfM1SWHVny8IRiF/Ep1t
 };
 
 test("an authority that another one signed is not renewed, nor one that has ended or whose key is another", () => {
-  assert.throws(() => renewAuthority(middle), /cannot renew an authority that another one signed/);
+  assert.throws(() => renewAuthority(middle), /cannot renew an authority that another authority signed/);
   assert.throws(() => renewAuthority(expired), /expired on 2001-01-02/);
   assert.throws(() => renewAuthority({ ...authority, keyPem: other.keyPem }), /the private key belongs to another/);
 });

@@ -81,7 +81,8 @@ export function createAuthority(options: AuthorityOptions): KeyPair {
 export function renewAuthority(authority: KeyPair, options: Pick<AuthorityOptions, "days" | "now"> = {}): KeyPair {
   const now = options.now ?? new Date();
   const { key, subject, extensions: said, isSelfSigned } = readIssuer(authority, now);
-  if (!isSelfSigned) throw new Error("cannot renew an authority that another one signed: ask that one");
+  if (!isSelfSigned)
+    throw new Error("cannot renew an authority that another authority signed: renew it with that authority");
   const { certPem } = seal(key, key, {
     issuer: subject,
     subject,

@@ -75,7 +75,7 @@ function dnsNameBytes(name: string): Buffer {
     name.length > 253 ||
     !/^(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_-]{0,62})(\.[A-Za-z0-9_][A-Za-z0-9_-]{0,62})*$/.test(name)
   ) {
-    throw new Error(`cannot put "${name}" into a certificate: not a DNS name`);
+    throw new Error(`cannot add "${name}" to a certificate: not a DNS name`);
   }
   return Buffer.from(name, "latin1");
 }
@@ -95,7 +95,7 @@ export function ipAddressBytes(address: string): Buffer {
   }
   // A zone ("%eth0") names an interface of one machine and has no place in a certificate.
   if (!isIPv6(address) || address.includes("%")) {
-    throw new Error(`cannot put "${address}" into a certificate: not an IPv4 or IPv6 address`);
+    throw new Error(`cannot add "${address}" to a certificate: not an IPv4 or IPv6 address`);
   }
   const [head = "", tail] = address.split("::");
   const left = groups(head);

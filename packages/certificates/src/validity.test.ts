@@ -32,6 +32,6 @@ for (const [name, { days, fraction, want, reason }] of Object.entries(renewals))
   test(`renewal: ${name}`, () => assert.equal(shouldRenew(certPem, afterDays(days), fraction), want, reason));
 }
 
-test("text that is no certificate is an error", () => {
+test("text that is not a certificate is an error", () => {
   assert.throws(() => readValidity("nothing"));
 });

@@ -10,7 +10,11 @@ const cases: Record<
 > = {
   Window: { size: { columns: 80, rows: 50 }, shown: [80, 50], reason: "a window says how large it is" },
   Pipe: { size: {}, shown: [100, 24], reason: "a file has no size" },
-  Nobody: { size: { columns: 0, rows: 0 }, shown: [100, 24], reason: "a terminal of CI may say 0, which fits no word" },
+  ZeroSize: {
+    size: { columns: 0, rows: 0 },
+    shown: [100, 24],
+    reason: "a terminal of CI may say 0, which fits no word",
+  },
 };
 for (const [name, { size, shown, reason }] of Object.entries(cases)) {
   test(`the size of a terminal: ${name}`, () => {

@@ -53,7 +53,7 @@ export function sink(
       stream.write(text);
     },
     isTTY: stream.isTTY === true,
-    // Asked anew each time: windows are resized. Terminals that nobody looks at, as in CI, may say that they are 0 wide.
+    // Read each time: windows are resized. Pseudo-terminals, as in CI, may report a width of 0.
     get columns() {
       return stream.columns || defaultColumns;
     },
@@ -65,4 +65,39 @@ export function sink(
       return () => void stream.off("resize", handler);
     },
   };
+}
+
+/** Writes each text once: the same warning comes with every object of a kind. */
+export function eachOnce(write: (text: string) => void): (text: string) => void {
+  const written = new Set<string>();
+  return (text) => {
+    if (!written.has(text)) write(text);
+    written.add(text);
+  };
+}
+
+const brand = Symbol.for("purlin.dev/cli/output-gone");
+
+/** What shells show for a program that wrote to a reader that had gone. */
+const closedOutputExitCode = 141;
+
+/** Why a command stops whose output goes nowhere any more. */
+export class OutputGone extends Error {
+  readonly exitCode: number;
+  /** What to tell the user; nothing of a reader such as `head` that has seen enough. */
+  readonly problem: string | undefined;
+
+  constructor(cause: NodeJS.ErrnoException) {
+    super(`cannot write to stdout: ${cause.message}`, { cause });
+    this.name = "OutputGone";
+    const hasSeenEnough = cause.code === "EPIPE";
+    this.exitCode = hasSeenEnough ? closedOutputExitCode : 1;
+    this.problem = hasSeenEnough ? undefined : this.message;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/** Tells an {@link OutputGone} from any other value. */
+export function isOutputGone(value: unknown): value is OutputGone {
+  return typeof value === "object" && value !== null && brand in value;
 }

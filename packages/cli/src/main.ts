@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { constants } from "node:os";
-import { processIo } from "./io.ts";
-import { OutputGone } from "./output-gone.ts";
+import { OutputGone, processIo } from "./io.ts";
 import { run } from "./run.ts";
 
 /** npm sends Ctrl-C on to its child, which has it from the terminal already: that is one wish, not two. */
@@ -30,7 +29,7 @@ export async function main(): Promise<void> {
     }
     stop.abort(gone);
   });
-  // There is nobody left who could be told.
+  // stderr is closed: the error cannot be reported.
   process.stderr.on("error", () => {});
   const exitCode = await run(process.argv.slice(2), processIo(stop.signal));
   process.exitCode ??= exitCode;

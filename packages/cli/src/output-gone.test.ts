@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isOutputGone, OutputGone } from "./output-gone.ts";
+import { isOutputGone, OutputGone } from "./io.ts";
 import { runInProcess } from "./testing/test-io.ts";
 
 const failing = (code: string): NodeJS.ErrnoException => Object.assign(new Error(`${code}: no`), { code });
@@ -9,7 +9,7 @@ const failing = (code: string): NodeJS.ErrnoException => Object.assign(new Error
 const rows: Record<string, { readonly code: string; readonly exitCode: number; readonly problem: string | undefined }> =
   {
     AReaderThatHasSeenEnough: { code: "EPIPE", exitCode: 141, problem: undefined },
-    AFullDisk: { code: "ENOSPC", exitCode: 1, problem: "cannot write the output: ENOSPC: no" },
+    AFullDisk: { code: "ENOSPC", exitCode: 1, problem: "cannot write to stdout: ENOSPC: no" },
   };
 for (const [name, { code, exitCode, problem }] of Object.entries(rows)) {
   test(`a command whose output goes nowhere stops without another word: ${name}`, async () => {

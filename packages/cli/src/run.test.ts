@@ -89,7 +89,7 @@ test("an expected error is one line without a stack trace, whatever its text", (
 test("an unexpected error says so", () => {
   const io = new TestIo();
   assert.equal(reportError(new TypeError("x is undefined"), io, { debug: false }), 1);
-  const hint = "this should not happen; add --debug to see where it comes from";
+  const hint = "internal error; run with --debug for a stack trace";
   assert.equal(io.stderr.text, `error: x is undefined: ${hint}\n`);
 });
 

@@ -2,8 +2,7 @@
 import { type Command, CommanderError } from "commander";
 import { commandName } from "./command-name.ts";
 import { type Chosen, createProgram } from "./commands/program.ts";
-import type { Io } from "./io.ts";
-import { isOutputGone } from "./output-gone.ts";
+import { type Io, isOutputGone } from "./io.ts";
 import { ownVersion } from "./own-version.ts";
 import { harmlessLine } from "./terminal/harmless.ts";
 import { createStyle } from "./terminal/style.ts";
@@ -52,7 +51,7 @@ function apart(words: readonly string[]): readonly string[] {
   return [command ?? "", type, name, ...rest];
 }
 
-/** What a command was doing when the user stopped it has failed, but that is no news to the user. */
+/** The command failed because the user stopped it: print no error. */
 function reportStop(io: Io): number {
   const reason: unknown = io.signal.reason;
   if (isOutputGone(reason)) return reason.exitCode;
@@ -88,15 +87,13 @@ function chosenCommand(program: Command, argv: readonly string[]): { words: stri
 
 /**
  * Tells the user about an error in one line on stderr, with stack traces only when asked for, and returns the exit code.
- * An error nobody foresaw says so, because then the stack trace is what helps.
+ * An unexpected error asks for --debug, because its stack trace is needed.
  */
 export function reportError(error: unknown, io: Io, options: { readonly debug: boolean }): number {
   const style = createStyle(io.stderr, io.env);
   const expected = isUserError(error);
   const hint =
-    expected || isAnswer(error) || options.debug
-      ? ""
-      : ": this should not happen; add --debug to see where it comes from";
+    expected || isAnswer(error) || options.debug ? "" : ": internal error; run with --debug for a stack trace";
   io.stderr.write(`${style.bad("error:")} ${harmlessLine(textOf(error))}${hint}\n`);
   if (options.debug) io.stderr.write(`${stackOf(error)}\n`);
   return expected ? error.exitCode : 1;

@@ -81,7 +81,7 @@ test("messages that are quoted are said somewhere", () => {
   ];
   for (const text of quoted) {
     assert.ok(page.includes(text), `the page no longer has: ${text}`);
-    assert.ok(all.includes(text), `nobody says: ${text}`);
+    assert.ok(all.includes(text), `no source file has this message: ${text}`);
   }
 });
 

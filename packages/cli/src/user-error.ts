@@ -27,7 +27,7 @@ export function isUserError(value: unknown): value is UserError {
 
 const answer = Symbol.for("purlin.dev/kube-objects/StatusError");
 
-/** Whether an error is what an API server answered: nobody's mistake here. Told by its brand, as errors do not wait for libraries. */
+/** Whether an error is a response of the API server, and not a bug here. Checked by its brand, so that errors need no imports. */
 export function isAnswer(error: unknown): boolean {
   return typeof error === "object" && error !== null && answer in error;
 }

@@ -46,7 +46,7 @@ const outcomeLabels = [...callLabels, "grpc_code", "result_severity"];
 
 const cacheHelp: Readonly<Record<CacheCounter, string>> = {
   hits: "Responses served from the response cache.",
-  misses: "Responses the response cache could not serve.",
+  misses: "Response cache misses.",
   errors: "Failures to read, write or delete cached responses.",
   writes: "Responses written to the response cache.",
   deletes: "Responses deleted from the response cache.",
@@ -70,10 +70,11 @@ export function createRunnerMetrics(registry: Registry): RunnerMetrics {
     read: make.histogram("response_cache_read_seconds", "Time to read a cached response.", ["function_name"]),
     write: make.histogram("response_cache_write_seconds", "Time to write a cached response.", ["function_name"]),
   };
-  const inspector = make.counter("pipeline_inspector_errors_total", "Runs that could not be recorded.", [
-    "function_name",
-    "type",
-  ]);
+  const inspector = make.counter(
+    "pipeline_inspector_errors_total",
+    "Failures to send a step to the pipeline inspector.",
+    ["function_name", "type"],
+  );
   return {
     requestSent: (labels) => requests.inc({ ...labels }),
     responseReceived(labels, took) {

@@ -1,30 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `request` namespace of the SDK.
-export {
-  advertisesCapabilities,
-  advertisesCapabilities as advertiseCapabilities,
-  type CapabilitySupport,
-  capabilitySupport,
-  hasCapability,
-} from "./request/capabilities.ts";
+
 export { type DataCredentials, getCredentials, lookupCredentials } from "./request/credentials.ts";
 export { getContextKey, getInput, hasContextKey, type InputDecoder, requireInput } from "./request/input.ts";
 export {
+  advertisesCapabilities,
+  advertisesCapabilities as advertiseCapabilities,
   allExtraResources,
   allRequiredResources,
+  allRequiredSchemas,
+  type CapabilitySupport,
+  capabilitySupport,
   getRequiredResource,
   getRequiredResources,
+  getRequiredSchema,
   getWatchedResource,
+  hasCapability,
   lookupRequiredResources,
+  lookupRequiredSchema,
   type RequiredResource,
   type ResourcesLookup,
-} from "./request/required-resources.ts";
-export {
-  allRequiredSchemas,
-  getRequiredSchema,
-  lookupRequiredSchema,
   type SchemaLookup,
-} from "./request/required-schemas.ts";
+} from "./request/requirements.ts";
 export {
   type Composite,
   getDesiredComposedResources,

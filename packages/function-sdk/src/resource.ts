@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `resource` namespace of the SDK.
 export { Ready } from "@purlin/function-protocol";
-export { childName } from "./resource/child-name.ts";
 export { ComposedObject } from "./resource/composed-object.ts";
 export {
   CompositeObject,
@@ -31,4 +30,4 @@ export {
 } from "./resource/object-condition.ts";
 export type { ObjectSource, ReadyInput, ResourceParts } from "./resource/resource-message.ts";
 export { type UpdateOptions, update, updateStatus } from "./resource/update.ts";
-export { KEY_ENVIRONMENT, KEY_EXTRA_RESOURCES, WATCHED_RESOURCE } from "./resource/well-known.ts";
+export { childName, KEY_ENVIRONMENT, KEY_EXTRA_RESOURCES, WATCHED_RESOURCE } from "./resource/well-known.ts";

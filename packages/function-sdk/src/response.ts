@@ -8,7 +8,6 @@ export {
   conditionUnknown,
   setConditions,
 } from "./response/conditions.ts";
-export { deleteContextKey, setContextKey, setOutput } from "./response/context.ts";
 export {
   type ByName,
   type ComposedInput,
@@ -30,5 +29,12 @@ export {
   requireSchema,
 } from "./response/requirements.ts";
 export { addResult, fatal, normal, type ResultOption, warning } from "./response/results.ts";
-export { type ToOptions, to } from "./response/to.ts";
-export { DEFAULT_TTL, type Ttl } from "./response/ttl.ts";
+export {
+  DEFAULT_TTL,
+  deleteContextKey,
+  setContextKey,
+  setOutput,
+  type ToOptions,
+  type Ttl,
+  to,
+} from "./response/to.ts";

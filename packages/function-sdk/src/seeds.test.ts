@@ -87,7 +87,7 @@ function compose(deployment: object, apiVersion = "apps/v1"): FunctionHandler {
   };
 }
 
-test("required schemas: what a user gets wrong is told with its path", async () => {
+test("required schemas: user errors are reported with their path", async () => {
   const wrong = {
     apiVersion: "apps/v1",
     kind: "Deployment",
@@ -96,11 +96,11 @@ test("required schemas: what a user gets wrong is told with its path", async () 
   };
   const schemas = { "apps/v1/Deployment": deploymentSchema };
   const { response: rsp, requests } = await invokeToStable(compose(wrong), newRequest(), { schemas });
-  const told = rsp.results.map(({ message }) => message).join("\n");
-  assert.match(told, /metadata\.labels\.a: .*string/, "a string where another type is given");
-  assert.match(told, /spec\.replica\b.*did you mean "replicas"/, "a field that does not exist");
-  assert.match(told, /spec\.replicas: .*integer/, "a string where an integer is expected");
-  assert.match(told, /spec\.selector: Required value/, "a required field left out");
+  const messages = rsp.results.map(({ message }) => message).join("\n");
+  assert.match(messages, /metadata\.labels\.a: .*string/, "a string where another type is given");
+  assert.match(messages, /spec\.replica\b.*did you mean "replicas"/, "a field that does not exist");
+  assert.match(messages, /spec\.replicas: .*integer/, "a string where an integer is expected");
+  assert.match(messages, /spec\.selector: Required value/, "a required field left out");
   assert.deepEqual(
     requests.map((req) => request.lookupRequiredSchema(req, "deployment").state),
     ["pending", "found"],

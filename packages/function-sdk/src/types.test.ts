@@ -104,7 +104,7 @@ test("typed objects are taken as they are, without an index signature", () => {
   response.setContextKey(rsp, "k", bucket);
   response.setOutput(rsp, bucket);
   assert.equal(resource.fromObject(bucket).ready, 0);
-  // @ts-expect-error a text is no object
+  // @ts-expect-error a string is not an object
   assert.throws(() => response.setDesiredComposedResource(rsp, "d", "text"));
   // @ts-expect-error nor is a status
   assert.throws(() => response.setDesiredCompositeStatus(rsp, 5));

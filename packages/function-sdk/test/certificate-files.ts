@@ -15,7 +15,7 @@ export function serverCertificate(authority: KeyPair, commonName = "function"): 
   return issueCertificate(authority, { commonName, dnsNames: ["localhost"], usages: ["server"] });
 }
 
-/** A certificate for whoever calls functions. */
+/** A client certificate for calling functions. */
 export function clientCertificate(authority: KeyPair): KeyPair {
   return issueCertificate(authority, { commonName: "runner", usages: ["client"] });
 }

@@ -67,16 +67,27 @@ function controllerSeries(make: Make) {
   const queue = ["name"];
   const controller = ["controller"];
   return {
-    depth: make.gauge("workqueue_depth", "Keys that are ready and wait.", queue),
-    adds: make.counter("workqueue_adds_total", "Keys added.", queue),
-    retries: make.counter("workqueue_retries_total", "Keys that are tried again.", queue),
-    waited: make.histogram("workqueue_queue_duration_seconds", "Time keys wait before they are looked at.", queue),
-    worked: make.histogram("workqueue_work_duration_seconds", "Time a key is worked on.", queue),
-    results: make.counter("controller_runtime_reconcile_total", "Reconciles by result.", ["controller", "result"]),
-    errors: make.counter("controller_runtime_reconcile_errors_total", "Reconciles that failed.", controller),
-    seconds: make.histogram("controller_runtime_reconcile_time_seconds", "Time reconciles take.", controller),
-    active: make.gauge("controller_runtime_active_workers", "Reconciles that run.", controller),
-    limit: make.gauge("controller_runtime_max_concurrent_reconciles", "Reconciles that may run.", controller),
+    depth: make.gauge("workqueue_depth", "Number of keys ready to be processed.", queue),
+    adds: make.counter("workqueue_adds_total", "Number of keys added.", queue),
+    retries: make.counter("workqueue_retries_total", "Number of keys requeued for a retry.", queue),
+    waited: make.histogram(
+      "workqueue_queue_duration_seconds",
+      "Time a key waits in the queue before it is processed.",
+      queue,
+    ),
+    worked: make.histogram("workqueue_work_duration_seconds", "Time it takes to process a key.", queue),
+    results: make.counter("controller_runtime_reconcile_total", "Number of reconciles by result.", [
+      "controller",
+      "result",
+    ]),
+    errors: make.counter("controller_runtime_reconcile_errors_total", "Number of failed reconciles.", controller),
+    seconds: make.histogram("controller_runtime_reconcile_time_seconds", "Duration of reconciles.", controller),
+    active: make.gauge("controller_runtime_active_workers", "Number of reconciles in progress.", controller),
+    limit: make.gauge(
+      "controller_runtime_max_concurrent_reconciles",
+      "Maximum number of concurrent reconciles.",
+      controller,
+    ),
   };
 }
 

@@ -104,7 +104,7 @@ async function untilReady(
 ): Promise<Target> {
   // Not "exit": its last words may come after that.
   const closed = once(child, "close");
-  while (!said.stdout.includes("runs no Pods")) {
+  while (!said.stdout.includes("Pods are not run")) {
     await Promise.race([closed, once(child.stdout ?? child, "data")]);
     if (child.exitCode !== null || child.signalCode !== null) {
       await closed;

@@ -36,8 +36,7 @@ interface Row {
   readonly want: RegExp;
 }
 
-const unreachable =
-  "code = DeadlineExceeded desc = the function could not be reached for pipeline step .* before its deadline: ";
+const unreachable = "code = DeadlineExceeded desc = function unreachable for pipeline step .* before its deadline: ";
 const advice = ": check that the function runs and can be reached there$";
 
 let certificates: CertificateFiles;
@@ -56,7 +55,7 @@ const rows: Readonly<Record<string, Row>> = {
         givenUp++;
         return response.to(req);
       }),
-    want: /code = DeadlineExceeded desc = the function did not answer pipeline step "work" before its deadline$/,
+    want: /code = DeadlineExceeded desc = function did not respond to pipeline step "work" before its deadline$/,
   },
   dying: {
     reason: "its process ends in the middle of the call",
@@ -90,10 +89,10 @@ const rows: Readonly<Record<string, Row>> = {
     want: new RegExp(`${unreachable}Protocol error${advice}`),
   },
   mute: {
-    reason: "it takes connections and says nothing",
+    reason: "it accepts connections and sends nothing",
     serve: (port) => serveSockets(port, () => {}),
     want: new RegExp(
-      `${unreachable}it accepts connections and says nothing${advice}|did not answer pipeline step "work"`,
+      `${unreachable}connected, but no HTTP/2 response${advice}|did not respond to pipeline step "work"`,
     ),
   },
   secured: {

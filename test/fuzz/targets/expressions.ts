@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small languages: CEL, regular expressions, JSONPath, selectors, field paths, versions, quantities and durations.
 import { compileExpression, createSchemaEnv } from "../../../packages/cel/src/index.ts";
-import { parseDuration } from "../../../packages/cli/src/commands/duration.ts";
-import { parseFieldPath } from "../../../packages/cli/src/files/field-path.ts";
+import { parseFieldPath } from "../../../packages/cli/src/files/yaml-position.ts";
 import { createTemplatePrinter } from "../../../packages/cli/src/json-path/print-template.ts";
+import { parseDuration } from "../../../packages/cli/src/options/duration.ts";
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";
 import { FunctionError } from "../../../packages/function-sdk/src/errors/function-error.ts";
 import { formatPath, parsePath } from "../../../packages/function-sdk/src/field-path/parse-path.ts";

@@ -97,8 +97,8 @@ for (const [command, reader] of Object.entries(readers)) {
       assert.equal(lines.length, 1, stderr.slice(0, 2000));
       assert.match(stderr, /^error: /);
       const isLinkOut = reader.args.includes(".") || command === "up FOLDER";
-      const linkOut = isLinkOut ? "|is a link to .*, outside of" : "";
-      assert.match(stderr, isRun(command) ? /it is not a regular file/ : new RegExp(`${says.source}${linkOut}`));
+      const linkOut = isLinkOut ? "|is a symbolic link to .*, outside " : "";
+      assert.match(stderr, isRun(command) ? /not a regular file/ : new RegExp(`${says.source}${linkOut}`));
       assert.ok(stderr.includes(reader.file.split("/").at(-1) ?? ""), stderr);
       assert.ok(stderr.length < 1000, `${stderr.length} characters`);
       assert.doesNotMatch(stderr.trimEnd(), control);
@@ -118,7 +118,7 @@ test("a link out of a folder of manifests is refused, one inside is followed, an
   const { stderr } = await runInProcess(["apply", "in"], { cwd });
   assert.match(
     stderr,
-    /^error: cannot read in\/a\.yaml: it is a link to .*outside\.yaml, outside of in: copy the file, or name it/,
+    /^error: cannot read in\/a\.yaml: it is a symbolic link to .*outside\.yaml, outside in: copy the file, or specify it/,
   );
   rmSync(join(cwd, "in/a.yaml"));
   symlinkSync("data/real.txt", join(cwd, "in/a.yaml"));
@@ -165,5 +165,5 @@ test("another user's files are not read, and the line says why", () => {
   const as = ["--reuid", "23457", "--regid", "23457", "--clear-groups", process.execPath, purlin, "apply", "x.yaml"];
   const { stderr, status } = spawnSync("setpriv", as, { cwd, encoding: "utf8", env: { HOME: cwd } });
   assert.equal(status, 1);
-  assert.equal(stderr, "error: cannot read the file x.yaml: permission denied: check who may read it\n");
+  assert.equal(stderr, "error: cannot read the file x.yaml: permission denied: check the file's permissions\n");
 });

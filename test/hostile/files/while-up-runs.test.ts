@@ -41,7 +41,7 @@ test("a followed file becomes each of them, and is good again after it", async (
   for (const [round, [what, { make, says }]] of wanted.entries()) {
     rmSync(file, { force: true, recursive: true });
     await make(file);
-    await up.next("stdout", new RegExp(`error: [^\\n]*(${says.source}|is a link to [^\\n]*, outside of)`));
+    await up.next("stdout", new RegExp(`error: [^\\n]*(${says.source}|is a symbolic link to [^\\n]*, outside )`));
     assert.equal(await roundServed(), String(round), `${what}: the former state stays`);
     rmSync(file, { force: true, recursive: true });
     for (const more of [`${file}.fifo`, `${file}.b`]) rmSync(more, { force: true });

@@ -33,9 +33,12 @@ const isValidAt = ({ validFromDate, validToDate }: X509Certificate, time: number
   validFromDate.getTime() <= time && time < validToDate.getTime();
 
 const jumps: Record<string, { readonly days: number; readonly says: RegExp }> = {
-  "forward, past the end of the certificate": { days: 700, says: /was set forward by 604800\d\d s; certificates/ },
-  "back, before the certificate": { days: -3, says: /was set back by 2592\d\d s; certificates/ },
-  "back by years": { days: -2000, says: /was set back by 172800\d\d\d s; certificates/ },
+  "forward, past the end of the certificate": {
+    days: 700,
+    says: /was set forward by 604800\d\ds; renewing certificates/,
+  },
+  "back, before the certificate": { days: -3, says: /was set back by 2592\d\ds; renewing certificates/ },
+  "back by years": { days: -2000, says: /was set back by 172800\d\d\ds; renewing certificates/ },
 };
 
 for (const [name, { days, says }] of Object.entries(jumps)) {

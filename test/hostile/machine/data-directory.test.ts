@@ -148,14 +148,14 @@ interface Trap {
 
 const traps: Record<string, Trap> = {
   "the folder belongs to another user": {
-    says: /data belongs to another user \(uid 61234, this is uid 0\): name a folder of your own, or run "sudo chown 0 \S+data"/,
+    says: /data belongs to another user \(uid 61234, this is uid 0\): choose a folder of your own, or run "sudo chown 0 \S+data"/,
     lay: (folder) => {
       mkdirSync(join(folder, "data"));
       chownSync(join(folder, "data"), otherUid, otherUid);
     },
   },
   "every user can write to the folder": {
-    says: /data is writable by other users \(mode 0777\), who may have changed what is in it: check its contents, then run "chmod go-w/,
+    says: /data is writable by other users \(mode 0777\), who may have changed its contents: check them, then run "chmod go-w/,
     lay: (folder) => {
       mkdirSync(join(folder, "data"));
       chmodSync(join(folder, "data"), 0o777);
@@ -170,7 +170,7 @@ const traps: Record<string, Trap> = {
     },
   },
   "every user can replace the folder": {
-    says: /\S+ is writable by other users \(mode 0777\), who could replace what is in it: run "chmod go-w /,
+    says: /\S+ is writable by other users \(mode 0777\), who could replace its contents: run "chmod go-w /,
     lay: (folder) => {
       mkdirSync(join(folder, "data"), { mode: 0o700 });
       chmodSync(folder, 0o777);
@@ -213,7 +213,7 @@ const traps: Record<string, Trap> = {
 };
 for (const name of ["kubeconfig", "pki", "docker", "function-client", "store.db", "port", "lock"]) {
   traps[`${name} is a link`] = {
-    says: new RegExp(`data/${name.replace(".", "\\.")} is a link, and must be a file or folder of its own: remove it`),
+    says: new RegExp(`data/${name.replace(".", "\\.")} is a symbolic link: replace it with a regular file or folder`),
     lay: (folder) => {
       mkdirSync(join(folder, "data"), { mode: 0o700 });
       symlinkSync("/etc", join(folder, "data", name));

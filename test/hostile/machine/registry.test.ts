@@ -116,7 +116,7 @@ for (const [what, file, flag] of [
     assert.deepEqual(await other.attempt({ kind: "listen", port }), { value: port });
     try {
       const refused = up();
-      const message = `error: port ${port}, where ${what} was before, is in use by another program: stop that program, or choose another`;
+      const message = `error: port ${port}, which ${what} used before, is in use by another program: stop that program, or choose another`;
       const [line] = await refused.next("stderr", /error: .*\n/);
       await refused.stop();
       assert.ok(line.startsWith(message) && line.includes(flag), line);
@@ -159,7 +159,7 @@ test("packages are not requested from who took the port of a registry that moved
       "stdout",
       /the registry is now at 127\.0\.0\.1:\d+; packages named by the old address must be changed/,
     );
-    await moved.next("stdout", new RegExp(`is not at 127\\.0\\.0\\.1:${port} any more but at`));
+    await moved.next("stdout", new RegExp(`moved from 127\\.0\\.0\\.1:${port} to`));
     await moved.stop();
     assert.deepEqual(await heard(), []);
   } finally {

@@ -80,7 +80,7 @@ describe("a function on our SDK", () => {
         const logged = running.output().length;
         const { answered, text } = await call(files.client(flaw), running.port);
         assert.equal(answered, false, text);
-        assert.match(running.output().slice(logged), new RegExp(`"client certificate refused".*"code":"${code}"`));
+        assert.match(running.output().slice(logged), new RegExp(`"client certificate rejected".*"code":"${code}"`));
       });
     }
   }
@@ -89,7 +89,7 @@ describe("a function on our SDK", () => {
     await using trusting = await startFunction(ours(files.server("-of-no-authority")));
     const { answered, text } = await node(files.client("-of-no-authority"), trusting.port);
     assert.equal(answered, false, text);
-    assert.match(trusting.output(), /"client certificate refused".*"code":"DEPTH_ZERO_SELF_SIGNED_CERT"/);
+    assert.match(trusting.output(), /"client certificate rejected".*"code":"DEPTH_ZERO_SELF_SIGNED_CERT"/);
   });
 });
 

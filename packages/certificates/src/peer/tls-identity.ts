@@ -28,7 +28,7 @@ export function createTlsIdentity({ ca, cert, key, minVersion = "TLSv1.2" }: Tls
 const pemCertificate =
   /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END (?:X509 |TRUSTED )?CERTIFICATE-----/g;
 
-/** All certificates of a PEM bundle. Throws when there is none, or one is malformed. */
+/** All certificates of a PEM bundle. Throws if the bundle is empty or a certificate is malformed. */
 export function parseCertificates(pem: string | Uint8Array): X509Certificate[] {
   const text = textOf(pem);
   const blocks = text.match(pemCertificate) ?? [text];

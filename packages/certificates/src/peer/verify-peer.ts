@@ -79,7 +79,7 @@ function verifyChain(leaf: X509Certificate, { authorities, usage }: ExpectedPeer
   }
   // Node calls the extended key usage "keyUsage".
   if (!(leaf.keyUsage ?? []).includes(usageOids[usage])) {
-    return new PeerCertificateError("INVALID_PURPOSE", `the certificate is not for use as a ${usage}`);
+    return new PeerCertificateError("INVALID_PURPOSE", `the certificate is not valid for use as a ${usage}`);
   }
   return verifyTime(leaf, "certificate") ?? verifyTime(issuer, "certificate of the authority");
 }

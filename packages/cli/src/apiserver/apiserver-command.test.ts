@@ -56,7 +56,7 @@ test("it serves, says where, keeps data and port across restarts, and stops clea
 
   const first = start();
   const [, url] = await first.next("stdout", /API server at (https:\/\/127\.0\.0\.1:\d+)\n/);
-  await first.next("stdout", /runs no Pods/);
+  await first.next("stdout", /Pods are not run/);
   const access = readKubeconfig(join(directory, "kubeconfig"));
   assert.equal(access.server, url);
   const created = await ask(access, "POST", configMaps, { metadata: { name: "kept" }, data: { a: "1" } });
@@ -77,27 +77,30 @@ test("it serves, says where, keeps data and port across restarts, and stops clea
   assert.equal(await second.stop(), 0);
 });
 
-test("a limit of requests that is none is refused, by both commands that serve", async () => {
+test("an invalid request limit is rejected by both commands that serve the API", async () => {
   using folder = tempFolder({});
   for (const command of ["apiserver", "up"]) {
     for (const value of ["0", "1.5", "many"]) {
       const args = [command, "--data-dir", "d", "--max-requests-inflight", value];
       const { exitCode, stderr } = await runInProcess(args, { cwd: folder.path });
       assert.equal(exitCode, 2, `${command} ${value}`);
-      assert.ok(stderr.includes(`--max-requests-inflight ${value}: expected a whole number from 1`), stderr);
+      assert.ok(stderr.includes(`--max-requests-inflight ${value}: expected an integer of at least 1`), stderr);
     }
   }
 });
 
-test("a port that is taken and a folder that is none are told in one line", async () => {
+test("a port in use and a data directory that is not a folder are one-line errors", async () => {
   using folder = tempFolder({ file: "x" });
   const wrongPort = await runInProcess(["apiserver", "--data-dir", "d", "--port", "70000"], { cwd: folder.path });
   assert.equal(wrongPort.exitCode, 2);
-  assert.match(wrongPort.stderr, /--port 70000: expected a whole number from 0 \(any free one\) to 65535/);
+  assert.match(wrongPort.stderr, /--port 70000: expected a port from 0 \(any free port\) to 65535/);
   assert.ok(!existsSync(join(folder.path, "d")), "nothing is made for a wrong command");
   const noFolder = await runInProcess(["apiserver", "--data-dir", "file"], { cwd: folder.path });
   assert.equal(noFolder.exitCode, 1);
-  assert.match(noFolder.stderr, /--data-dir .*file: it is, or lies in, a file and not a folder: name another$/m);
+  assert.match(
+    noFolder.stderr,
+    /--data-dir .*file: the path or a part of it is a file, not a folder: choose another folder$/m,
+  );
   assert.equal(noFolder.stderr.trim().split("\n").length, 1);
 });
 
@@ -108,8 +111,8 @@ test("a port of the last start that another program has now is an error, and 0 c
   mkdirSync(join(folder.path, "mine"), { mode: 0o700 });
   writeFileSync(join(folder.path, "mine", "port"), `${port}\n`);
   const refused = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "mine")]);
-  const told = `port ${port}, where the API server was before, is in use by another program: stop that program, or choose another one with --port, or 0 for any free one`;
-  await refused.next("stderr", new RegExp(`^error: ${told}\n`));
+  const message = `port ${port}, which the API server used before, is in use by another program: stop that program, or choose another port with --port, or 0 for any free port`;
+  await refused.next("stderr", new RegExp(`^error: ${message}\n`));
   const mine = spawnPurlin(["apiserver", "--data-dir", join(folder.path, "mine"), "--port", "0"]);
   const [, chosen] = await mine.next("stdout", /127\.0\.0\.1:(\d+)\n/);
   assert.notEqual(chosen, port);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
-import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { readMaxRequestsInFlight, readPort, startEmbeddedServer, untilStopped } from "./embedded-server.ts";
 
 /** `purlin apiserver --data-dir DIR [--port N]` */
@@ -25,7 +25,7 @@ export async function run({ options }: CommandInput, io: Io): Promise<undefined>
 function greeting(url: string, kubeconfig: string): string {
   return `Kubernetes API server at ${url}
 
-It stores workloads but runs no Pods. Stop it with Ctrl-C; what it stored stays.
+Workloads are stored, but Pods are not run. Press Ctrl-C to stop; stored data is kept.
 
   kubectl --kubeconfig ${kubeconfig} api-resources
 `;

@@ -26,7 +26,7 @@ test("what a burst left behind is collected once it is over, and only once", (t)
   state.busy = 0.9;
   state.heap = 110;
   t.mock.timers.tick(10_000);
-  assert.equal(state.collections, 0, "nobody is paused while there is work");
+  assert.equal(state.collections, 0, "no collection while there is work");
   state.busy = 0.001;
   t.mock.timers.tick(2_000);
   assert.equal(state.collections, 1);

@@ -18,7 +18,7 @@ const mostBusy = 0.02;
 const leastGrowthBytes = 16 * 1024 * 1024;
 /**
  * A collected heap is small, and V8 collects it over and over until it has found its size again: more work than the collection itself.
- * Whoever works a little every minute, with lulls in between, would pay for that every minute.
+ * A server with a little work every minute and pauses in between would pay for that every minute.
  */
 const restMs = 5 * 60_000;
 

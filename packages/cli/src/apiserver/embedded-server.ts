@@ -3,8 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
-import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
-import { replaceFile } from "../files/replace-file.ts";
+import { makeFolder, replaceFile, whyNoFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { secureDataDir } from "../project/secure-data-dir.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -18,7 +17,7 @@ export interface EmbeddedServer extends AsyncDisposable {
   readonly kubeconfig: string;
 }
 
-/** Where it keeps its data and listens, and who is told what goes wrong meanwhile. */
+/** Where it keeps its data and listens, and who is notified of errors while it runs. */
 interface EmbeddedServerOptions {
   /** Absolute; made if it is not there. */
   readonly directory: string;
@@ -27,7 +26,7 @@ interface EmbeddedServerOptions {
   readonly warn: (text: string) => void;
   /** Replace certificates that are damaged. Default: say what is damaged, and end. */
   readonly repairCertificates?: boolean;
-  /** Told within a minute that the clock of the machine was set, forward or back. */
+  /** Called within a minute after the system clock was set forward or back. */
   readonly onClockJump?: (byMs: number) => void;
   /** Serve what is in a directory that cannot be written. Default: say that it cannot be, and end. */
   readonly servesReadOnly?: boolean;
@@ -45,7 +44,7 @@ export function readMaxRequestsInFlight(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const most = Number(value);
   if (Number.isInteger(most) && most > 0) return most;
-  throw new UserError(`--max-requests-inflight ${String(value)}: expected a whole number from 1`, { exitCode: 2 });
+  throw new UserError(`--max-requests-inflight ${String(value)}: expected an integer of at least 1`, { exitCode: 2 });
 }
 
 /** The port a user asked for; undefined when none. */
@@ -53,7 +52,7 @@ export function readPort(value: unknown, flag = "--port"): number | undefined {
   if (value === undefined) return undefined;
   const port = Number(value);
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
-  throw new UserError(`${flag} ${String(value)}: expected a whole number from 0 (any free one) to 65535`, {
+  throw new UserError(`${flag} ${String(value)}: expected a port from 0 (any free port) to 65535`, {
     exitCode: 2,
   });
 }
@@ -111,10 +110,10 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
       },
       onWarning: (text) => warn(`warning: ${text}`),
       onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
-      onControllerError: (error) => warn(`error: ${textOf(error)}; it will be tried again`),
+      onControllerError: (error) => warn(`error: ${textOf(error)}; will retry`),
     });
     if (server.isReadOnly)
-      warn(`warning: --data-dir ${directory} is read-only: what is in it is served, and every write refused`);
+      warn(`warning: --data-dir ${directory} is read-only: serving existing data, rejecting writes`);
     return server;
   } catch (error) {
     if (isStoreError(error) || isFileError(error))
@@ -126,7 +125,7 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
 /** What is said when the clock of the machine was set. */
 function clockJumpText(byMs: number): string {
   const seconds = Math.round(Math.abs(byMs) / 1000);
-  return `the clock of this machine was set ${byMs > 0 ? "forward" : "back"} by ${seconds} s; certificates that are not valid now are renewed`;
+  return `the system clock was set ${byMs > 0 ? "forward" : "back"} by ${seconds}s; renewing certificates that are not valid now`;
 }
 
 const isFileError = (error: unknown): boolean => typeof (error as NodeJS.ErrnoException)?.syscall === "string";
@@ -150,9 +149,9 @@ async function keptPort(file: string): Promise<number> {
 
 function portError(error: unknown, { port, last }: { port: number | undefined; last: number }): UserError {
   const isTaken = (error as NodeJS.ErrnoException).code === "EADDRINUSE";
-  const advice = "choose another one with --port, or 0 for any free one";
+  const advice = "choose another port with --port, or 0 for any free port";
   if (!isTaken) return new UserError(`--port ${port ?? last}: ${textOf(error)}: ${advice}`, { cause: error });
-  const which = port === undefined ? `port ${last}, where the API server was before,` : `--port ${port}`;
+  const which = port === undefined ? `port ${last}, which the API server used before,` : `--port ${port}`;
   const stop = port === undefined ? "stop that program, or " : "";
   return new UserError(`${which} is in use by another program: ${stop}${advice}`, { cause: error });
 }
@@ -162,7 +161,7 @@ interface Keeping {
   readonly warn: (text: string) => void;
 }
 
-/** Writes a file unless it says so already. Where nothing can be written that is no reason not to serve. */
+/** Writes a file unless it has that content already. A write error is only a warning: the server still starts. */
 async function keepFile(path: string, text: string, { server, warn }: Keeping): Promise<void> {
   if ((await readFile(path, "utf8").catch(() => "")) === text) return;
   try {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { openCluster } from "../cluster/cluster-client.ts";
-import { type CommandInput, listOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
 import { readManifests, skippedLine } from "../manifests/manifest.ts";
+import { type CommandInput, listOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
@@ -16,7 +16,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const onSkipped = (files: readonly string[]): void => void io.stderr.write(`${skippedLine(files)}\n`);
   const paths = [...input.args, ...listOption(input, "filename")];
   if (paths.length === 0)
-    throw new UserError("name a file or a folder: purlin apply PATH, or -f PATH", { exitCode: 2 });
+    throw new UserError("specify a file or folder: purlin apply PATH, or -f PATH", { exitCode: 2 });
   const manifests = await readManifests(paths, io, { stdin: true, onSkipped });
   // A pipe whose first half failed must not look like success.
   if (manifests.length === 0) throw new UserError(`${paths.join(", ")}: no objects found: nothing to apply`);

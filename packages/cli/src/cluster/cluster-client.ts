@@ -3,13 +3,12 @@ import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { commandName } from "../command-name.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
-import type { Io } from "../io.ts";
+import { eachOnce, type Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { eachOnce } from "./each-once.ts";
 import { kubeconfigVariable, readAccess } from "./read-kubeconfig.ts";
 
 /** The API server a command talks to, and the namespace it means when none is named. */
@@ -48,16 +47,16 @@ function findKubeconfig(input: CommandInput, io: Io): Place {
   if (given !== undefined) {
     const file = resolve(io.cwd, given);
     if (existsSync(file)) return { files: [file], isOwn: false };
-    throw new UserError(`there is no ${relative(io.cwd, file)}: check the path`);
+    throw new UserError(`cannot read --kubeconfig ${relative(io.cwd, file)}: no such file: check the path`);
   }
   const listed = textOption(input, "dataDir") === undefined ? kubeconfigVariable(io) : undefined;
   if (listed?.some((file) => existsSync(file))) return { files: listed, isOwn: false };
   if (listed !== undefined)
-    throw new UserError(`$KUBECONFIG names ${listed.join(", ")}: no such file: correct or unset it`);
+    throw new UserError(`cannot read $KUBECONFIG ${listed.join(", ")}: no such file: correct or unset it`);
   const file = join(currentDataDir(input, io), "kubeconfig");
   if (existsSync(file)) return { files: [file], isOwn: true };
-  const start = `start a control plane with "${commandName(io.env)} up", or name another with --kubeconfig or $KUBECONFIG`;
-  throw new UserError(`there is no ${relative(io.cwd, file)}: ${start}`);
+  const start = `start a control plane with "${commandName(io.env)} up", or specify another with --kubeconfig or $KUBECONFIG`;
+  throw new UserError(`no control plane found: ${relative(io.cwd, file)} does not exist: ${start}`);
 }
 
 interface Reaching extends Place {
@@ -74,7 +73,7 @@ async function reach(client: KubeClient, { files, server, isOwn, io }: Reaching)
     const shown = files.map((file) => relative(io.cwd, file)).join(", ");
     const advice = isOwn
       ? `is the control plane of ${shown} running? start it with "${commandName(io.env)} up"`
-      : `check server and credentials in ${shown}`;
+      : `check the server and credentials in ${shown}`;
     throw new UserError(`cannot reach ${server}: ${textOf(error)}: ${advice}`, { cause: error });
   }
 }

@@ -75,7 +75,7 @@ test("objects are applied after what defines them, and again without a change", 
   assert.match((await purlin("apply", "team.yaml")).stdout, /^Namespace team created\nConfigMap team\/c created\n$/);
 });
 
-test("what is refused is told with its place and keeps nothing else from being applied", async () => {
+test("rejected objects are reported with their position, and the others are applied", async () => {
   const { exitCode, stdout, stderr } = await purlin("apply", "bad.yaml");
   assert.deepEqual([exitCode, stdout], [1, "Widget good created\n"]);
   assert.match(stderr, /^error: bad\.yaml:4:8: spec\.size: Unsupported value: "huge".*\n/);
@@ -87,7 +87,7 @@ test("what is refused is told with its place and keeps nothing else from being a
   );
 });
 
-test("a namespace that is not there and a value of another type are told by their places", async () => {
+test("a missing namespace and a value of the wrong type are reported with their positions", async () => {
   const { exitCode, stderr } = await purlin("apply", "wrong.yaml");
   assert.equal(exitCode, 1);
   assert.deepEqual(stderr.split("\n").sort(), [
@@ -130,11 +130,11 @@ test("an empty list is reported on stderr", async () => {
 
 test("a type and a name may be one word", async () => {
   assert.match((await purlin("get", "widget/w")).stdout, /^NAME +SIZE\nw +large\n$/);
-  assert.match((await purlin("trace", "widget.example.org/w")).stderr, /^error: there is no control plane here/);
+  assert.match((await purlin("trace", "widget.example.org/w")).stderr, /^error: the API server runs no control plane/);
   assert.equal((await purlin("patch", "widget/w", "spec: {note: x}")).stdout, "Widget w patched\n");
 });
 
-test("objects are applied from standard input, and told by their place in it", async () => {
+test("objects are applied from standard input, and errors name the position in it", async () => {
   const stdin = `${widget("piped", "{size: large}")}---\n${widget("bad", "{siez: small}")}`;
   const { exitCode, stdout, stderr } = await runInProcess(["apply", "-"], { cwd: folder.path, stdin });
   assert.deepEqual([exitCode, stdout], [1, "Widget piped created\n"]);
@@ -152,7 +152,7 @@ test("a file that was saved from another object, or an older version of it, says
     "it is whose fields these are that changed",
   );
   const advice =
-    "it is another object, or has changed since: take metadata.uid and metadata.resourceVersion out of the file";
+    "the stored object has another uid or resourceVersion: remove metadata.uid and metadata.resourceVersion from the file";
   const other = await again(saved.replace("name: w\n", "name: other\n"));
   assert.match(other.stderr, new RegExp(`^error: stdin:\\d+:3: Widget default/other: ${advice}\n$`));
   await purlin("patch", "widget", "w", "spec: {note: y}");
@@ -199,14 +199,14 @@ test("a patch changes what it names, and null removes", async () => {
 
 test("a patch with a field that is not there names it, and not the whole object", async () => {
   const { exitCode, stderr } = await purlin("patch", "widget", "w", '{"spec": {"siez": "large", "note": "x"}}');
-  assert.equal(stderr, 'error: the patch: unknown field "spec.siez": Widget has none of that name\n');
+  assert.equal(stderr, 'error: invalid patch: unknown field "spec.siez": check the fields of Widget\n');
   assert.equal(exitCode, 1);
 });
 
-test("deletion waits until the object is gone, or says that somebody holds it", async () => {
+test("deletion waits until the object is gone, or reports its finalizers", async () => {
   await purlin("patch", "widget", "good", '{"metadata": {"finalizers": ["example.org/hold"]}}');
   const held = await purlin("delete", "widget", "good", "--timeout", "100ms");
-  assert.equal(held.stderr, "error: Widget good is being deleted but still exists: see its metadata.finalizers\n");
+  assert.equal(held.stderr, "error: Widget good is being deleted but still exists: check its metadata.finalizers\n");
   await purlin("patch", "widget", "good", '{"metadata": {"finalizers": null}}');
   assert.match((await purlin("delete", "widget", "good")).stderr, /not found: check the name and --namespace/);
   assert.equal((await purlin("delete", "widget", "w")).stdout, "Widget w deleted\n");
@@ -266,7 +266,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     NoType: {
       args: ["get", "nope"],
       exitCode: 1,
-      says: /^error: the API server has no type "nope": check the spelling/,
+      says: /^error: the server does not have a resource type "nope": check the spelling/,
     },
     NoObject: { args: ["get", "cm", "nope"], exitCode: 1, says: /"nope" not found: check the name and --namespace\n$/ },
     NoFormat: {
@@ -274,8 +274,12 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       exitCode: 2,
       says: /^error: --output xml: expected table, wide, yaml, json, name or jsonpath=TEMPLATE\n$/,
     },
-    NoPatch: { args: ["patch", "cm", "c", "1"], exitCode: 2, says: /^error: the patch: expected an object, such as / },
-    BadPatch: { args: ["patch", "cm", "c", "{"], exitCode: 1, says: /^error: the patch:1:\d+: not valid YAML/ },
+    NoPatch: {
+      args: ["patch", "cm", "c", "1"],
+      exitCode: 2,
+      says: /^error: invalid patch: expected an object, such as /,
+    },
+    BadPatch: { args: ["patch", "cm", "c", "{"], exitCode: 1, says: /^error: the patch:1:\d+: invalid YAML/ },
     PatchNothing: {
       args: ["patch", "cm", "c", "{}"],
       exitCode: 1,
@@ -284,24 +288,24 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     RefusedPatch: {
       args: ["patch", "cm", "c", "-n", "team", '{"dta": {}}'],
       exitCode: 1,
-      says: /^error: the patch: unknown field "dta": ConfigMap has none of that name\n$/,
+      says: /^error: invalid patch: unknown field "dta": check the fields of ConfigMap\n$/,
     },
     NoTree: { args: ["trace", "-o", "dot"], exitCode: 2, says: /^error: --output dot: expected tree, yaml or json\n$/ },
-    NoName: { args: ["trace", "widget"], exitCode: 2, says: /^error: name the object too, or nothing/ },
+    NoName: { args: ["trace", "widget"], exitCode: 2, says: /^error: specify a name as well/ },
     NoControlPlane: {
       args: ["trace"],
       exitCode: 1,
-      says: /^error: there is no control plane here: .*start one with purlin up/,
+      says: /^error: the API server runs no control plane: .*start one with purlin up/,
     },
     NoFolder: {
       args: ["get", "cm", "--data-dir", "nope"],
       exitCode: 1,
-      says: /^error: there is no nope\/kubeconfig: start a control plane with "purlin up"/,
+      says: /^error: no control plane found: nope\/kubeconfig does not exist: start a control plane with "purlin up"/,
     },
     NoKubeconfig: {
       args: ["get", "cm", "--kubeconfig", "nope"],
       exitCode: 1,
-      says: /^error: there is no nope: check the path\n$/,
+      says: /^error: cannot read --kubeconfig nope: no such file: check the path\n$/,
     },
     NotAKubeconfig: {
       args: ["get", "cm", "--kubeconfig", "unknown.yaml"],
@@ -311,12 +315,12 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     AKubeconfigFolder: {
       args: ["get", "cm", "--kubeconfig", "all"],
       exitCode: 1,
-      says: /^error: cannot read the kubeconfig .*all: it is a folder: name a file in it\n$/,
+      says: /^error: cannot read the kubeconfig .*all: it is a folder: specify a file in it\n$/,
     },
-    NobodyThere: {
+    Unreachable: {
       args: ["get", "cm", "--kubeconfig", "elsewhere.yaml"],
       exitCode: 1,
-      says: /^error: cannot reach https:\/\/127\.0\.0\.1:1: .*: check server and credentials in elsewhere\.yaml\n$/,
+      says: /^error: cannot reach https:\/\/127\.0\.0\.1:1: .*: check the server and credentials in elsewhere\.yaml\n$/,
     },
     Anonymous: {
       args: ["get", "cm", "--kubeconfig", "anonymous.yaml"],
@@ -331,7 +335,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     BothForms: {
       args: ["get", "-n", "team", "cm/c", "d"],
       exitCode: 2,
-      says: /^error: write either TYPE NAME… or TYPE\/NAME…, not both: cm\/c d\n$/,
+      says: /^error: use either TYPE NAME… or TYPE\/NAME…, not both: cm\/c d\n$/,
     },
     NotAPair: { args: ["describe", "cm/c/d"], exitCode: 2, says: /^error: expected TYPE\/NAME, not "cm\/c\/d"\n$/ },
     NoTemplate: {
@@ -352,16 +356,16 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     JsonPatchObject: {
       args: ["patch", "cm", "c", "{}", "--type", "json"],
       exitCode: 2,
-      says: /^error: the patch: expected a list of operations/,
+      says: /^error: invalid patch: expected a list of operations/,
     },
-    NoPatchAtAll: { args: ["patch", "cm", "c"], exitCode: 2, says: /^error: give the patch, such as / },
+    NoPatchAtAll: { args: ["patch", "cm", "c"], exitCode: 2, says: /^error: specify the patch, such as / },
     DeleteWhat: {
       args: ["delete", "cm"],
       exitCode: 2,
-      says: /^error: name what to delete: TYPE NAME, TYPE -l SELECTOR, or -f FILE\n$/,
+      says: /^error: specify what to delete: TYPE NAME, TYPE -l SELECTOR, or -f FILE\n$/,
     },
-    ApplyWhat: { args: ["apply"], exitCode: 2, says: /^error: name a file or a folder/ },
-    EditWhat: { args: ["edit", "cm"], exitCode: 2, says: /^error: name one object: TYPE NAME\n$/ },
+    ApplyWhat: { args: ["apply"], exitCode: 2, says: /^error: specify a file or folder/ },
+    EditWhat: { args: ["edit", "cm"], exitCode: 2, says: /^error: specify one object: TYPE NAME\n$/ },
     NothingPiped: {
       args: ["apply", "-"],
       exitCode: 1,
@@ -370,11 +374,11 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     NoManifest: {
       args: ["apply", "nope.yaml"],
       exitCode: 1,
-      says: /^error: cannot read nope\.yaml: there is no such file/,
+      says: /^error: cannot read nope\.yaml: no such file/,
     },
   };
 for (const [name, { args, exitCode, says }] of Object.entries(refused)) {
-  test(`what does not work is told in one line: ${name}`, async () => {
+  test(`an error is one line: ${name}`, async () => {
     const outcome = await purlin(...args);
     assert.match(outcome.stderr, says);
     assert.deepEqual([outcome.exitCode, outcome.stdout, outcome.stderr.split("\n").length], [exitCode, "", 2]);

@@ -4,7 +4,7 @@ import type { TypeRef } from "@purlin/kube-objects/object";
 import { UserError } from "../user-error.ts";
 
 /** A type as the API server offers it. */
-export interface Resource extends TypeRef {
+interface Resource extends TypeRef {
   readonly path: string;
   readonly namespaced: boolean;
   /** The last segment of its path, such as `configmaps`. */
@@ -34,15 +34,11 @@ const accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscovery
 export async function findResource(client: KubeClient, name: string, signal: AbortSignal): Promise<Resource> {
   const [resource, another] = await findResources(client, name, signal);
   if (resource !== undefined && another === undefined) return resource;
-  throw new UserError(`"${name}" is a category of types: name one of them`);
+  throw new UserError(`"${name}" is a category of types: specify one type`);
 }
 
 /** The type of that name, or all types of the category of that name, such as `all`. Throws a UserError for neither. */
-export async function findResources(
-  client: KubeClient,
-  name: string,
-  signal: AbortSignal,
-): Promise<readonly Resource[]> {
+async function findResources(client: KubeClient, name: string, signal: AbortSignal): Promise<readonly Resource[]> {
   const wanted = name.toLowerCase();
   const members: Resource[] = [];
   for (const group of await discover(client, signal)) {
@@ -55,7 +51,9 @@ export async function findResources(
     members.push(...inCategory.map((resource) => toResource(resource, group, preferred?.version ?? "")));
   }
   if (members.length > 0) return members;
-  throw new UserError(`the API server has no type "${name}": check the spelling, or apply its definition first`);
+  throw new UserError(
+    `the server does not have a resource type "${name}": check the spelling, or apply its definition first`,
+  );
 }
 
 async function discover(client: KubeClient, signal: AbortSignal): Promise<readonly DiscoveredGroup[]> {
@@ -99,4 +97,53 @@ export function pathOf(
 ): string {
   const within = namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : "";
   return `${path}${within}/${plural}${name === undefined ? "" : `/${encodeURIComponent(name)}`}`;
+}
+
+/** What the words of a command line name: all objects of a type, or one of them. */
+export interface Target {
+  readonly resource: Resource;
+  readonly name?: string | undefined;
+}
+
+/** What kubectl takes: `TYPE`, `TYPE NAME…`, `TYPE,TYPE [NAME…]` and `TYPE/NAME…`. */
+export async function findTargets(
+  client: KubeClient,
+  words: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Target[]> {
+  const asPairs = words.filter((word) => word.includes("/"));
+  if (asPairs.length === 0) return byTypes(client, words, signal);
+  if (asPairs.length < words.length) {
+    throw new UserError(`use either TYPE NAME… or TYPE/NAME…, not both: ${words.join(" ")}`, { exitCode: 2 });
+  }
+  const targets: Target[] = [];
+  for (const word of words) {
+    const [type = "", name = "", ...rest] = word.split("/");
+    if (type === "" || name === "" || rest.length > 0) {
+      throw new UserError(`expected TYPE/NAME, not "${word}"`, { exitCode: 2 });
+    }
+    for (const resource of await findResources(client, type, signal)) targets.push({ resource, name });
+  }
+  return targets;
+}
+
+async function byTypes(
+  client: KubeClient,
+  [types = "", ...names]: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly Target[]> {
+  const targets: Target[] = [];
+  for (const type of types.split(",").filter((one) => one !== "")) {
+    for (const resource of await findResources(client, type, signal)) {
+      if (names.length === 0) targets.push({ resource });
+      else targets.push(...names.map((name) => ({ resource, name })));
+    }
+  }
+  return targets;
+}
+
+/** `widget.example.org`, as kubectl writes a type. */
+export function typeText({ kind, apiVersion }: Resource): string {
+  const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
+  return `${kind.toLowerCase()}${group === "" ? "" : `.${group}`}`;
 }

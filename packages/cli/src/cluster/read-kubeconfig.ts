@@ -2,10 +2,10 @@
 import { existsSync } from "node:fs";
 import { delimiter, dirname, resolve } from "node:path";
 import { accessFromKubeconfig, type ClusterAccess, checkKubeconfig, type Kubeconfig } from "@purlin/kube-client";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 
 /** The files that $KUBECONFIG lists; undefined where it is not set. */
 export function kubeconfigVariable({ env, cwd }: Pick<Io, "env" | "cwd">): readonly string[] | undefined {

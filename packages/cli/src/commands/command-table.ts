@@ -1,41 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-import { clusterOptions, dataDirOption } from "../cluster/cluster-options.ts";
+
+import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
+import { limitFlags } from "../options/limit-flags.ts";
+import { clusterOptions, dataDirOption, functionLimit } from "../options/shared-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
 import { startFlags } from "../start/start-flags.ts";
-import { limitFlags } from "../up/limit-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
-import type { CommandSpec, OptionSpec } from "./command-spec.ts";
-import { functionLimit } from "./function-limit-flag.ts";
 
 const namespaceOption: OptionSpec = {
   flags: "-n, --namespace <name>",
-  description: "the namespace (that of the context or purlin.yaml, or default)",
+  description: "namespace (from the kubeconfig context or purlin.yaml, otherwise default)",
 };
 
 const filenameOption: OptionSpec = {
   flags: "-f, --filename <path>",
-  description: "a YAML file, or a folder with such files; - reads stdin; may be given more than once",
+  description: "YAML file or folder of YAML files; - reads stdin; repeatable",
   repeatable: true,
 };
 
 const selectorOption: OptionSpec = {
   flags: "-l, --selector <labels>",
-  description: "only objects with these labels, such as app=shop,tier!=test or 'tier in (a,b)'",
+  description: "label selector, such as app=shop,tier!=test or 'tier in (a,b)'",
 };
 
-const everywhereOption: OptionSpec = { flags: "-A, --all-namespaces", description: "in all namespaces" };
+const everywhereOption: OptionSpec = { flags: "-A, --all-namespaces", description: "all namespaces" };
 
 const subresourceOption: OptionSpec = {
   flags: "--subresource <name>",
-  description: "the subresource to change, such as status or scale",
+  description: "subresource to change, such as status or scale",
 };
 
 const acceptDataLoss: OptionSpec = {
   flags: "--accept-data-loss",
-  description: "start although writes that were acknowledged are no longer in the data directory",
+  description: "start even if acknowledged writes are missing from the data directory",
 };
 
-const insecure: OptionSpec = { flags: "--insecure", description: "plaintext; only for functions on this machine" };
+const insecure: OptionSpec = { flags: "--insecure", description: "use use plaintext; only for functions on this machine" };
 
 /** The groups of commands, with what they have in common. */
 export const commandGroups: Readonly<Record<string, string>> = {
@@ -45,19 +45,19 @@ export const commandGroups: Readonly<Record<string, string>> = {
 
 const repairCertificates: OptionSpec = {
   flags: "--repair-certificates",
-  description: "replace damaged or missing certificates and keys of the data directory, and say which",
+  description: "replace damaged or missing certificates and keys in the data directory, and list them",
 };
 
 const maxRequestsInFlight: OptionSpec = {
   flags: "--max-requests-inflight <n>",
-  description: "requests of one user that the API server answers at the same time (400); four times as many wait",
+  description: "maximum number of concurrent API requests per user (400); four times as many are queued",
 };
 
 /** Every command, in the order in which help and reference list them. */
 export const commandTable: readonly CommandSpec[] = [
   {
     name: "demo",
-    summary: "see a function, its claim and the requirements loop at work, in a minute",
+    summary: "run a function, a claim and the requirements loop, in one minute",
     load: () => import("../demo/demo-command.ts"),
   },
   {
@@ -73,30 +73,30 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: "up",
-    summary: "run a whole control plane on this machine and apply manifests to it",
-    arguments: [{ name: "[path...]", description: "YAML files, or folders with such files" }],
+    summary: "run a control plane on this machine and apply manifests to it",
+    arguments: [{ name: "[path...]", description: "YAML files or folders of YAML files" }],
     options: [
       {
         flags: "--data-dir <dir>",
-        description: "where everything is kept; created if missing ($PURLIN_DATA_DIR, purlin.yaml, or .purlin)",
+        description: "data directory; created if missing ($PURLIN_DATA_DIR, purlin.yaml, or .purlin)",
       },
       {
         flags: "--port <port>",
-        description: "where to listen on loopback, 0 for any free port (a free one, kept across restarts)",
+        description: "port on loopback, 0 for any free port (a free port, reused across restarts)",
       },
       {
         flags: "--registry-port <port>",
-        description: "where the registry listens, 0 for any free port (a free one, kept across restarts)",
+        description: "port of the registry, 0 for any free port (a free port, reused across restarts)",
       },
       repairCertificates,
-      { flags: "--prune", description: "delete objects that were applied from the files and are no longer in them" },
-      { flags: "--wait", description: "exit when everything is ready; after --timeout, list what is not" },
-      { flags: "--timeout <duration>", description: "how long --wait waits", default: "5m" },
+      { flags: "--prune", description: "delete applied objects that are no longer in the files" },
+      { flags: "--wait", description: "exit when everything is ready, or after --timeout with a list of what is not" },
+      { flags: "--timeout <duration>", description: "timeout of --wait", default: "5m" },
       acceptDataLoss,
       maxRequestsInFlight,
       {
         flags: "--enable-function-revision-selectors",
-        description: "several revisions of a function may be active, and compositions choose",
+        description: "allow several active revisions of a function, selected by pipeline steps",
       },
       { flags: "--require-sandbox", description: "refuse to run functions without a sandbox" },
       ...limitFlags,
@@ -107,11 +107,11 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: "render",
-    summary: "show what a composite resource would be composed of, without a cluster",
+    summary: "preview the composed resources of a composite resource, without a cluster",
     arguments: [
-      { name: "<xr>", description: "the composite resource, or its claim" },
-      { name: "<composition>", description: "the Composition to compose it by" },
-      { name: "<functions>", description: "the Functions of its pipeline" },
+      { name: "<xr>", description: "composite resource or claim" },
+      { name: "<composition>", description: "Composition to use" },
+      { name: "<functions>", description: "Functions of the pipeline" },
     ],
     options: renderFlags,
     load: () => import("../render/render-command.ts"),
@@ -119,18 +119,18 @@ export const commandTable: readonly CommandSpec[] = [
   {
     name: "apply",
     summary: "apply manifests to a running control plane",
-    arguments: [{ name: "[path...]", description: "YAML files, or folders with such files; - reads stdin" }],
+    arguments: [{ name: "[path...]", description: "YAML files or folders of YAML files; - reads stdin" }],
     options: [filenameOption, namespaceOption, ...clusterOptions],
     load: () => import("../apply/apply-command.ts"),
   },
   {
     name: "get",
-    summary: "show the objects of a type, or one of them",
+    summary: "list objects",
     arguments: [
       {
         name: "<type>",
         description:
-          "kind, plural, singular or short name, such as configmaps or xapps.example.org; several with commas",
+          "kind, plural, singular or short name, such as configmaps or xapps.example.org; comma-separated for several",
       },
       { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
     ],
@@ -138,21 +138,21 @@ export const commandTable: readonly CommandSpec[] = [
       namespaceOption,
       everywhereOption,
       selectorOption,
-      { flags: "--field-selector <fields>", description: "only objects with these fields, such as metadata.name=shop" },
+      { flags: "--field-selector <fields>", description: "field selector, such as metadata.name=shop" },
       {
         flags: "-o, --output <format>",
         description: "table, wide, yaml, json, name or jsonpath=TEMPLATE",
         default: "table",
       },
-      { flags: "-w, --watch", description: "after the list, show each change until Ctrl-C" },
-      { flags: "--no-headers", description: "leave out the header of the table" },
+      { flags: "-w, --watch", description: "after the list, print each change until Ctrl-C" },
+      { flags: "--no-headers", description: "omit the table header" },
       ...clusterOptions,
     ],
     load: () => import("../get/get-command.ts"),
   },
   {
     name: "describe",
-    summary: "show the fields and events of objects in readable form",
+    summary: "show the fields and events of objects",
     arguments: [
       { name: "<type>", description: "as for purlin get" },
       { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
@@ -164,9 +164,9 @@ export const commandTable: readonly CommandSpec[] = [
     name: "events",
     summary: "show events, oldest first",
     options: [
-      { flags: "--for <type/name>", description: "only events about this object" },
+      { flags: "--for <type/name>", description: "only events of this object" },
       { flags: "--types <types>", description: "only events of these types, such as Warning" },
-      { flags: "-w, --watch", description: "after the list, show each new event until Ctrl-C" },
+      { flags: "-w, --watch", description: "after the list, print each new event until Ctrl-C" },
       namespaceOption,
       everywhereOption,
       ...clusterOptions,
@@ -175,10 +175,13 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: "trace",
-    summary: "show what claims and composite resources are made of, and what they wait for",
+    summary: "show claims and composite resources with their composed resources and status",
     arguments: [
-      { name: "[type]", description: "the type of one of them, as for purlin get; all of them without it" },
-      { name: "[name]", description: "its name" },
+      {
+        name: "[type]",
+        description: "type of one object, as for purlin get; all claims and composite resources if omitted",
+      },
+      { name: "[name]", description: "name of the object" },
     ],
     options: [
       namespaceOption,
@@ -189,26 +192,26 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: "logs",
-    summary: "show what a function wrote",
-    arguments: [{ name: "<function>", description: "the name of the Function" }],
+    summary: "show the logs of a function",
+    arguments: [{ name: "<function>", description: "name of the Function" }],
     options: [
-      { flags: "--revision <name>", description: "only that revision (all of them)" },
-      { flags: "-f, --follow", description: "go on with what it writes from now on" },
-      { flags: "--tail <lines>", description: "only so many of its last lines (all of them)" },
+      { flags: "--revision <name>", description: "only this revision (all)" },
+      { flags: "-f, --follow", description: "follow: stream new lines" },
+      { flags: "--tail <lines>", description: "number of most recent lines to show (all)" },
       dataDirOption,
     ],
     load: () => import("../logs/logs-command.ts"),
   },
   {
     name: "patch",
-    summary: "change a few fields of an object",
+    summary: "change fields of an object",
     arguments: [
       { name: "<type>", description: "as for purlin get" },
-      { name: "<name>", description: "the object" },
-      { name: "[patch]", description: "the fields to change, as a JSON or YAML object; null removes one" },
+      { name: "<name>", description: "name of the object" },
+      { name: "[patch]", description: "fields to change, as a JSON or YAML object; null removes a field" },
     ],
     options: [
-      { flags: "-p, --patch <patch>", description: "the patch, instead of the last argument" },
+      { flags: "-p, --patch <patch>", description: "the patch, instead of the argument" },
       { flags: "--type <type>", description: "merge, json or strategic", default: "merge" },
       subresourceOption,
       namespaceOption,
@@ -221,7 +224,7 @@ export const commandTable: readonly CommandSpec[] = [
     summary: "change an object in an editor",
     arguments: [
       { name: "<type>", description: "as for purlin get" },
-      { name: "[name]", description: "the object" },
+      { name: "[name]", description: "name of the object" },
     ],
     options: [subresourceOption, namespaceOption, ...clusterOptions],
     load: () => import("../edit/edit-command.ts"),
@@ -231,23 +234,23 @@ export const commandTable: readonly CommandSpec[] = [
     summary: "delete objects and wait until they are gone",
     arguments: [
       { name: "[type]", description: "as for purlin get" },
-      { name: "[name...]", description: "the objects" },
+      { name: "[name...]", description: "names of the objects" },
     ],
     options: [
       filenameOption,
       selectorOption,
-      { flags: "--ignore-not-found", description: "an object that does not exist is not an error" },
+      { flags: "--ignore-not-found", description: "do not fail if an object does not exist" },
       namespaceOption,
-      { flags: "--timeout <duration>", description: "how long to wait until it is gone", default: "30s" },
+      { flags: "--timeout <duration>", description: "how long to wait for the deletion", default: "30s" },
       ...clusterOptions,
     ],
     load: () => import("../delete/delete-command.ts"),
   },
   {
     name: "version",
-    summary: "show the versions of this command and of the API server",
+    summary: "show the version of this command and of the API server",
     options: [
-      { flags: "--client", description: "show only the version of this command" },
+      { flags: "--client", description: "only the version of this command" },
       { flags: "-o, --output <format>", description: "text, yaml or json", default: "text" },
       ...clusterOptions,
     ],
@@ -263,10 +266,10 @@ export const commandTable: readonly CommandSpec[] = [
     name: "apiserver",
     summary: "run a Kubernetes-compatible API server on this machine, without a cluster",
     options: [
-      { flags: "--data-dir <dir>", description: "where everything is kept; made if it is not there", required: true },
+      { flags: "--data-dir <dir>", description: "data directory; created if missing", required: true },
       {
         flags: "--port <port>",
-        description: "where to listen on loopback, 0 for any free port (a free one, kept across restarts)",
+        description: "port on loopback, 0 for any free port (a free port, reused across restarts)",
       },
       repairCertificates,
       acceptDataLoss,
@@ -289,63 +292,66 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: "function init",
-    summary: "make a function project that installs, type-checks, passes its test and runs",
-    arguments: [{ name: "<name>", description: "the name of the function and of the folder to make" }],
+    summary: "create a function project with a test and an example request",
+    arguments: [{ name: "<name>", description: "name of the function and of the folder to create" }],
     load: () => import("../function-init/init-command.ts"),
   },
   {
     name: "function run",
-    summary: "serve a function and reload it when it is saved",
-    arguments: [{ name: "<file>", description: "the TypeScript or JavaScript file that exports the function" }],
+    summary: "serve a function and reload it on save",
+    arguments: [{ name: "<file>", description: "TypeScript or JavaScript file that exports the function" }],
     options: [
       insecure,
       {
         flags: "--tls-certs-dir <dir>",
-        description: "serve mutual TLS with tls.crt, tls.key and ca.crt of this folder (env TLS_SERVER_CERTS_DIR)",
+        description: "serve mutual TLS with tls.crt, tls.key and ca.crt from this folder ($TLS_SERVER_CERTS_DIR)",
       },
       {
         flags: "--address <host:port>",
-        description: "where to listen; `:9443` listens on all interfaces (localhost:9443, in a Pod :9443)",
+        description: "address to listen on; `:9443` means all interfaces (localhost:9443, in a Pod :9443)",
       },
-      { flags: "--network <kind>", description: "tcp, or unix with a socket path as address" },
-      { flags: "--max-recv-message-size <MiB>", description: "largest request to accept (64)" },
-      { flags: "--max-send-message-size <MiB>", description: "largest response to send (64)" },
-      { flags: "--ttl <duration>", description: "how long responses may be reused, such as 90s or 1m30s (60s)" },
-      { flags: "--metrics-address <host:port>", description: "serve Prometheus metrics there (off)" },
+      { flags: "--network <kind>", description: "tcp, or unix with a socket path as the address" },
+      { flags: "--max-recv-message-size <MiB>", description: "maximum size of a request (64)" },
+      { flags: "--max-send-message-size <MiB>", description: "maximum size of a response (64)" },
+      { flags: "--ttl <duration>", description: "TTL of responses, such as 90s or 1m30s (60s)" },
+      { flags: "--metrics-address <host:port>", description: "address of the Prometheus metrics (off)" },
     ],
     load: () => import("../function-run/run-command.ts"),
   },
   {
     name: "function call",
-    summary: "call a function the way a control plane does and print its response",
+    summary: "call a function as a control plane does and print its response",
     options: [
-      { flags: "--target <host:port>", description: "where the function listens", required: true },
-      { flags: "--request <file>", description: "the request in protobuf-JSON names, as YAML or JSON; - reads stdin" },
-      { flags: "--xr <file>", description: "a composite resource; becomes observed.composite.resource of the request" },
+      { flags: "--target <host:port>", description: "address of the function", required: true },
+      {
+        flags: "--request <file>",
+        description: "RunFunctionRequest with protobuf-JSON names, as YAML or JSON; - reads stdin",
+      },
+      { flags: "--xr <file>", description: "composite resource, used as observed.composite.resource of the request" },
       insecure,
       {
         flags: "--tls-certs-dir <dir>",
-        description: "mutual TLS with tls.crt and tls.key as our identity and ca.crt as the trusted authority",
+        description: "use mutual TLS: tls.crt and tls.key as the client certificate, ca.crt as the trusted authority",
       },
       {
         flags: "--required-resources <path>",
-        description: "YAML files of the objects that exist, to answer required resources; a file or a folder",
+        description: "file or folder of objects that answer required resources",
       },
       {
         flags: "--crds <path>",
-        description: "CustomResourceDefinitions, to answer required schemas; a file or a folder",
+        description: "file or folder of CustomResourceDefinitions that answer required schemas",
       },
       {
         flags: "--openapi <dir>",
-        description: "OpenAPI v3 documents as an API server serves them, to answer required schemas",
+        description: "folder of OpenAPI v3 documents, as served by an API server, that answer required schemas",
       },
       {
         flags: "--as-crossplane <release>",
-        description: "behave like v1.15, v1.16, v1.17 or v2.2: neither send nor honour what that release lacked",
+        description: "behave like Crossplane v1.15, v1.16, v1.17 or v2.2, without the fields that release lacks",
       },
       {
         flags: "--timeout <duration>",
-        description: "how long to wait for the response, all rounds together",
+        description: "timeout of all calls together",
         default: "30s",
       },
     ],
@@ -353,8 +359,8 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: "function certs",
-    summary: "make certificates to try mutual TLS with",
-    arguments: [{ name: "<dir>", description: "the folder to make, with tls.crt, tls.key and ca.crt" }],
+    summary: "create development certificates for mutual TLS",
+    arguments: [{ name: "<dir>", description: "folder to create, with tls.crt, tls.key and ca.crt" }],
     load: () => import("../function-certs/certs-command.ts"),
   },
   ...xpkgCommands,

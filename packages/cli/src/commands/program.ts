@@ -2,7 +2,7 @@
 import { Command, type Help, Option } from "commander";
 import { helpText, wrapWords } from "../help/help-text.ts";
 import type { Io } from "../io.ts";
-import type { CommandInput, CommandSpec, OptionSpec } from "./command-spec.ts";
+import type { CommandInput, CommandSpec, OptionSpec } from "../options/command-spec.ts";
 import { commandGroups, commandTable } from "./command-table.ts";
 
 /** Shown by every command. */
@@ -83,7 +83,7 @@ function toOption({ flags, description, required, repeatable, hidden, default: p
   return option.makeOptionMandatory(required === true);
 }
 
-/** Commander exits and prints by itself unless told otherwise. */
+/** Commander exits and prints by itself unless configured otherwise. */
 function prepare(command: Command, io: Io): Command {
   return command
     .helpOption("-h, --help", "show help")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { folderRisk } from "../files/own-folder.ts";
 
 // Imported as modules, these would be loaded with everything they could ever be asked for: several milliseconds each.
 const { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } =
@@ -18,8 +19,8 @@ interface CodeCache {
 }
 
 /**
- * What V8 made of a program the last times, from a file of ours; undefined when there is none, when it may be somebody else's, or when it
- * is not whole. V8 trusts what it is given, so it gets nothing that anybody else could have written.
+ * V8's cached code of a program, from a file of ours; undefined if the file is missing, incomplete or could have been written by another
+ * user. V8 trusts cached code, so files that another user could have written are never used.
  */
 export function readCodeCache(path: string): CodeCache | undefined {
   try {
@@ -44,7 +45,7 @@ export function writeCodeCache(path: string, { data, runs }: CodeCache): void {
     // A new file, never what a link there leads to.
     rmSync(partial, { force: true });
     writeFileSync(partial, sealed(data, runs), { mode: 0o600, flag: "wx" });
-    // Whoever starts meanwhile finds the whole file or none.
+    // A process that starts in the meantime finds the complete file or no file.
     renameSync(partial, path);
   } catch {
     rmSync(partial, { force: true });
@@ -67,3 +68,42 @@ function unsealed(file: Buffer): CodeCache | undefined {
 }
 
 const sumOf = (file: Buffer): number => crc32(file.subarray(headBytes - 1));
+
+// Imported as modules, these would be loaded with everything they could ever be asked for: several milliseconds each.
+const { chmodSync, lstatSync, mkdirSync } = process.getBuiltinModule("node:fs");
+const { enableCompileCache } = process.getBuiltinModule("node:module");
+const { isAbsolute, join } = process.getBuiltinModule("node:path");
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Keeps compiled code between runs, so that help and errors come at once. V8 runs what it finds there as it is, so the folder is one that
+ * no other user can write to; without such a folder, every run compiles again. Node's own default is a folder in /tmp.
+ */
+export function keepCompiledCode(env: Environment): void {
+  const folder = compiledCodeFolder(env);
+  if (folder !== undefined) enableCompileCache(folder);
+}
+
+/** The folder for compiled code, made if it is not there; undefined where no safe one can be had. */
+export function compiledCodeFolder({ XDG_CACHE_HOME: xdg, HOME: home }: Environment): string | undefined {
+  const caches = xdg ? xdg : home && join(home, ".cache");
+  if (!caches || !isAbsolute(caches)) return undefined;
+  const own = join(caches, "purlin");
+  const folder = join(own, "compiled");
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (![own, folder].every(isFolder) || folderRisk(folder) !== undefined) return undefined;
+    // What other users could read tells what this one runs.
+    if ((lstatSync(folder).mode & 0o077) !== 0) chmodSync(folder, 0o700);
+    return folder;
+  } catch {
+    // A home that is missing or cannot be written, say.
+    return undefined;
+  }
+}
+
+/** A link leads to where its maker wants. */
+function isFolder(path: string): boolean {
+  return lstatSync(path).isDirectory();
+}

@@ -69,7 +69,7 @@ const damages: Record<string, { reason: string; damage: (path: string) => void }
       writeFileSync(path, bytes);
     },
   },
-  Writable: { reason: "somebody else may have written it", damage: (path) => chmodSync(path, 0o666) },
+  Writable: { reason: "another user may have written it", damage: (path) => chmodSync(path, 0o666) },
 };
 
 for (const [name, { reason, damage }] of Object.entries(damages)) {

@@ -4,13 +4,12 @@ import { isNoMatch, resourcePath } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { pathOf } from "../cluster/find-resource.ts";
-import { findTargets } from "../cluster/find-targets.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../commands/command-spec.ts";
-import { readTimeout } from "../commands/duration.ts";
+import { findTargets, pathOf } from "../cluster/find-resource.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
+import { readTimeout } from "../options/duration.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
@@ -49,9 +48,9 @@ function checkWords(input: CommandInput, files: readonly string[]): void {
   const isNamed = input.args.length > 1 || input.args.some((word) => word.includes("/"));
   const isSelected = input.args.length === 1 && textOption(input, "selector") !== undefined;
   if (files.length > 0 && input.args.length > 0)
-    throw new UserError("name objects or files, not both", { exitCode: 2 });
+    throw new UserError("specify objects or files, not both", { exitCode: 2 });
   if (files.length === 0 && !isNamed && !isSelected) {
-    throw new UserError("name what to delete: TYPE NAME, TYPE -l SELECTOR, or -f FILE", { exitCode: 2 });
+    throw new UserError("specify what to delete: TYPE NAME, TYPE -l SELECTOR, or -f FILE", { exitCode: 2 });
   }
 }
 
@@ -107,7 +106,7 @@ async function untilGone(
 ): Promise<void> {
   while (await exists(() => client.raw({ method: "GET", path, signal: io.signal }))) {
     if (performance.now() > limit) {
-      throw new UserError(`${title} is being deleted but still exists: see its metadata.finalizers`);
+      throw new UserError(`${title} is being deleted but still exists: check its metadata.finalizers`);
     }
     await setTimeout(pollMs, undefined, { signal: io.signal });
   }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromJson, RunFunctionResponse } from "@purlin/function-protocol";
-import { claimConditions, events, outcome } from "./claim-view.ts";
+import { claimConditions, events, outcome } from "./render-scenario.ts";
 
 const response = (json: object): RunFunctionResponse => fromJson(RunFunctionResponse, json);
 const both = "TARGET_COMPOSITE_AND_CLAIM";

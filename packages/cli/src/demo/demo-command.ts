@@ -11,13 +11,13 @@ import {
   tlsFromDirectory,
 } from "@purlin/function-runner";
 import { type FunctionHandler, nopLogger, type RunningFunction, start } from "@purlin/function-sdk";
-import type { CommandInput } from "../commands/command-spec.ts";
 import { callFunction } from "../function-call/call-function.ts";
-import { parseTarget, type Target } from "../function-call/parse-target.ts";
+import { parseTarget, type Target } from "../function-call/probe-target.ts";
 import { readRequest } from "../function-call/read-request.ts";
 import { fetchersFromFiles } from "../function-call/requirement-files.ts";
-import { writeDevelopmentCertificates } from "../function-certs/development-certificates.ts";
+import { writeDevelopmentCertificates } from "../function-certs/certs-command.ts";
 import type { Io } from "../io.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
 import { renderOutcome } from "./render-scenario.ts";

@@ -1,9 +1,147 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import {
+  type Condition,
+  isFatal,
+  type Requirements,
+  type ResourceSelector,
+  type Resources,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  type Schema,
+  type SchemaSelector,
+  Severity,
+  Status,
+  Target,
+} from "@purlin/function-protocol";
 import type { CallOutcome, Round } from "../function-call/call-function.ts";
 import type { Style } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
-import { type ConditionRow, claimConditions, type EventRow, events, outcome } from "./claim-view.ts";
-import { answersText, requirementsText } from "./requirements-text.ts";
+
+/** What a function asks for, in words; undefined when it asks for nothing. */
+export function requirementsText(requirements: Requirements | undefined): string | undefined {
+  const { resources, extraResources, schemas } = requirements ?? {};
+  return list([
+    ...[...(resources?.values() ?? [])].map(selectorText),
+    ...[...(extraResources?.values() ?? [])].map(selectorText),
+    ...[...(schemas?.values() ?? [])].map(schemaText),
+  ]);
+}
+
+/** What a request carries in answer to requirements, in words; undefined when it answers none. */
+export function answersText(requirements: Requirements | undefined, request: RunFunctionRequest): string | undefined {
+  return list([
+    ...foundText(requirements?.resources, request.requiredResources),
+    ...foundText(requirements?.extraResources, request.extraResources),
+    ...foundSchemaText(requirements?.schemas, request.requiredSchemas),
+  ]);
+}
+
+function foundText(
+  asked: ReadonlyMap<string, ResourceSelector> | undefined,
+  answers: ReadonlyMap<string, Resources>,
+): string[] {
+  return [...(asked ?? [])].flatMap(([name, selector]) => {
+    const answer = answers.get(name);
+    if (answer === undefined) return [];
+    return answer.items.length === 0 ? `no ${selectorText(selector).replace(/^every /, "")}` : selectorText(selector);
+  });
+}
+
+function foundSchemaText(
+  asked: ReadonlyMap<string, SchemaSelector> | undefined,
+  answers: ReadonlyMap<string, Schema>,
+): string[] {
+  return [...(asked ?? [])].flatMap(([name, selector]) => {
+    const answer = answers.get(name);
+    if (answer === undefined) return [];
+    if (answer.openapiV3 === undefined) return `no schema of ${selector.apiVersion} ${selector.kind}`;
+    return `${schemaText(selector)} (${Math.ceil(answer.openapiV3.bytes.length / 1024)} KiB)`;
+  });
+}
+
+function list(parts: readonly string[]): string | undefined {
+  return parts.length === 0 ? undefined : parts.join(", ");
+}
+
+function schemaText({ apiVersion, kind }: SchemaSelector): string {
+  return `the schema of ${apiVersion} ${kind}`;
+}
+
+function selectorText({ kind, match }: ResourceSelector): string {
+  if (match === undefined) return `every ${kind}`;
+  if (match.case === "matchName") return `${kind} "${match.value}"`;
+  const labels = [...match.value.labels].map(([key, value]) => `${key}=${value}`);
+  return labels.length === 0 ? `every ${kind}` : `every ${kind} with ${labels.join(",")}`;
+}
+
+/** One line of a table of conditions. */
+interface ConditionRow {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** One event, as `kubectl describe` lists it. */
+interface EventRow {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The conditions of a response that reach the claim, in order; of one type, the last. */
+export function claimConditions(response: RunFunctionResponse): ConditionRow[] {
+  const byType = new Map<string, ConditionRow>();
+  for (const condition of response.conditions) {
+    if (condition.target === Target.TARGET_COMPOSITE_AND_CLAIM) byType.set(condition.type, toRow(condition));
+  }
+  return [...byType.values()];
+}
+
+function toRow({ type, status, reason, message }: Condition): ConditionRow {
+  const names: Readonly<Record<number, ConditionRow["status"]>> = {
+    [Status.STATUS_CONDITION_TRUE]: "True",
+    [Status.STATUS_CONDITION_FALSE]: "False",
+  };
+  return { type, status: names[status] ?? "Unknown", reason, message: message ?? "" };
+}
+
+/** A severity of a later protocol is for the platform team to look into. */
+const known: ReadonlySet<number> = new Set([
+  Severity.SEVERITY_FATAL,
+  Severity.SEVERITY_WARNING,
+  Severity.SEVERITY_NORMAL,
+]);
+
+/** The events of a response: those the claim's user sees, and those only the platform team sees on the composite. */
+export function events(response: RunFunctionResponse): { readonly claim: EventRow[]; readonly composite: EventRow[] } {
+  const claim: EventRow[] = [];
+  const composite: EventRow[] = [];
+  for (const { severity, reason, message, target } of untilFatal(response)) {
+    const fallback = severity === Severity.SEVERITY_FATAL ? "ReconcileError" : "ComposeResources";
+    const type = severity === Severity.SEVERITY_NORMAL ? "Normal" : "Warning";
+    const isForClaim = target === Target.TARGET_COMPOSITE_AND_CLAIM && known.has(severity);
+    (isForClaim ? claim : composite).push({ type, reason: reason || fallback, message });
+  }
+  return { claim, composite };
+}
+
+/** A fatal result ends the pipeline; what comes after it is dropped. */
+function untilFatal(response: RunFunctionResponse): RunFunctionResponse["results"] {
+  const fatal = response.results.findIndex(({ severity }) => severity === Severity.SEVERITY_FATAL);
+  return fatal === -1 ? response.results : response.results.slice(0, fatal + 1);
+}
+
+/** What becomes of the composed resources: nothing after a fatal result, else what is wanted and whether it is ready. */
+export function outcome(response: RunFunctionResponse): string {
+  if (isFatal(response)) return "The function stopped the pipeline: nothing is applied.";
+  const resources = [...(response.desired?.resources ?? [])].map(([name, { resource, ready }]) => {
+    const kind = String(resource?.value["kind"] ?? "resource");
+    return `${kind} "${name}" (${ready === 1 ? "ready" : "not ready yet"})`;
+  });
+  return resources.length === 0 ? "Nothing is to be applied." : `To be applied: ${resources.join(", ")}.`;
+}
 
 const indent = "   ";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromJson, Requirements, RunFunctionRequest } from "@purlin/function-protocol";
-import { answersText, requirementsText } from "./requirements-text.ts";
+import { answersText, requirementsText } from "./render-scenario.ts";
 
 const requirements = fromJson(Requirements, {
   resources: {

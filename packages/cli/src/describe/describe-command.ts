@@ -1,13 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets } from "../cluster/find-targets.ts";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { findTargets } from "../cluster/find-resource.ts";
 import { byTime, seenText, toShownEvent } from "../events/event-rows.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { harmless } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/table.ts";
-import { describeText } from "./describe-text.ts";
+
+const acronyms = new Set(["API", "URL", "UID", "OSB", "GUID"]);
+
+/** A line: a label with its value beside it, or a label alone. */
+interface Line {
+  readonly label: string;
+  readonly value?: string | undefined;
+}
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
+const hiddenMetadata = new Set(["name", "namespace", "labels", "annotations", "managedFields"]);
+/** An annotation that is longer stands on lines of its own. */
+const maxAnnotation = 140;
+
+/** An object for people, as `kubectl describe` shows custom objects, without its events. */
+export function describeText(object: KubeObject): string {
+  const { name = "", namespace = "", labels, annotations } = object.metadata;
+  const shown = Object.entries(annotations ?? {}).filter(([key]) => key !== lastApplied);
+  const content = { ...object, metadata: visibleMetadata(object) };
+  const lines = [
+    { label: "Name:", value: name },
+    { label: "Namespace:", value: namespace },
+    ...several(
+      "Labels:",
+      Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`),
+    ),
+    ...several("Annotations:", shown.sort(byName).flatMap(annotationLines)),
+    ...contentLines(content, ""),
+  ];
+  return aligned(lines);
+}
+
+function visibleMetadata({ metadata }: KubeObject): JsonObject {
+  return Object.fromEntries(Object.entries(metadata).filter(([name]) => !hiddenMetadata.has(name))) as JsonObject;
+}
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
+
+function several(label: string, values: readonly string[]): Line[] {
+  if (values.length === 0) return [{ label, value: "<none>" }];
+  const sorted = label === "Labels:" ? values.toSorted() : values;
+  return sorted.map((value, index) => ({ label: index === 0 ? label : "", value }));
+}
+
+function annotationLines([key, value]: [string, unknown]): string[] {
+  const text = String(value).replace(/\n$/, "");
+  if (text.length + key.length + 2 <= maxAnnotation && !text.includes("\n")) return [`${key}: ${text}`];
+  return [
+    `${key}:`,
+    ...text.split("\n").map((line) => `  ${line.slice(0, maxAnnotation)}${line.length > maxAnnotation ? "..." : ""}`),
+  ];
+}
+
+function contentLines(content: JsonObject, indent: string): Line[] {
+  return Object.entries(content)
+    .sort(byName)
+    .flatMap(([name, value]) => fieldLines(`${indent}${fieldLabel(name)}:`, value as JsonValue, indent));
+}
+
+function fieldLines(label: string, value: JsonValue, indent: string): Line[] {
+  const inner = `${indent}  `;
+  if (isJsonObject(value)) return [{ label }, ...contentLines(value, inner)];
+  if (!isJsonArray(value)) return [{ label, value: valueText(value) }];
+  const items = value.flatMap((item) =>
+    isJsonObject(item) ? contentLines(item, inner) : [{ label: `${inner}${valueText(item)}` }],
+  );
+  return [{ label }, ...items];
+}
+
+function valueText(value: JsonValue): string {
+  return value === null ? "<nil>" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** Values of lines that follow each other stand below each other; a label alone begins anew. */
+function aligned(lines: readonly Line[]): string {
+  const text: string[] = [];
+  let block: Line[] = [];
+  const endBlock = (): void => {
+    const width = block.reduce((widest, { label }) => Math.max(widest, label.length), 0);
+    text.push(...block.map(({ label, value }) => `${label.padEnd(width)}  ${value}`));
+    block = [];
+  };
+  for (const line of lines) {
+    if (line.value !== undefined) block.push(line);
+    else {
+      endBlock();
+      text.push(line.label);
+    }
+  }
+  endBlock();
+  return `${text.map((line) => harmless(line)).join("\n")}\n`;
+}
+
+/** `observedGeneration` as `Observed Generation`, the way kubectl titles the fields of custom objects. */
+function fieldLabel(field: string): string {
+  const words = field.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{N}+|[^\p{L}\p{N}]+|\p{L}/gu) ?? [field];
+  return words
+    .filter((word) => word !== "_")
+    .map((word) => (acronyms.has(word.toUpperCase()) ? word.toUpperCase() : titled(word)))
+    .join(" ");
+}
+
+function titled(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+}
 
 /** `purlin describe TYPE [NAME…]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {

@@ -8,19 +8,19 @@ import { isDeepStrictEqual } from "node:util";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets, type Target } from "../cluster/find-targets.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { findTargets, type Target } from "../cluster/find-resource.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import { printObject } from "../get/print-objects.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const header = `# Edit the object below. Lines that begin with a '#' are ignored; an empty file or one
-# without a change ends the command. If the API server refuses the change, the file is opened again.
+# without a change cancels the edit. If the API server rejects the change, the file is opened again.
 #
 `;
 
@@ -29,7 +29,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   await using cluster = await openCluster(input, io);
   const [target, another] = await findTargets(cluster.client, input.args, io.signal);
   if (target?.name === undefined || another !== undefined) {
-    throw new UserError("name one object: TYPE NAME", { exitCode: 2 });
+    throw new UserError("specify one object: TYPE NAME", { exitCode: 2 });
   }
   const selection = { namespace: cluster.namespace };
   const fetched = await fetchTarget(cluster, target, { selection, accept: "application/json", signal: io.signal });
@@ -48,7 +48,7 @@ interface Editing {
   readonly subresource: string | undefined;
 }
 
-/** Opens the editor until the change is accepted or there is none. */
+/** Opens the editor until the change is accepted or the user cancels. */
 async function edit(editing: Editing, object: KubeObject): Promise<boolean> {
   const { io, target } = editing;
   const folder = await mkdtemp(join(tmpdir(), "purlin-edit-"));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets } from "../cluster/find-targets.ts";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { findTargets } from "../cluster/find-resource.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { growingTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "./event-rows.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseFieldPath } from "./field-path.ts";
+import { parseFieldPath } from "./yaml-position.ts";
 
 const cases: Record<string, { readonly path: string; readonly segments: readonly (string | number)[] }> = {
   Empty: { path: "", segments: [] },

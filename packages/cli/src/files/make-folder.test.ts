@@ -4,7 +4,7 @@ import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { makeFolder, whyNoFolder } from "./make-folder.ts";
+import { makeFolder, whyNoFolder } from "./write-files.ts";
 
 test("a folder is made with those it lies in, and again without a complaint", async () => {
   using folder = tempFolder();
@@ -26,10 +26,13 @@ test("two at once do not stumble over each other", async () => {
 
 const refused: Record<string, { readonly path: string; readonly says: RegExp }> = {
   // On Linux a folder in /proc is not found although /proc is there; elsewhere / itself cannot be written.
-  NoSuchPlace: { path: "/proc/purlin/x", says: /^(nothing can be made there|it cannot be written: .*): name another/ },
-  AFile: { path: "file", says: /^it is, or lies in, a file and not a folder: name another$/ },
-  InAFile: { path: "file/x/y", says: /^it is, or lies in, a file and not a folder: name another$/ },
-  ADeadLink: { path: "dead", says: /^nothing can be made there: name another$/ },
+  NoSuchPlace: {
+    path: "/proc/purlin/x",
+    says: /^(files cannot be created there|not writable: .*): choose another folder/,
+  },
+  AFile: { path: "file", says: /^the path or a part of it is a file, not a folder: choose another folder$/ },
+  InAFile: { path: "file/x/y", says: /^the path or a part of it is a file, not a folder: choose another folder$/ },
+  ADeadLink: { path: "dead", says: /^files cannot be created there: choose another folder$/ },
 };
 for (const [name, { path, says }] of Object.entries(refused)) {
   test(`where no folder can be made, that is said and nothing hangs: ${name}`, async () => {

@@ -25,7 +25,7 @@ const rows: Record<string, { readonly own: number; readonly parent: number; read
   "In a folder that everybody can write to": {
     own: 0o700,
     parent: 0o777,
-    risk: /parent is writable by other users \(mode 0777\), who could replace what is in it: run "chmod go-w \S+parent"/,
+    risk: /parent is writable by other users \(mode 0777\), who could replace its contents: run "chmod go-w \S+parent"/,
   },
 };
 

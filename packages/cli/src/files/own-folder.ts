@@ -24,7 +24,7 @@ function riskOfItself(path: string, uid: number): string | undefined {
   const found = statSync(path);
   if (found.uid !== uid) return ownedBy(path, found.uid, uid);
   if (!isOthersWritable(found)) return undefined;
-  return `${path} is writable by other users (mode ${modeText(found.mode)}), who may have changed what is in it: check its contents, then run "chmod go-w ${path}"`;
+  return `${path} is writable by other users (mode ${modeText(found.mode)}), who may have changed its contents: check them, then run "chmod go-w ${path}"`;
 }
 
 /** Who may write to a folder may rename what is in it, unless it is sticky, as /tmp is. */
@@ -42,7 +42,7 @@ function riskOfParent(parent: string, found: Stats, uid: number): string | undef
   // Where root works in the folder of a user, that user is trusted with what root runs from it anyway.
   if (owner !== uid && owner !== 0 && uid !== 0) return ownedBy(parent, owner, uid);
   if ((mode & sticky) !== 0 || !isOthersWritable(found)) return undefined;
-  return `${parent} is writable by other users (mode ${modeText(mode)}), who could replace what is in it: run "chmod go-w ${parent}", or name a folder elsewhere`;
+  return `${parent} is writable by other users (mode ${modeText(mode)}), who could replace its contents: run "chmod go-w ${parent}", or choose another folder`;
 }
 
 /** Many systems give each user a group of their own, and let it write: the user's own group counts as the user. */
@@ -59,7 +59,7 @@ function riskOfLink(path: string, uid: number): string | undefined {
 }
 
 function ownedBy(path: string, owner: number, uid: number): string {
-  return `${path} belongs to another user (uid ${owner}, this is uid ${uid}): name a folder of your own, or run "sudo chown ${uid} ${path}" if it is yours`;
+  return `${path} belongs to another user (uid ${owner}, this is uid ${uid}): choose a folder of your own, or run "sudo chown ${uid} ${path}" if it is yours`;
 }
 
 function modeText(mode: number): string {

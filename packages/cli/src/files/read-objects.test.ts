@@ -32,11 +32,11 @@ test("one file is as good as a folder", async () => {
 });
 
 const bad: Record<string, { readonly files: Record<string, string>; readonly path: string; readonly says: string }> = {
-  NoSuchFolder: { files: {}, path: "nope", says: "cannot read nope: there is no such file: check the path" },
+  NoSuchFolder: { files: {}, path: "nope", says: "cannot read nope: no such file: check the path" },
   NothingInside: {
     files: { "empty/readme.md": "" },
     path: "empty",
-    says: "empty: the folder has no file that ends in .yaml, .yml, .json: check the path",
+    says: "empty: no files ending in .yaml, .yml, .json found: check the path",
   },
   NotAnObject: {
     files: { "a.yaml": "\n- 1\n" },
@@ -46,27 +46,27 @@ const bad: Record<string, { readonly files: Record<string, string>; readonly pat
   NoKind: {
     files: { "a.yaml": "apiVersion: v1\nmetadata: {name: a}\n" },
     path: "a.yaml",
-    says: "a.yaml:1:1: kind: expected a text, but it is missing: add it",
+    says: "a.yaml:1:1: kind: required field is missing: add a string",
   },
   KindNotText: {
     files: { "a.yaml": "apiVersion: v1\nkind: 3\nmetadata: {name: a}\n" },
     path: "a.yaml",
-    says: "a.yaml:2:1: kind: expected a text, but it is 3: change it",
+    says: "a.yaml:2:1: kind: must be a string, not 3",
   },
   NoName: {
     files: { "a.yaml": "apiVersion: v1\nkind: Secret\nmetadata:\n  labels: {}\n" },
     path: "a.yaml",
-    says: "a.yaml:3:1: metadata.name: expected a text, but it is missing: add it",
+    says: "a.yaml:3:1: metadata.name: required field is missing: add a string",
   },
   NoMetadata: {
     files: { "a.yaml": "apiVersion: v1\nkind: Secret\n" },
     path: "a.yaml",
-    says: "a.yaml:1:1: metadata: expected an object with a name, but it is missing: add it",
+    says: "a.yaml:1:1: metadata: required field is missing: add an object with a name",
   },
   BadListItem: {
     files: { "a.yaml": "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1}\n- text\n" },
     path: "a.yaml",
-    says: "a.yaml:4:3: kind: expected a text, but it is missing: add it",
+    says: "a.yaml:4:3: kind: required field is missing: add a string",
   },
 };
 for (const [name, { files, path, says }] of Object.entries(bad)) {

@@ -4,8 +4,7 @@ import { join, resolve } from "node:path";
 import { isJsonObject, type JsonObject } from "@purlin/function-protocol";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
-import { requireInside } from "./link-target.ts";
-import { explain, readText } from "./read-text.ts";
+import { explain, readText, requireInside } from "./read-text.ts";
 import { parseYamlStream, type YamlDocument } from "./yaml-file.ts";
 import type { PathSegment } from "./yaml-position.ts";
 
@@ -33,7 +32,7 @@ export async function listFiles(path: string, io: Io, endings: readonly string[]
     if (error instanceof UserError) throw error;
     throw new UserError(`cannot read ${path}: ${explain(error)}`, { cause: error });
   }
-  throw new UserError(`${path}: the folder has no file that ends in ${endings.join(", ")}: check the path`);
+  throw new UserError(`${path}: no files ending in ${endings.join(", ")} found: check the path`);
 }
 
 /** Which documents are read, and what they must have. */
@@ -98,18 +97,29 @@ function checked({ object, at }: AuthoredObject, nameless: boolean): AuthoredObj
   requireText(object["kind"], () => at(["kind"]), "kind");
   const { metadata } = object;
   if (nameless && (metadata === undefined || metadata === null)) return { object: { ...object, metadata: {} }, at };
-  if (!isJsonObject(metadata)) throw missing(at(["metadata"]), "metadata", "an object with a name", metadata);
+  if (!isJsonObject(metadata)) {
+    throw invalidField(at(["metadata"]), "metadata", { expected: "an object with a name", value: metadata });
+  }
   if (!nameless || metadata["name"] !== undefined)
     requireText(metadata["name"], () => at(["metadata", "name"]), "metadata.name");
   return { object, at };
 }
 
 function requireText(value: unknown, where: () => string, field: string): void {
-  if (typeof value !== "string" || value === "") throw missing(where(), field, "a text", value);
+  if (typeof value !== "string" || value === "") throw invalidField(where(), field, { expected: "a string", value });
 }
 
-function missing(where: string, field: string, expected: string, value: unknown): UserError {
-  const found =
-    value === undefined ? "it is missing: add it" : `it is ${JSON.stringify(value).slice(0, 100)}: change it`;
-  return new UserError(`${where}: ${field}: expected ${expected}, but ${found}`);
+/** Says what a required field lacks: the field itself, or its type. */
+export function invalidField(where: string, field: string, { expected, value }: FieldMismatch): UserError {
+  const problem =
+    value === undefined
+      ? `required field is missing: add ${expected}`
+      : `must be ${expected}, not ${JSON.stringify(value).slice(0, 100)}`;
+  return new UserError(`${where}: ${field}: ${problem}`);
+}
+
+interface FieldMismatch {
+  /** With its article, such as `a string`. */
+  readonly expected: string;
+  readonly value: unknown;
 }

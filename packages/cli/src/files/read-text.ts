@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createReadStream } from "node:fs";
-import { resolve } from "node:path";
+import { realpath } from "node:fs/promises";
+import { resolve, sep } from "node:path";
 import { addAbortSignal } from "node:stream";
 import {
   decodeUtf8,
@@ -46,7 +47,7 @@ export function readTextSync(path: string, shown: string): string {
   }
 }
 
-/** The text of a file, or undefined where there is none. Throws as {@link readText}. */
+/** The text of a file; undefined if the file does not exist. Throws as {@link readText}. */
 export async function readTextIfThere(path: string, shown: string): Promise<string | undefined> {
   try {
     return decodeUtf8(await readRegularFile(path, limits));
@@ -67,19 +68,32 @@ export function explain(error: unknown): string {
   if (isUnreadableFile(error)) return error.message;
   switch ((error as NodeJS.ErrnoException | undefined)?.code) {
     case "ENOENT":
-      return "there is no such file: check the path";
+      return "no such file: check the path";
     case "EISDIR":
-      return "it is a folder: name a file in it";
+      return "it is a folder: specify a file in it";
     case "ENOTDIR":
       return "a part of the path is a file, not a folder: check the path";
     case "EACCES":
     case "EPERM":
-      return "permission denied: check who may read it";
+      return "permission denied: check the file's permissions";
     case "ELOOP":
-      return "too many levels of symbolic links: the link leads back to itself";
+      return "too many levels of symbolic links: the link refers to itself";
     case "ENAMETOOLONG":
       return "the path is longer than the system allows: check the path";
     default:
       return textOf(error);
   }
+}
+
+/**
+ * Rejects a symbolic link that leads out of its folder: the author of the folder did not write its target. Broken links are left to the
+ * caller that reads them.
+ */
+export async function requireInside(folder: string, link: string, io: Io): Promise<void> {
+  const root = await realpath(resolve(io.cwd, folder));
+  const target = await realpath(resolve(io.cwd, link)).catch(() => undefined);
+  if (target === undefined || target.startsWith(root.endsWith(sep) ? root : `${root}${sep}`)) return;
+  throw new UserError(
+    `cannot read ${link}: it is a symbolic link to ${target}, outside ${folder}: copy the file, or specify it on the command line`,
+  );
 }

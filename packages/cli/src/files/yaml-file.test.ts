@@ -13,7 +13,7 @@ const scalars: Record<string, { readonly yaml: string; readonly value: unknown; 
   LowerNorway: { yaml: "n", value: false, reason: "even one letter, as in Go" },
   FileMode: { yaml: "0644", value: 420, reason: "a leading zero is octal, as file modes are written" },
   ModernOctal: { yaml: "0o17", value: 15, reason: "YAML 1.2 octal" },
-  NotOctal: { yaml: "089", value: 89, reason: "8 and 9 are no octal digits, so Go falls back to a decimal float" },
+  NotOctal: { yaml: "089", value: 89, reason: "8 and 9 are not octal digits, so Go falls back to a decimal float" },
   Hex: { yaml: "0x1F", value: 31, reason: "hexadecimal" },
   Binary: { yaml: "-0b11", value: -3, reason: "binary with a sign" },
   Underscore: { yaml: "1_000", value: 1000, reason: "underscores group digits" },
@@ -99,18 +99,18 @@ for (const [name, { path, at, reason }] of Object.entries(places)) {
 const broken: Record<string, { readonly yaml: string; readonly says: string }> = {
   Indentation: {
     yaml: "a:\n  b: 1\n   c: 2\n",
-    says: "f.yaml:3:5: not valid YAML: bad indentation of a mapping entry",
+    says: "f.yaml:3:5: invalid YAML: bad indentation of a mapping entry",
   },
-  OpenBracket: { yaml: "a: [1, 2\nb: 3\n", says: "f.yaml:2:1: not valid YAML: deficient indentation" },
-  DuplicateKey: { yaml: "a: 1\na: 2\n", says: "f.yaml:2:1: not valid YAML: duplicated mapping key" },
-  UnknownAlias: { yaml: "a: *b\n", says: 'f.yaml:1:5: not valid YAML: unidentified alias "b"' },
-  UnknownTag: { yaml: "a: !!foo b\n", says: "f.yaml:1:4: not valid YAML: unknown scalar tag !<tag:yaml.org,2002:foo>" },
+  OpenBracket: { yaml: "a: [1, 2\nb: 3\n", says: "f.yaml:2:1: invalid YAML: deficient indentation" },
+  DuplicateKey: { yaml: "a: 1\na: 2\n", says: "f.yaml:2:1: invalid YAML: duplicated mapping key" },
+  UnknownAlias: { yaml: "a: *b\n", says: 'f.yaml:1:5: invalid YAML: unidentified alias "b"' },
+  UnknownTag: { yaml: "a: !!foo b\n", says: "f.yaml:1:4: invalid YAML: unknown scalar tag !<tag:yaml.org,2002:foo>" },
 };
 for (const [name, { yaml, says }] of Object.entries(broken)) {
   test(`broken YAML: ${name}`, () => {
     assert.throws(() => parseYaml(yaml, "f.yaml"), {
       name: "UserError",
-      message: `${says}: look at this line and the one before it`,
+      message: `${says}: check this line and the one before it`,
     });
   });
 }
@@ -129,7 +129,7 @@ function bomb(lines: number, step: (name: string) => string): string {
 }
 
 const tooMuch =
-  /^f\.yaml:\d+:\d+: aliases \(\*\) of this document stand for more than 16 MiB, or for themselves: write the values out$/;
+  /^f\.yaml:\d+:\d+: aliases \(\*\) expand to more than 16 MiB or refer to themselves: write the values out$/;
 const bombs: Record<string, { readonly yaml: string; readonly says: RegExp }> = {
   Aliases: { yaml: bomb(12, (name) => `[${Array(10).fill(`*${name}`).join(",")}]`), says: tooMuch },
   AliasesInMaps: {
@@ -160,16 +160,16 @@ const bombs: Record<string, { readonly yaml: string; readonly says: RegExp }> = 
   DeepQuestions: { yaml: "? ".repeat(2000), says: /^f\.yaml:1:\d+: nested deeper than 1000 levels/ },
   LargeDocument: {
     yaml: `a: 1\n---\nb: ${"x".repeat(8 * 1024 * 1024)}\n`,
-    says: /^f\.yaml:2:4: the document has more than 8 MiB: split it/,
+    says: /^f\.yaml:2:4: the document is larger than 8 MiB: split it/,
   },
   ManyDocuments: {
     yaml: "--- 1\n".repeat(100_001),
     says: /^f\.yaml:100001:4: the file has more than 100000 documents: split it into several files$/,
   },
-  LongTag: { yaml: `a: !<${"t".repeat(100_000)}> b\n`, says: /^f\.yaml:1:4: not valid YAML: .{200}: look at/ },
-  Null: { yaml: "a: b\0c\n", says: /^f\.yaml:1:5: not valid YAML: null byte/ },
-  ControlCharacter: { yaml: "a: 1\nb: \u0007\n", says: /^f\.yaml:2:4: not valid YAML: .*non-printable/ },
-  HalfOfAPair: { yaml: "a: \ud800\n", says: /^f\.yaml:1:4: not valid YAML: .*non-printable/ },
+  LongTag: { yaml: `a: !<${"t".repeat(100_000)}> b\n`, says: /^f\.yaml:1:4: invalid YAML: .{200}: check this/ },
+  Null: { yaml: "a: b\0c\n", says: /^f\.yaml:1:5: invalid YAML: null byte/ },
+  ControlCharacter: { yaml: "a: 1\nb: \u0007\n", says: /^f\.yaml:2:4: invalid YAML: .*non-printable/ },
+  HalfOfAPair: { yaml: "a: \ud800\n", says: /^f\.yaml:1:4: invalid YAML: .*non-printable/ },
 };
 for (const [name, { yaml, says }] of Object.entries(bombs)) {
   test(`YAML that stands for too much: ${name}`, async () => {

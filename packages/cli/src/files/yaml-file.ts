@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setImmediate as turn } from "node:timers/promises";
 import { isBlankDocument, isBounded, kubectlSchema, type StreamPart, splitDocuments } from "@purlin/kube-objects/yaml";
-import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
+import { constructFromEvents, dump, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
 import { textOf, UserError } from "../user-error.ts";
 import { findOffset, type PathSegment } from "./yaml-position.ts";
 
@@ -67,7 +67,7 @@ function partsOf(source: YamlSource): readonly StreamPart[] {
   for (const part of splitDocuments(source.text)) {
     if (part.body.length > maxDocumentLength) {
       const where = source.place(part.offset);
-      throw new UserError(`${where}: the document has more than 8 MiB: split it, or apply it in several files`);
+      throw new UserError(`${where}: the document is larger than 8 MiB: split it into several files`);
     }
     if (isBlankDocument(part.body)) continue;
     parts.push(part);
@@ -120,7 +120,7 @@ function requireBounded(value: unknown, events: readonly Event[], { base, source
   const alias = events.find((event) => event.type === EVENT_ID.ALIAS);
   if (alias === undefined || isBounded(value, expansion)) return;
   const where = source.place(base + alias.anchorStart);
-  const text = "aliases (*) of this document stand for more than 16 MiB, or for themselves: write the values out";
+  const text = "aliases (*) expand to more than 16 MiB or refer to themselves: write the values out";
   throw new UserError(`${where}: ${text}`);
 }
 
@@ -136,11 +136,11 @@ function orUserError<T>({ base, source }: Place, parse: () => T): T {
 }
 
 function problemOf(reason: string, file: string): string {
-  if (/maxDepth/.test(reason)) return `nested deeper than ${maxDepth} levels: remove brackets or levels`;
+  if (/maxDepth/.test(reason)) return `nested deeper than ${maxDepth} levels: reduce the nesting`;
   const merged = /maxTotalMergeKeys \((\d+)\)/.exec(reason)?.[1];
   if (merged !== undefined) return `merge keys (<<) add more than ${merged} members: write the values out`;
   const format = file.endsWith(".json") ? "JSON" : "YAML";
-  return `not valid ${format}: ${reason}: look at this line and the one before it`;
+  return `invalid ${format}: ${reason}: check this line and the one before it`;
 }
 
 /** Makes a {@link YamlSource}. Lines are counted once, when the first place is asked for. */
@@ -178,4 +178,9 @@ function lastAtOrBefore(numbers: readonly number[], wanted: number): number {
     else high = middle - 1;
   }
   return low;
+}
+
+/** A JSON value as YAML that any reader understands: no anchors, no folded lines, quoted where YAML 1.1 would guess. */
+export function printYaml(value: unknown): string {
+  return dump(value, { lineWidth: -1, noRefs: true, seqNoIndent: true });
 }

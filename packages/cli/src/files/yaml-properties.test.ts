@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { printYaml } from "./print-yaml.ts";
-import { parseYaml } from "./yaml-file.ts";
+import { parseYaml, printYaml } from "./yaml-file.ts";
 import type { PathSegment } from "./yaml-position.ts";
 
 /** Words that one version of YAML or another takes for something else than text. */
@@ -145,7 +144,7 @@ test("whatever is read, the answer is documents or one line for the user", () =>
         parseYaml(source, "f.yaml");
       } catch (error) {
         assert.equal((error as Error).name, "UserError");
-        assert.match((error as Error).message, /^f\.yaml(:\d+:\d+)?: not valid YAML: /);
+        assert.match((error as Error).message, /^f\.yaml(:\d+:\d+)?: invalid YAML: /);
       }
     }),
     { numRuns: 1_000 },

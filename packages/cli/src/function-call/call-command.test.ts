@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type FunctionHandler, request, response } from "@purlin/function-sdk";
 import { startTestServer } from "@purlin/function-sdk/testing";
-import { writeDevelopmentCertificates } from "../function-certs/development-certificates.ts";
+import { writeDevelopmentCertificates } from "../function-certs/certs-command.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
 
@@ -86,18 +86,18 @@ test("the function gets all capabilities and a tag, unless the request names its
 });
 
 test("--as-crossplane neither sends nor shows what that release lacked", async (t) => {
-  const told: FunctionHandler = (req, ctx) => {
+  const reporting: FunctionHandler = (req, ctx) => {
     const rsp = ctx.to(req);
     response.conditionTrue(rsp, "A", "B").targetCompositeAndClaim();
     response.normal(rsp, String(req.meta?.capabilities.length)).withReason("R");
     return rsp;
   };
-  const old = await call(t, told, { args: ["--as-crossplane", "v1.15"] });
+  const old = await call(t, reporting, { args: ["--as-crossplane", "v1.15"] });
   assert.equal(
     old.stdout,
     "meta: {}\ndesired: {}\nresults:\n- severity: SEVERITY_NORMAL\n  message: '0'\ncontext: {}\n",
   );
-  const current = await call(t, told, { args: ["--as-crossplane", "v2.2"] });
+  const current = await call(t, reporting, { args: ["--as-crossplane", "v2.2"] });
   assert.match(current.stdout, /message: '5'\n {2}reason: R\n[\s\S]*conditions:\n- type: A\n/);
 });
 
@@ -153,7 +153,7 @@ interface Failure extends CallOptions {
 const failures: Record<string, Failure> = {
   WrongSelector: {
     handler: wants("Databse"),
-    says: 'fetching resources for it: no matches for kind "Databse" in version "v1": if that is spelled right, define it with --crds or add an object of it with --required-resources',
+    says: 'fetching resources for it: no matches for kind "Databse" in version "v1": check the spelling, define the kind with --crds, or add an object of it with --required-resources',
   },
   SelectorTheReleaseDidNotKnow: {
     handler: listAll,
@@ -167,7 +167,7 @@ const failures: Record<string, Failure> = {
   Timeout: {
     handler: never,
     args: ["--timeout", "200ms"],
-    says: 'cannot run Function "TARGET": rpc error: code = DeadlineExceeded desc = the function did not answer the call before its deadline: raise --timeout if it needs longer',
+    says: 'cannot run Function "TARGET": rpc error: code = DeadlineExceeded desc = function did not respond to the call before its deadline: increase --timeout if it needs longer',
   },
   UnknownRelease: {
     args: ["--as-crossplane", "v1.14"],
@@ -180,7 +180,7 @@ const failures: Record<string, Failure> = {
   },
   BrokenYaml: {
     files: { "request.yaml": "meta:\n  tag: a\n\tx: b\n" },
-    says: "request.yaml:3:1: not valid YAML: tab characters must not be used in indentation: look at this line and the one before it",
+    says: "request.yaml:3:1: invalid YAML: tab characters must not be used in indentation: check this line and the one before it",
   },
   BadTimeout: {
     args: ["--timeout", "soon"],
@@ -190,11 +190,11 @@ const failures: Record<string, Failure> = {
   BothSecurities: {
     args: ["--tls-certs-dir", "."],
     exitCode: 2,
-    says: "--insecure and --tls-certs-dir exclude each other: give one of them",
+    says: "--insecure and --tls-certs-dir are mutually exclusive: use one of them",
   },
   NoResources: {
     args: ["--required-resources", "nope"],
-    says: "cannot read nope: there is no such file: check the path",
+    says: "cannot read nope: no such file: check the path",
   },
 };
 for (const [name, { handler = greet, exitCode = 1, says, ...options }] of Object.entries(failures)) {
@@ -207,17 +207,17 @@ const unsent: Record<string, { readonly args: readonly string[]; readonly exitCo
   NoSecurity: {
     args: ["--request", "r.yaml"],
     exitCode: 2,
-    says: /^error: say how to call: --insecure for a function that serves plaintext, or --tls-certs-dir DIR for mutual TLS\n$/,
+    says: /^error: specify how to connect: --insecure for a function that serves plaintext, or --tls-certs-dir DIR for mutual TLS\n$/,
   },
   NoRequest: {
     args: ["--insecure"],
     exitCode: 2,
-    says: /^error: there is nothing to send: give --request FILE, or --xr FILE\n$/,
+    says: /^error: no request given: use --request FILE or --xr FILE\n$/,
   },
   MissingFile: {
     args: ["--insecure", "--request", "nope.yaml"],
     exitCode: 1,
-    says: /^error: cannot read the request nope\.yaml: there is no such file: check the path\n$/,
+    says: /^error: cannot read the request nope\.yaml: no such file: check the path\n$/,
   },
   NoCertificates: {
     args: ["--tls-certs-dir", "nope", "--request", "r.yaml"],
@@ -232,7 +232,7 @@ const unsent: Record<string, { readonly args: readonly string[]; readonly exitCo
   Unreachable: {
     args: ["--insecure", "--request", "r.yaml"],
     exitCode: 1,
-    says: /^error: cannot call localhost:1: nothing listens there: check the port, or start the function with "purlin function run"\n$/,
+    says: /^error: cannot call localhost:1: connection refused: check the port, or start the function with "purlin function run"\n$/,
   },
 };
 for (const [name, { args, exitCode, says }] of Object.entries(unsent)) {

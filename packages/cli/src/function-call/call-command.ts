@@ -8,15 +8,14 @@ import {
   type TlsSource,
   tlsFromDirectory,
 } from "@purlin/function-runner";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
-import { readTimeout } from "../commands/duration.ts";
-import { printYaml } from "../files/print-yaml.ts";
+import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { readTimeout } from "../options/duration.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type CallOutcome, callFunction } from "./call-function.ts";
-import { parseTarget, type Target } from "./parse-target.ts";
-import { probeTarget } from "./probe-target.ts";
+import { parseTarget, probeTarget, type Target } from "./probe-target.ts";
 import { type RequestFiles, readRequest } from "./read-request.ts";
 import { fetchersFromFiles, type RequirementPaths } from "./requirement-files.ts";
 
@@ -74,20 +73,20 @@ function tellRounds({ response, rounds }: CallOutcome, io: Io): void {
     io.stderr.write(`${style.doubtful("a fatal result")}: a pipeline would stop here and apply nothing\n`);
 }
 
-/** What somebody at a terminal can do about an error of the runner, to be put behind its text. */
+/** Advice for an error of the runner, to append to its message. */
 export function adviceOn(error: unknown): string {
   if (isProtocolError(error) && error.code === "UNSTABLE_REQUIREMENTS") {
     return ": the function must return the same requirements on every call, also when they are satisfied";
   }
   if (/no matches for kind/.test(textOf(error))) {
-    return ": if that is spelled right, define it with --crds or add an object of it with --required-resources";
+    return ": check the spelling, define the kind with --crds, or add an object of it with --required-resources";
   }
   if (!isRunnerError(error)) return "";
   switch (error.status) {
     case "DeadlineExceeded":
-      return ": raise --timeout if it needs longer";
+      return ": increase --timeout if it needs longer";
     case "Unimplemented":
-      return ": what listens there is not a composition function";
+      return ": the server at that address is not a composition function";
     default:
       return "";
   }
@@ -119,11 +118,11 @@ function securityOf(input: CommandInput): string | undefined {
   const directory = textOption(input, "tlsCertsDir");
   const insecure = isSet(input, "insecure");
   if (insecure && directory !== undefined) {
-    throw new UserError("--insecure and --tls-certs-dir exclude each other: give one of them", { exitCode: 2 });
+    throw new UserError("--insecure and --tls-certs-dir are mutually exclusive: use one of them", { exitCode: 2 });
   }
   if (insecure || directory !== undefined) return directory;
   throw new UserError(
-    "say how to call: --insecure for a function that serves plaintext, or --tls-certs-dir DIR for mutual TLS",
+    "specify how to connect: --insecure for a function that serves plaintext, or --tls-certs-dir DIR for mutual TLS",
     { exitCode: 2 },
   );
 }

@@ -17,7 +17,7 @@ import {
   settleRequirements,
   type TlsSource,
 } from "@purlin/function-runner";
-import type { Target } from "./parse-target.ts";
+import type { Target } from "./probe-target.ts";
 
 /** One call of one function, through the runner a control plane uses. */
 interface FunctionCall {

@@ -3,8 +3,8 @@
 import { resolve } from "node:path";
 import type { Log } from "@purlin/base";
 import { type TlsSource, tlsFromDirectory } from "@purlin/function-runner";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** Our side of mutual TLS with functions, from a folder. */

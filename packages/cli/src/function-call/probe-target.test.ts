@@ -10,8 +10,7 @@ import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certifi
 import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { parseTarget, type Target } from "./parse-target.ts";
-import { probeTarget } from "./probe-target.ts";
+import { parseTarget, probeTarget, type Target } from "./probe-target.ts";
 
 const authority = createAuthority({ commonName: "ours" });
 const stranger = createAuthority({ commonName: "theirs" });
@@ -95,17 +94,17 @@ test("sockets with a path work, with and without TLS", async () => {
 });
 
 const refusedCertificate =
-  "it refused our certificate: certs/tls.crt must be valid and signed by the authority the function trusts";
+  "it rejected the client certificate: certs/tls.crt must be valid and signed by the authority the function trusts";
 const notGrpc = "it accepts connections but does not speak gRPC: check the port";
 const cases: Record<string, { readonly server: () => Server; readonly as?: TlsIdentity; readonly says: string }> = {
   PlaintextToTls: {
     server: () => serving(own),
-    says: "it hung up on a plaintext connection: if the function serves TLS, give --tls-certs-dir DIR instead of --insecure",
+    says: "it closed the plaintext connection: if the function serves TLS, use --tls-certs-dir DIR instead of --insecure",
   },
   TlsToPlaintext: {
     server: () => createServer(),
     as: as(own),
-    says: "it does not speak TLS: if the function serves plaintext, give --insecure instead of --tls-certs-dir",
+    says: "it does not speak TLS: if the function serves plaintext, use --insecure instead of --tls-certs-dir",
   },
   OurCertificateIsForeign: { server: () => serving(own), as: as(foreign), says: refusedCertificate },
   OurCertificateHasExpired: { server: () => serving(own), as: as(expired), says: refusedCertificate },
@@ -117,12 +116,12 @@ const cases: Record<string, { readonly server: () => Server; readonly as?: TlsId
   TheirCertificateHasExpired: {
     server: () => serving(expired),
     as: as(own),
-    says: "its certificate is not valid today (certificate has expired): renew the function's tls.crt",
+    says: "its certificate has expired or is not valid yet (certificate has expired): renew the function's tls.crt",
   },
   TheirCertificateIsForAnotherHost: {
     server: () => serving(elsewhere),
     as: as(own),
-    says: "its certificate is for another host (Hostname/IP does not match certificate's altnames: Host: localhost. is not in the cert's altnames: DNS:elsewhere): call it by a name in the certificate",
+    says: "its certificate is not valid for this host (Hostname/IP does not match certificate's altnames: Host: localhost. is not in the cert's altnames: DNS:elsewhere): call it by a name in the certificate",
   },
   AWebServer: { server: () => createHttpServer(), says: notGrpc },
 };
@@ -141,20 +140,23 @@ test("what is wrong with a target: Silence", async () => {
 });
 
 test("an address is checked against the certificate too", async () => {
-  await assert.rejects(probe(serving(own), as(own), { host: "127.0.0.1" }), /its certificate is for another host/);
+  await assert.rejects(
+    probe(serving(own), as(own), { host: "127.0.0.1" }),
+    /its certificate is not valid for this host/,
+  );
 });
 
-test("nobody there", async () => {
+test("a port without a listener", async () => {
   const server = createTcpServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   server.close();
   await once(server, "close");
   await assert.rejects(probeAt(parseTarget(`localhost:${port}`)), {
-    message: `cannot call localhost:${port}: nothing listens there: check the port, or start the function with "purlin function run"`,
+    message: `cannot call localhost:${port}: connection refused: check the port, or start the function with "purlin function run"`,
   });
   await assert.rejects(probeAt(parseTarget("no-such-host.invalid:9443")), {
-    message: 'cannot call no-such-host.invalid:9443: there is no host "no-such-host.invalid": check the name',
+    message: 'cannot call no-such-host.invalid:9443: host "no-such-host.invalid" not found: check the name',
   });
 });
 

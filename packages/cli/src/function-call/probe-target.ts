@@ -4,7 +4,27 @@ import { connect as connectSocket, isIP, type LookupFunction } from "node:net";
 import { dialTls, type TlsIdentity } from "@purlin/certificates/peer";
 import type { NameResolver } from "@purlin/function-runner";
 import { textOf, UserError } from "../user-error.ts";
-import type { Target } from "./parse-target.ts";
+
+/** Where a function listens. */
+export type Target =
+  | { readonly kind: "tcp"; readonly text: string; readonly host: string; readonly port: number }
+  | { readonly kind: "unix"; readonly text: string; readonly path: string; readonly port: 0 };
+
+/** Reads `--target`: `host:port`, `[IPv6]:port`, `:port` for this machine, or `unix:path`. */
+export function parseTarget(text: string): Target {
+  if (text.startsWith("unix:") && text.length > "unix:".length) {
+    return { kind: "unix", text, path: text.slice("unix:".length), port: 0 };
+  }
+  const match = /^(?:dns:\/\/\/)?(?:\[([0-9a-f:.]+)\]|([^[\]:/\s]*)):(\d{1,5})$/i.exec(text);
+  const port = Number(match?.[3]);
+  if (match === null || port < 1 || port > 65_535) {
+    throw new UserError(`--target: expected host:port, such as localhost:9443, or unix:path, not "${text}"`, {
+      exitCode: 2,
+    });
+  }
+  const host = match[1] ?? (match[2] || "localhost");
+  return { kind: "tcp", text: `${host.includes(":") ? `[${host}]` : host}:${port}`, host, port };
+}
 
 /** How to knock on a target's door. */
 interface ProbeOptions {
@@ -20,7 +40,7 @@ interface ProbeOptions {
 
 /** What to do when a function cannot be called. */
 export interface ProbeAdvice {
-  readonly nobodyListens: string;
+  readonly connectionRefused: string;
   readonly noHost: string;
   /** It was called in plaintext and serves TLS. */
   readonly servesTls: string;
@@ -29,10 +49,10 @@ export interface ProbeAdvice {
 }
 
 const callAdvice: ProbeAdvice = {
-  nobodyListens: 'check the port, or start the function with "purlin function run"',
+  connectionRefused: 'check the port, or start the function with "purlin function run"',
   noHost: "check the name",
-  servesTls: "give --tls-certs-dir DIR instead of --insecure",
-  servesPlaintext: "give --insecure instead of --tls-certs-dir",
+  servesTls: "use --tls-certs-dir DIR instead of --insecure",
+  servesPlaintext: "use --insecure instead of --tls-certs-dir",
 };
 
 /**
@@ -100,8 +120,8 @@ const silent = "it accepts connections but does not speak gRPC: check the port";
 
 function hungUp({ tls, advice = callAdvice }: ProbeOptions): string {
   return tls === undefined
-    ? `it hung up on a plaintext connection: if the function serves TLS, ${advice.servesTls}`
-    : `it refused our certificate: ${tls.directory}/tls.crt must be valid and signed by the authority the function trusts`;
+    ? `it closed the plaintext connection: if the function serves TLS, ${advice.servesTls}`
+    : `it rejected the client certificate: ${tls.directory}/tls.crt must be valid and signed by the authority the function trusts`;
 }
 
 function explain(error: NodeJS.ErrnoException, target: Target, options: ProbeOptions): string {
@@ -110,10 +130,10 @@ function explain(error: NodeJS.ErrnoException, target: Target, options: ProbeOpt
   switch (code) {
     case "ECONNREFUSED":
     case "ENOENT":
-      return `nothing listens there: ${advice.nobodyListens}`;
+      return `connection refused: ${advice.connectionRefused}`;
     case "ENOTFOUND":
     case "EAI_AGAIN":
-      return `there is no host "${target.kind === "tcp" ? target.host : ""}": ${advice.noHost}`;
+      return `host "${target.kind === "tcp" ? target.host : ""}" not found: ${advice.noHost}`;
     case "ECONNRESET":
     case "EPIPE":
       return hungUp(options);
@@ -132,10 +152,10 @@ function explainTls(error: NodeJS.ErrnoException, options: ProbeOptions): string
     case "ERR_SSL_PACKET_LENGTH_TOO_LONG":
       return `it does not speak TLS: if the function serves plaintext, ${advice.servesPlaintext}`;
     case "ERR_TLS_CERT_ALTNAME_INVALID":
-      return `its certificate is for another host (${textOf(error)}): call it by a name in the certificate`;
+      return `its certificate is not valid for this host (${textOf(error)}): call it by a name in the certificate`;
     case "CERT_HAS_EXPIRED":
     case "CERT_NOT_YET_VALID":
-      return `its certificate is not valid today (${textOf(error)}): renew the function's tls.crt`;
+      return `its certificate has expired or is not valid yet (${textOf(error)}): renew the function's tls.crt`;
     default:
       if (code.includes("ALERT")) return hungUp(options);
       return `its certificate is not signed by ${tls?.directory}/ca.crt (${textOf(error)}): use the authority that signed it`;

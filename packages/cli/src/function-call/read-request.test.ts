@@ -58,16 +58,16 @@ const bad: Record<
   string,
   { readonly files: Record<string, string>; readonly use: Partial<RequestFiles>; readonly says: string }
 > = {
-  Nothing: { files: {}, use: {}, says: "there is nothing to send: give --request FILE, or --xr FILE" },
+  Nothing: { files: {}, use: {}, says: "no request given: use --request FILE or --xr FILE" },
   MissingFile: {
     files: {},
     use: { request: "nope.yaml" },
-    says: "cannot read the request nope.yaml: there is no such file: check the path",
+    says: "cannot read the request nope.yaml: no such file: check the path",
   },
   Folder: {
     files: { "dir/a.yaml": "" },
     use: { request: "dir" },
-    says: "cannot read the request dir: it is a folder: name a file in it",
+    says: "cannot read the request dir: it is a folder: specify a file in it",
   },
   BelowAFile: {
     files: { "r.yaml": "" },
@@ -87,12 +87,12 @@ const bad: Record<
   BrokenYaml: {
     files: { "r.yaml": "meta:\n  tag: a\n   x: b\n" },
     use: { request: "r.yaml" },
-    says: "r.yaml:3:5: not valid YAML: bad indentation of a mapping entry: look at this line and the one before it",
+    says: "r.yaml:3:5: invalid YAML: bad indentation of a mapping entry: check this line and the one before it",
   },
   BrokenJson: {
     files: { "r.json": '{"meta": {"tag": "a",, }}' },
     use: { request: "r.json" },
-    says: "r.json:1:22: not valid JSON: expected the node content, but found ',': look at this line and the one before it",
+    says: "r.json:1:22: invalid JSON: expected the node content, but found ',': check this line and the one before it",
   },
   AList: {
     files: { "r.yaml": "- 1\n" },
@@ -137,7 +137,7 @@ const bad: Record<
   XrWithoutKind: {
     files: { "xr.yaml": "apiVersion: v1\nspec: {}\n" },
     use: { xr: "xr.yaml" },
-    says: "xr.yaml:1:1: kind: expected a text, but it is missing: a composite resource has one",
+    says: "xr.yaml:1:1: kind: required field is missing: add a string",
   },
   XrIsAList: {
     files: { "xr.yaml": "[]\n" },

@@ -9,9 +9,10 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
-import { parseFieldPath } from "../files/field-path.ts";
+import { invalidField } from "../files/read-objects.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
+import { parseFieldPath } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 
@@ -27,7 +28,7 @@ export interface RequestFiles {
  */
 export async function readRequest({ request, xr }: RequestFiles, io: Io): Promise<RunFunctionRequest> {
   if (request === undefined && xr === undefined) {
-    throw new UserError("there is nothing to send: give --request FILE, or --xr FILE", { exitCode: 2 });
+    throw new UserError("no request given: use --request FILE or --xr FILE", { exitCode: 2 });
   }
   const message = request === undefined ? create(RunFunctionRequest) : await readMessage(request, io);
   if (xr !== undefined) {
@@ -60,10 +61,7 @@ async function readComposite(file: string, io: Io): Promise<Struct> {
     throw new UserError(`${document.at()}: expected a composite resource with apiVersion and kind`);
   for (const field of ["apiVersion", "kind"]) {
     if (typeof value[field] === "string") continue;
-    const found = value[field] === undefined ? "it is missing" : `it is ${JSON.stringify(value[field])}`;
-    throw new UserError(
-      `${document.at([field])}: ${field}: expected a text, but ${found}: a composite resource has one`,
-    );
+    throw invalidField(document.at([field]), field, { expected: "a string", value: value[field] });
   }
   return located(document, () => Struct.from(value));
 }

@@ -45,7 +45,7 @@ test("resources come from files, in the namespaces kubectl would put them into",
   assert.deepEqual(await names(from, { ...kind, matchName: "b", namespace: "other" }), []);
 });
 
-test("a kind that is defined but has no objects is empty, a kind nobody knows is an error", async () => {
+test("a defined kind without objects is empty, an unknown kind is an error", async () => {
   const from = await fetchers({ "crd.yaml": crd }, { crds: "crd.yaml" });
   assert.deepEqual(await names(from, { apiVersion: "example.org/v1", kind: "Widget" }), []);
   assert.deepEqual(await names(from, { apiVersion: "v1", kind: "ConfigMap" }), [], "built-in kinds always exist");
@@ -83,12 +83,12 @@ const bad: Record<
   NoFolder: {
     files: {},
     paths: { requiredResources: "nope" },
-    says: "cannot read nope: there is no such file: check the path",
+    says: "cannot read nope: no such file: check the path",
   },
   Twins: {
     files: { "o/a.yaml": secret("s"), "o/b.yaml": secret("s") },
     paths: { requiredResources: "o" },
-    says: 'o/b.yaml:3:12: Secret "s" is also at o/a.yaml:3:12: remove one',
+    says: 'o/b.yaml:3:12: duplicate Secret "s", also defined at o/a.yaml:3:12: remove one',
   },
   NotADefinition: {
     files: { "c.yaml": secret("s") },
@@ -103,12 +103,12 @@ const bad: Record<
   NotADocument: {
     files: { "d/a.json": "{}" },
     paths: { openapi: "d" },
-    says: "d/a.json: it describes no kind: expected a document as an API server answers at /openapi/v3/apis/<group>/<version>",
+    says: "d/a.json: no kinds found: expected an OpenAPI v3 document as served at /openapi/v3/apis/<group>/<version>",
   },
   BrokenDocument: {
     files: { "d/a.json": '{"components":\n  {"schemas": }' },
     paths: { openapi: "d" },
-    says: "d/a.json:2:16: not valid JSON: unexpected end of the stream within a flow collection: look at this line and the one before it",
+    says: "d/a.json:2:16: invalid JSON: unexpected end of the stream within a flow collection: check this line and the one before it",
   },
 };
 for (const [name, { files, paths, says }] of Object.entries(bad)) {

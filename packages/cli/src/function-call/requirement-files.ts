@@ -65,8 +65,8 @@ export async function readOpenAPI(path: string, io: Io): Promise<unknown[]> {
     try {
       openAPIDocuments({ documents: [value], withoutBuiltin: true });
     } catch (error) {
-      const advice = "expected a document as an API server answers at /openapi/v3/apis/<group>/<version>";
-      throw new UserError(`${file}: it describes no kind: ${advice}`, { cause: error });
+      const advice = "expected an OpenAPI v3 document as served at /openapi/v3/apis/<group>/<version>";
+      throw new UserError(`${file}: no kinds found: ${advice}`, { cause: error });
     }
     documents.push(value);
   }
@@ -92,7 +92,7 @@ function refuseTwins(objects: readonly AuthoredObject[]): void {
     const twin = seen.get(key);
     if (twin !== undefined) {
       throw new UserError(
-        `${authored.at(["metadata", "name"])}: ${kind} "${name}" is also at ${twin.at(["metadata", "name"])}: remove one`,
+        `${authored.at(["metadata", "name"])}: duplicate ${kind} "${name}", also defined at ${twin.at(["metadata", "name"])}: remove one`,
       );
     }
     seen.set(key, authored);

@@ -11,7 +11,7 @@ test("one certificate is good for both ends of a call on this machine", async ()
   using folder = tempFolder();
   const { exitCode, stdout } = await runInProcess(["function", "certs", "certs"], { cwd: folder.path });
   assert.equal(exitCode, 0);
-  assert.match(stdout, /^Made certs with ca\.crt, tls\.crt and tls\.key/);
+  assert.match(stdout, /^Created certs with ca\.crt, tls\.crt and tls\.key/);
   assert.deepEqual(readdirSync(join(folder.path, "certs")).sort(), ["ca.crt", "tls.crt", "tls.key"]);
 
   const read = (name: string): X509Certificate => new X509Certificate(readFileSync(join(folder.path, "certs", name)));
@@ -28,7 +28,7 @@ test("a folder with anything in it is left alone", async () => {
   assert.equal(exitCode, 1);
   assert.equal(
     stderr,
-    "error: cannot make certs: the folder exists and is not empty: choose another name or empty it\n",
+    "error: cannot create certs: the folder exists and is not empty: choose another name, or empty it\n",
   );
   assert.equal(readFileSync(join(folder.path, "certs/tls.key"), "utf8"), "mine");
 });

@@ -16,7 +16,7 @@ test("a project is made whole, with the packed SDK and command beside it", async
     env,
   });
   assert.equal(exitCode, 0, stderr);
-  assert.match(stdout, /^Made my-function\. Next:\n\n {2}cd my-function\n {2}npm install\n {2}npm test\n/);
+  assert.match(stdout, /^Created my-function\. Next:\n\n {2}cd my-function\n {2}npm install\n {2}npm test\n/);
   assert.deepEqual(readdirSync(folder.path), ["my-function"]);
   assert.deepEqual(readdirSync(join(folder.path, "my-function")).sort(), [
     ".gitignore",
@@ -40,13 +40,13 @@ test("a bad name or a folder with something in it: one line, and nothing is writ
   assert.equal(bad.exitCode, 2);
   assert.equal(
     bad.stderr,
-    'error: "My_Function" cannot be the name of a function: use lower-case letters, digits and dashes, beginning with a letter, at most 63, such as my-function\n',
+    'error: invalid function name "My_Function": use at most 63 lower-case letters, digits and dashes, starting with a letter, such as my-function\n',
   );
   const taken = await runInProcess(["function", "init", "taken"], { cwd: folder.path });
   assert.equal(taken.exitCode, 1);
   assert.equal(
     taken.stderr,
-    "error: cannot make taken: the folder exists and is not empty: choose another name or empty it\n",
+    "error: cannot create taken: the folder exists and is not empty: choose another name, or empty it\n",
   );
   assert.deepEqual(readdirSync(folder.path, { recursive: true }).sort(), ["taken", "taken/mine.txt"]);
 });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CommandInput } from "../commands/command-spec.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import type { Io } from "../io.ts";
 import { makeProject } from "../scaffold/make-project.ts";
 import { projectName } from "../scaffold/project-name.ts";

@@ -67,7 +67,7 @@ test("a function is served, reloaded, kept when the new version is broken, and d
   assert.equal(await slow, "one!", "a call in flight is finished by the version that took it");
 
   folder.write("fn.ts", source("three").replace("const fn:", "const fn: = ;"));
-  await purlin.next("stderr", /error: fn\.ts:5:\d+: .*\nThe last good version keeps serving\./);
+  await purlin.next("stderr", /error: fn\.ts:5:\d+: .*\nThe last working version keeps serving\./);
   assert.equal(await call(second, endpoint, "c"), "two!");
 
   folder.write("fn.ts", source("three"));
@@ -94,7 +94,7 @@ await main(fn);
   await using purlin = spawnPurlin(["function", "run", "main.ts", "--insecure", "--address", "localhost:0"], {
     cwd: folder.path,
   });
-  await purlin.next("stderr", /error: main\.ts:3:7: not yet\nSave the file to try again\./);
+  await purlin.next("stderr", /error: main\.ts:3:7: not yet\nSave the file to retry\./);
   folder.write("main.ts", main(""));
   const [, endpoint = ""] = await purlin.next("stdout", /Serving main\.ts on (localhost:\d+)/);
   const runner = createDiallingRunner({ security: "plaintext" });
@@ -106,7 +106,7 @@ setInterval(() => existsSync(stop) && process.exit(7), 5);`;
   folder.write("main.ts", `import { existsSync } from "node:fs";\n${main(dying)}`);
   await purlin.next("stdout", /Reloaded/);
   folder.write("stop", "");
-  await purlin.next("stderr", /error: the function ended by itself \(exit code 7\)\nSave the file to try again\./);
+  await purlin.next("stderr", /error: the function ended by itself \(exit code 7\)\nSave the file to retry\./);
   folder.write("main.ts", main("// fixed"));
   await purlin.next("stdout", /Reloaded/);
 });
@@ -115,7 +115,7 @@ test("a file without a function is named, with what it exports, and waits to be 
   using folder = project({ "fn.ts": "export const compose = 1;" });
   const args = ["function", "run", "fn.ts", "--insecure", "--address", "localhost:0"];
   await using purlin = spawnPurlin(args, { cwd: folder.path });
-  await purlin.next("stderr", /^error: fn\.ts: the file exports compose: export .*\nSave the file to try again\./m);
+  await purlin.next("stderr", /^error: fn\.ts: the file exports compose: export .*\nSave the file to retry\./m);
   folder.write("fn.ts", source("one"));
   await purlin.next("stdout", /Serving fn\.ts on localhost:\d+/);
 });
@@ -188,22 +188,22 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     NoFile: {
       args: ["nope.ts", "--insecure"],
       exitCode: 1,
-      says: "cannot run nope.ts: there is no such file: check the path",
+      says: "cannot run nope.ts: no such file: check the path",
     },
     Folder: {
       args: ["lib", "--insecure"],
       exitCode: 1,
-      says: "cannot run lib: it is not a regular file: name the file that exports the function",
+      says: "cannot run lib: not a regular file: specify the file that exports the function",
     },
     NoProgram: {
       args: ["request.yaml", "--insecure"],
       exitCode: 1,
-      says: "cannot run request.yaml: a function is a TypeScript or JavaScript file: name the one that exports it",
+      says: "cannot run request.yaml: not a TypeScript or JavaScript file: specify the file that exports the function",
     },
     NoCredentials: {
       args: ["fn.ts"],
       exitCode: 2,
-      says: 'say how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("purlin function certs DIR" makes one)',
+      says: 'specify how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("purlin function certs DIR" creates one)',
     },
   };
 for (const [name, { args, exitCode, says }] of Object.entries(refused)) {

@@ -14,8 +14,8 @@ import {
   workerProgram,
 } from "@purlin/function-process";
 import { commandName } from "../command-name.ts";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
 
@@ -32,7 +32,7 @@ const passedOn = {
   ttl: "--ttl",
 } as const;
 
-/** A debugger may be attached, so nobody is hurried. */
+/** No timeouts: a debugger may be attached. */
 const startLimitMs = 10 * 60_000;
 
 /** `purlin function run FILE` */
@@ -46,7 +46,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const supervisor = new Supervisor({
     launch: createClusterLaunch(path, functionFlags(input, io)),
     file: path,
-    // The listening socket is ours and calls in flight are finished by whoever took them: there is nothing to wait for.
+    // The listening socket is ours, and each process finishes its own calls in flight: there is nothing to wait for.
     answers: () => Promise.resolve(),
     released: () => Promise.resolve(),
     startLimitMs,
@@ -62,12 +62,12 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
 
 function checkFile(file: string, io: Io): void {
   const path = resolve(io.cwd, file);
-  if (!existsSync(path)) throw new UserError(`cannot run ${file}: there is no such file: check the path`);
+  if (!existsSync(path)) throw new UserError(`cannot run ${file}: no such file: check the path`);
   if (!statSync(path).isFile())
-    throw new UserError(`cannot run ${file}: it is not a regular file: name the file that exports the function`);
+    throw new UserError(`cannot run ${file}: not a regular file: specify the file that exports the function`);
   if (!/\.[cm]?[jt]s$/.test(file))
     throw new UserError(
-      `cannot run ${file}: a function is a TypeScript or JavaScript file: name the one that exports it`,
+      `cannot run ${file}: not a TypeScript or JavaScript file: specify the file that exports the function`,
     );
 }
 
@@ -77,7 +77,7 @@ function securityOf(input: CommandInput, io: Io): string {
   const directory = textOption(input, "tlsCertsDir") ?? io.env["TLS_SERVER_CERTS_DIR"];
   if (directory) return `--tls-certs-dir ${directory}`;
   throw new UserError(
-    `say how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("${commandName(io.env)} function certs DIR" makes one)`,
+    `specify how to serve: --insecure for plaintext on this machine, or --tls-certs-dir DIR for mutual TLS ("${commandName(io.env)} function certs DIR" creates one)`,
     { exitCode: 2 },
   );
 }
@@ -107,7 +107,7 @@ interface Scene {
 function createObserver({ file, security, io, giveUp }: Scene): SupervisorObserver {
   const good = createStyle(io.stdout, io.env);
   const bad = createStyle(io.stderr, io.env);
-  const waiting = bad.faint("Save the file to try again.");
+  const waiting = bad.faint("Save the file to retry.");
   let welcomed = false;
   return {
     serving({ address, startMs }) {
@@ -118,7 +118,7 @@ function createObserver({ file, security, io, giveUp }: Scene): SupervisorObserv
     },
     failed({ text, setup, lastGood }) {
       if (setup && !lastGood) return giveUp(new UserError(text));
-      const rest = lastGood ? bad.faint("The last good version keeps serving.") : waiting;
+      const rest = lastGood ? bad.faint("The last working version keeps serving.") : waiting;
       io.stderr.write(`${bad.bad("error:")} ${text}\n${rest}\n`);
     },
     died(text) {
@@ -141,7 +141,7 @@ function welcome(at: { file: string; security: string; address: string; io: Io }
 
   ${style.code(call)}
 
-${style.faint("It reloads when you save the file. Ctrl-C stops it.")}
+${style.faint("It reloads when you save the file. Press Ctrl-C to stop.")}
 `;
 }
 

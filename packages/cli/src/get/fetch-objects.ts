@@ -4,8 +4,7 @@ import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
-import { pathOf } from "../cluster/find-resource.ts";
-import type { Target } from "../cluster/find-targets.ts";
+import { pathOf, type Target } from "../cluster/find-resource.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** Which objects of a type are meant. */

@@ -4,16 +4,14 @@ import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { pathOf } from "../cluster/find-resource.ts";
-import { findTargets, type Target, typeText } from "../cluster/find-targets.ts";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { findTargets, pathOf, type Target, typeText } from "../cluster/find-resource.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
 import { type Fetched, fetchTarget, objectsOf, queryOf, type Selection, tableType } from "./fetch-objects.ts";
-import { type OutputFormat, readFormat } from "./output-format.ts";
-import { printList, printObject } from "./print-objects.ts";
+import { type OutputFormat, printList, printObject, readFormat } from "./print-objects.ts";
 
 /** A Table as API servers make it of objects. */
 type Table = {

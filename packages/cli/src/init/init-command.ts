@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
-import type { CommandInput } from "../commands/command-spec.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import type { Io } from "../io.ts";
 import { makeProject } from "../scaffold/make-project.ts";
 import { writeProjectTypes } from "../types/project-types.ts";

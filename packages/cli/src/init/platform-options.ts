@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { basename, resolve } from "node:path";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import type { Io } from "../io.ts";
 import { isProjectName } from "../scaffold/project-name.ts";
 import { UserError } from "../user-error.ts";

@@ -42,8 +42,8 @@ const wrong: readonly (readonly [string, RegExp])[] = [
   ["{.a", /unclosed \{: add \}/],
   ["{range .a}", /range without end/],
   ["{end}", /end without range/],
-  ["{.a[0}", /cannot read/],
-  ["{.a[x]}", /cannot read "\[x\]"/],
+  ["{.a[0}", /cannot parse/],
+  ["{.a[x]}", /cannot parse "\[x\]"/],
   ["{.a[]}", /\[\] is empty/],
 ];
 for (const [template, message] of wrong) {

@@ -85,7 +85,7 @@ function splitActions(source: string): string[] {
   const text = source.trim();
   if (text.startsWith("range ") || text === "end") return [text];
   const left = text.replaceAll(actionToken, "").trim();
-  if (left !== "") throw new Error(`cannot read "${left}" in "${text}"`);
+  if (left !== "") throw new Error(`cannot parse "${left}" in "${text}"`);
   return text.match(actionToken) ?? [];
 }
 
@@ -106,7 +106,7 @@ function parsePath(source: string): Path {
   for (let at = 0; at < rest.length; ) {
     stepToken.lastIndex = at;
     const groups = stepToken.exec(rest)?.groups;
-    if (groups === undefined) throw new Error(`cannot read "${rest.slice(at)}"`);
+    if (groups === undefined) throw new Error(`cannot parse "${rest.slice(at)}"`);
     at = stepToken.lastIndex;
     const step = toStep(groups);
     if (step !== undefined) steps.push(step);
@@ -140,7 +140,7 @@ function parseBrackets(text: string): PathStep {
 
 function parseSlice(text: string): Slice {
   const match = /^(-?\d+)?(?:(:)(-?\d+)?(?::(-?\d+)?)?)?$/.exec(text);
-  if (match === null || text === "") throw new Error(`cannot read "[${text}]"`);
+  if (match === null || text === "") throw new Error(`cannot parse "[${text}]"`);
   const number = (digits: string | undefined): number | undefined =>
     digits === undefined ? undefined : Number(digits);
   return { start: number(match[1]), end: number(match[3]), step: number(match[4]), isIndex: match[2] === undefined };

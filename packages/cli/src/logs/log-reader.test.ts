@@ -6,10 +6,15 @@ import { test } from "node:test";
 import { openLogFile } from "@purlin/function-process";
 import fc from "fast-check";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { lastLines, readLog } from "./log-reader.ts";
+import { lastLines, readLog } from "./logs-command.ts";
 
 const tails: Record<string, { text: string; count: number; want: string; reason: string }> = {
-  Last: { text: "a\nb\nc\n", count: 1, want: "c\n", reason: "the end of the last line is no line" },
+  Last: {
+    text: "a\nb\nc\n",
+    count: 1,
+    want: "c\n",
+    reason: "the newline of the last line does not start another line",
+  },
   Unfinished: { text: "a\nb", count: 1, want: "b", reason: "a line that is still being written counts" },
   More: { text: "a\nb\n", count: 9, want: "a\nb\n", reason: "there are no more" },
   EmptyLines: { text: "\n\nb\n", count: 2, want: "\nb\n", reason: "an empty line is a line" },

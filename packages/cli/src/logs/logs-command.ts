@@ -1,14 +1,81 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { type FileHandle, open } from "node:fs/promises";
 import { join, relative } from "node:path";
+import { StringDecoder } from "node:string_decoder";
 import { setTimeout as delay } from "node:timers/promises";
 import { type FunctionLog, functionLogFolder, listFunctionLogs } from "@purlin/function-process";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
 import type { Io, TextSink } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { harmless } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
-import { type LogReader, lastLines, readLog } from "./log-reader.ts";
+
+/** Reads a log that another process writes. */
+export interface LogReader {
+  /** What was written since the last time; at first everything there is. */
+  next(): Promise<string>;
+}
+
+/**
+ * Reads a log file that is moved to `PATH.1` when it is full: what was written there before it was moved is not missed. A
+ * file that is not there has nothing in it.
+ */
+export function readLog(path: string): LogReader {
+  let at: { inode: number; offset: number } | undefined;
+  const decoder = new StringDecoder("utf8");
+  return {
+    async next() {
+      await using files = new AsyncDisposableStack();
+      // This one first: should it be moved aside now, the other one is the same file and is left out.
+      const current = await opened(path, files);
+      const moved = await opened(`${path}.1`, files);
+      const chunks: Buffer[] = [];
+      if (moved !== undefined && moved.inode !== current?.inode) {
+        if (at === undefined) chunks.push(await readFrom(moved.file, 0));
+        else if (moved.inode === at.inode) chunks.push(await readFrom(moved.file, at.offset));
+      }
+      if (current !== undefined) {
+        const from = at?.inode === current.inode && at.offset <= current.size ? at.offset : 0;
+        const bytes = await readFrom(current.file, from);
+        chunks.push(bytes);
+        at = { inode: current.inode, offset: from + bytes.length };
+      }
+      return decoder.write(Buffer.concat(chunks));
+    },
+  };
+}
+
+interface OpenFile {
+  readonly file: FileHandle;
+  readonly inode: number;
+  readonly size: number;
+}
+
+async function opened(path: string, files: AsyncDisposableStack): Promise<OpenFile | undefined> {
+  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+  if (file === undefined) return undefined;
+  files.defer(() => file.close());
+  const { ino, size } = await file.stat();
+  return { file, inode: ino, size };
+}
+
+async function readFrom(file: FileHandle, offset: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of file.createReadStream({ start: offset, autoClose: false })) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}
+
+/** The last lines of a text, with their ends. */
+export function lastLines(text: string, count: number): string {
+  if (count === 0) return "";
+  let from = text.endsWith("\n") ? text.length - 1 : text.length;
+  for (let lines = 0; lines < count && from >= 0; lines++) from = from === 0 ? -1 : text.lastIndexOf("\n", from - 1);
+  return text.slice(from + 1);
+}
 
 /** Whose logs are wanted. */
 interface WantedLogs {
@@ -24,7 +91,7 @@ interface LogPrinter {
   print(source: string, text: string): void;
 }
 
-/** Files are looked at this often: a process that writes much is not told of each reader. */
+/** Polling interval of the files: a process that writes a lot must not wake readers at each write. */
 const lookEveryMs = 200;
 
 /** `purlin logs FUNCTION` */
@@ -48,7 +115,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     isEmpty &&= text === "";
     printer.print(revision, tail === undefined ? text : lastLines(text, tail));
   }
-  if (isEmpty) io.stderr.write(`${functionName} has written nothing yet\n`);
+  if (isEmpty) io.stderr.write(`no logs of function "${functionName}" yet\n`);
   if (isSet(input, "follow")) await follow(wanted, { readers, printer, io });
 }
 
@@ -106,15 +173,17 @@ async function explainNoLogs(wanted: WantedLogs, io: Io): Promise<never> {
   const revisions = await wantedLogs({ ...wanted, revision: undefined });
   if (revision !== undefined && revisions.length > 0) {
     const names = listed(revisions.map((log) => log.revision));
-    throw new UserError(`revision "${revision}" of function "${functionName}" has not run here; these have: ${names}`);
+    throw new UserError(
+      `no logs of revision "${revision}" of function "${functionName}"; revisions with logs: ${names}`,
+    );
   }
   const all = await listFunctionLogs(join(dataDir, "functions", functionLogFolder));
   if (all.length === 0) {
-    const advice = "start a control plane with purlin up, or name its folder with --data-dir";
-    throw new UserError(`no function has run in ${folder}: ${advice}; on a cluster use kubectl logs`);
+    const advice = "start a control plane with purlin up, or specify its folder with --data-dir";
+    throw new UserError(`no function logs in ${folder}: ${advice}; on a cluster, use kubectl logs`);
   }
   const names = listed(all.map((log) => log.functionName));
-  throw new UserError(`function "${functionName}" has not run in ${folder}; these have: ${names}`);
+  throw new UserError(`no logs of function "${functionName}" in ${folder}; functions with logs: ${names}`);
 }
 
 function listed(names: readonly string[]): string {

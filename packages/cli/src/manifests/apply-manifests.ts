@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNoMatch, type KubeClient, NoMatchError } from "@purlin/kube-client";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
+import { parseFieldPath } from "../files/yaml-position.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
+import { isOffered } from "../tree/composite-kinds.ts";
+import { failureOf, findDefinition, isDefinition } from "../tree/defined-kinds.ts";
+import { conditionOf, conditionsOf } from "../tree/object-state.ts";
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";
-import { type AppliedDefinition, awaitDefinitions } from "./await-definitions.ts";
-import { findDefinition, isDefinition } from "./defined-kinds.ts";
 import type { Manifest } from "./manifest.ts";
+
+/** An XRD that was applied. */
+interface AppliedDefinition {
+  readonly manifest: Manifest;
+  readonly stored: KubeObject;
+}
 
 /** What has to be there before what, by group and kind; everything else comes last. */
 const stages: readonly (readonly string[])[] = [
@@ -29,9 +37,9 @@ export interface ApplyManifestsOptions {
   readonly signal: AbortSignal;
   /** Of objects that name none; `default` unless given. */
   readonly namespace?: string | undefined;
-  /** Told about each object that was applied, what that changed, and the object as it is stored now. */
+  /** Called with each applied object, what changed, and the object as stored. */
   readonly onApplied?: (manifest: Manifest, change: ApplyChange, stored: KubeObject) => void;
-  /** Told once when an object has to wait for its kind. */
+  /** Called once when an object has to wait for its kind. */
   readonly onWait?: (manifest: Manifest, definition: string) => void;
 }
 
@@ -107,7 +115,7 @@ async function applyOne(
   );
   const stored = await client.apply(object, {
     fieldManager: manifestManager,
-    // The file is what its author wants, whoever changed the object since.
+    // The file wins over changes by other field managers.
     force: true,
     fieldValidation: "Strict",
     signal: options.signal,
@@ -155,6 +163,46 @@ const undefinedAdvice = "check the spelling, or apply the definition of the kind
 /** A manifest in a line of progress. */
 export function appliedLine(manifest: Manifest, change: ApplyChange): string {
   return harmlessLine(`${nameOf(manifest)} ${change}`);
+}
+
+/** Waits until XRDs offer their kinds. Resolves to why some do not, a line each. */
+async function awaitDefinitions(
+  client: KubeClient,
+  definitions: readonly AppliedDefinition[],
+  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+): Promise<string[]> {
+  const limit = performance.now() + waitMs;
+  const problems: string[] = [];
+  for (const { manifest, stored } of definitions) {
+    for (let current = stored; !isServed(current); current = await client.get(stored, keyOf(stored), { signal })) {
+      const failure = failureOf(current);
+      if (failure !== undefined || performance.now() > limit) {
+        problems.push(problemOf(manifest, failure ?? lateness(current, waitMs)));
+        break;
+      }
+      await setTimeout(pollMs, undefined, { signal });
+    }
+  }
+  return problems;
+}
+
+/** Offered for the schema that was applied, not for the one before it. */
+function isServed(definition: KubeObject): boolean {
+  const { generation = 0, deletionTimestamp } = definition.metadata;
+  if (deletionTimestamp) return true;
+  const seen = conditionOf(definition, "Established")?.observedGeneration ?? generation;
+  return isOffered(definition) && seen >= generation && failureOf(definition) === undefined;
+}
+
+function lateness(definition: KubeObject, waitMs: number): string {
+  const said = conditionsOf(definition).length > 0 ? "" : ": no control plane has reconciled it";
+  return `does not offer its kind after ${waitMs / 1000}s${said}`;
+}
+
+/** The API server names the place in the CRD, which is the same in the XRD it was made of. */
+function problemOf(manifest: Manifest, failure: string): string {
+  const field = /(?<=[\s"])spec\.versions\[\d+\][^:\s]*/.exec(failure)?.[0];
+  return `${manifest.at(field === undefined ? [] : parseFieldPath(field))}: ${nameOf(manifest)}: ${failure}`;
 }
 
 /** Manifests in the order in which they can be applied: what defines first, what is defined last. Else as written. */

@@ -3,8 +3,8 @@ import { unknownKeywords } from "@purlin/composition";
 import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { PathSegment } from "../files/yaml-position.ts";
+import { pathText } from "./apply-problem.ts";
 import type { Manifest } from "./manifest.ts";
-import { pathText } from "./typed-path.ts";
 
 /**
  * Misspelled keywords in the schemas of an XRD, a line each. The API server cannot report them: an XRD holds its schemas as

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readdir, stat } from "node:fs/promises";
 import { join, matchesGlob, relative, resolve, sep } from "node:path";
-import { requireInside } from "../files/link-target.ts";
-import { explain, readTextIfThere } from "../files/read-text.ts";
+import { explain, readTextIfThere, requireInside } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { projectFileName } from "../project/project-file.ts";
 import { UserError } from "../user-error.ts";
@@ -44,7 +43,7 @@ export async function findManifests(paths: readonly string[], io: Io, options: F
   for (const path of paths) {
     const found = await filesAt(path, io, options);
     if (found.length === 0) {
-      throw new UserError(`${path}: no file in there ends in ${endings.join(" or ")}: check the path`);
+      throw new UserError(`${path}: no files ending in ${endings.join(" or ")} found: check the path`);
     }
     files.push(...found);
   }

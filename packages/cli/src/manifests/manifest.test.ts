@@ -29,7 +29,7 @@ test("a folder stands for the YAML files in it and below, once each; hidden fold
   assert.deepEqual(await findManifests(["a"], io, { except }), ["a/c.yml"], "a folder that is named is meant");
 });
 
-test("the metadata of a package is no object to apply, unless its file is named", async () => {
+test("package metadata is not applied, unless its file is given", async () => {
   const meta = "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: fn}\n";
   const object = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
   using folder = tempFolder({ "fn/package/crossplane.yaml": `${meta}---\n${object}` });
@@ -65,7 +65,7 @@ test("YAML of other programs in a folder is skipped and named; named itself, or 
     "skipped x.yaml, y.yaml: not a Kubernetes manifest (no apiVersion and kind); list such files in .purlinignore",
   );
   for (const path of ["a/docker-compose.yaml", "b", "c"]) {
-    await assert.rejects(readManifests([path], io, { onSkipped }), /apiVersion: expected/, path);
+    await assert.rejects(readManifests([path], io, { onSkipped }), /apiVersion: required field is missing/, path);
   }
 });
 
@@ -221,7 +221,7 @@ const refusals: Record<string, { readonly error: Error; readonly expected: reado
   Other: { error: new Error("unreachable"), expected: ["f.yaml:top: Thing ns/a: unreachable"] },
 };
 for (const [name, { error, expected }] of Object.entries(refusals)) {
-  test(`what is refused is told with its place: ${name}`, () => {
+  test(`rejected objects are reported with their position: ${name}`, () => {
     const spec = { steps: [{ step: "a" }, { step: "b" }, { step: "a" }, {}] };
     const metadata = { name: "a", namespace: "ns" };
     const manifest = manifestOf({ apiVersion: "e/v1", kind: "Thing", metadata, spec });

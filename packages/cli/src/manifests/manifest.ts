@@ -9,7 +9,7 @@ import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { type FindOptions, findManifests } from "./find-manifests.ts";
 
-/** An object that somebody wrote down, ready to be applied. */
+/** An object from a file, ready to be applied. */
 export interface Manifest {
   readonly object: KubeObject;
   /** As the user would write it. */

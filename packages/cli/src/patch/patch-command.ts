@@ -3,11 +3,11 @@ import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import { unknownFields } from "../manifests/apply-problem.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const patchKinds = ["merge", "json", "strategic"] as const;
@@ -38,10 +38,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
 }
 
 function patchText(argument: string | undefined, option: string | undefined): string {
-  if (argument !== undefined && option !== undefined) throw new UserError("give one patch, not two", { exitCode: 2 });
+  if (argument !== undefined && option !== undefined) throw new UserError("specify the patch once", { exitCode: 2 });
   const text = argument ?? option;
   if (text !== undefined) return text;
-  throw new UserError(`give the patch, such as '{"spec": {"size": "large"}}'`, { exitCode: 2 });
+  throw new UserError(`specify the patch, such as '{"spec": {"size": "large"}}'`, { exitCode: 2 });
 }
 
 function readKind(text: string): PatchKind {
@@ -55,7 +55,7 @@ function whyNot(error: unknown, { kind, namespaced }: { readonly kind: string; r
   const unknown = unknownFields(textOf(error));
   if (unknown.length > 0) {
     const fields = unknown.map((field) => `"${field}"`).join(", ");
-    return `the patch: unknown field ${fields}: ${kind} has none of that name`;
+    return `invalid patch: unknown field ${fields}: check the fields of ${kind}`;
   }
   return `${textOf(error)}${isNotFound(error) && namespaced ? ": check the name and --namespace" : ""}`;
 }
@@ -69,5 +69,5 @@ function readPatch(text: string, kind: PatchKind): JsonValue {
     kind === "json"
       ? `a list of operations, such as '[{"op": "remove", "path": "/spec/size"}]'`
       : `an object, such as '{"spec": {"size": "large"}}'`;
-  throw new UserError(`the patch: expected ${expected}`, { exitCode: 2 });
+  throw new UserError(`invalid patch: expected ${expected}`, { exitCode: 2 });
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, join, resolve } from "node:path";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
-import { findUp } from "./find-up.ts";
-import { readProjectFile } from "./project-file.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { findUp, readProjectFile } from "./project-file.ts";
 
 /** The folder of a control plane, unless another is named. */
 const defaultDataDir = ".purlin";
@@ -24,4 +23,9 @@ export function currentDataDir(input: CommandInput, io: Io): string {
 function namedDataDir(input: CommandInput, io: Io): string | undefined {
   const named = textOption(input, "dataDir") ?? (io.env["PURLIN_DATA_DIR"] || undefined);
   return named === undefined ? readProjectFile(io).dataDir : resolve(io.cwd, named);
+}
+
+/** The Docker config with the token of the registry of `purlin up`, in its data directory. Its folder is good for $DOCKER_CONFIG. */
+export function dockerConfigPath(directory: string): string {
+  return join(directory, "docker", "config.json");
 }

@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-import { dirname, relative, resolve } from "node:path";
+
+import { statSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import type { FunctionLimits } from "@purlin/function-process";
 import { isJsonObject } from "@purlin/function-protocol";
 import { readTextSync } from "../files/read-text.ts";
 import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
-import { limitFields, readLimits } from "../up/function-limits.ts";
+import { limitFields, readLimits } from "../options/function-limits.ts";
 import { UserError } from "../user-error.ts";
-import { findUp } from "./find-up.ts";
+
+/**
+ * The nearest path of that name, in a folder or one of its parents. What another user owns is found in the folder itself
+ * only: anyone may create files in a shared parent such as /tmp, and a kubeconfig can name a program to run.
+ */
+export function findUp(name: string, start: string, uid: number | undefined = process.getuid?.()): string | undefined {
+  for (let folder = start; ; folder = dirname(folder)) {
+    const path = join(folder, name);
+    const found = statSync(path, { throwIfNoEntry: false });
+    if (found !== undefined && (folder === start || uid === undefined || found.uid === uid)) return path;
+    if (folder === dirname(folder)) return undefined;
+  }
+}
 
 /** The file with the settings of a project. */
 export const projectFileName = "purlin.yaml";
@@ -90,7 +104,7 @@ function membersOf(document: YamlDocument, path: readonly string[], known: reado
 function textOf({ document, root }: Reading, name: "dataDir" | "namespace"): string | undefined {
   const value = root[name];
   if (value === undefined || (typeof value === "string" && value !== "")) return value;
-  throw wrong(document, [name], "must be a string that is not empty");
+  throw wrong(document, [name], "must be a non-empty string");
 }
 
 function pathsOf({ document, root }: Reading): readonly string[] | undefined {

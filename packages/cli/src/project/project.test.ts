@@ -5,12 +5,11 @@ import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
-import type { CommandInput } from "../commands/command-spec.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess, TestIo } from "../testing/test-io.ts";
 import { readUpOptions } from "../up/up-options.ts";
-import { findUp } from "./find-up.ts";
-import { readProjectFile } from "./project-file.ts";
+import { findUp, readProjectFile } from "./project-file.ts";
 
 const names = ["flag", "variable", "data", "file", "parent"] as const;
 let folder: TempFolder;
@@ -41,7 +40,7 @@ async function answering(args: readonly string[], env: Record<string, string>): 
 
 test("flags come before $KUBECONFIG, then $PURLIN_DATA_DIR, purlin.yaml and a .purlin in a parent", async () => {
   const nothing = await answering([], {});
-  assert.match(nothing, /^error: there is no \.purlin\/kubeconfig: start a control plane with "purlin up", or name/);
+  assert.match(nothing, /^error: no control plane found: \.purlin\/kubeconfig does not exist: start a control plane with "purlin up", or specify/);
   mkdirSync(join(folder.path, "project/.purlin"));
   cpSync(kubeconfig("parent"), join(folder.path, "project/.purlin/kubeconfig"));
   assert.equal(await answering([], {}), "parent");
@@ -57,7 +56,7 @@ test("flags come before $KUBECONFIG, then $PURLIN_DATA_DIR, purlin.yaml and a .p
 test("$KUBECONFIG may list files: the first one wins, missing ones are skipped", async () => {
   const env = { KUBECONFIG: `${folder.path}/missing:${kubeconfig("variable")}:${kubeconfig("flag")}` };
   assert.equal(await answering([], env), "variable");
-  assert.match(await answering([], { KUBECONFIG: "missing" }), /^error: \$KUBECONFIG names \S+missing: no such file/);
+  assert.match(await answering([], { KUBECONFIG: "missing" }), /^error: cannot read \$KUBECONFIG \S+missing: no such file/);
 });
 
 test("purlin.yaml sets ports, features and the namespace of purlin up and of commands; flags come first", async () => {
@@ -158,7 +157,7 @@ const wrong: Record<string, readonly [string, RegExp]> = {
   Port: ["ports:\n  api: 70000\n", /^purlin\.yaml:2:3: ports\.api: must be a port between 1 and 65535$/],
   Paths: ["paths: platform\n", /^purlin\.yaml:1:1: paths: must be a list of files and folders$/],
   EmptyPath: ["paths: ['']\n", /^purlin\.yaml:1:1: paths: must be a list of files and folders$/],
-  Text: ["namespace: 3\n", /^purlin\.yaml:1:1: namespace: must be a string that is not empty$/],
+  Text: ["namespace: 3\n", /^purlin\.yaml:1:1: namespace: must be a non-empty string$/],
   Switch: [
     "features:\n  functionRevisionSelectors: 'yes'\n",
     /^purlin\.yaml:2:3: features\.functionRev\w+: must be true or false$/,
@@ -178,7 +177,7 @@ const wrong: Record<string, readonly [string, RegExp]> = {
   Object: ["ports: 3\n", /^purlin\.yaml:1:1: ports: must be an object$/],
   List: ["- x\n", /^purlin\.yaml:1:1: must be an object$/],
   Two: ["dataDir: x\n---\ndataDir: y\n", /^purlin\.yaml:3:1: expected one document$/],
-  Broken: ["a: [\n", /^purlin\.yaml:2:1: not valid YAML/],
+  Broken: ["a: [\n", /^purlin\.yaml:2:1: invalid YAML/],
 };
 for (const [name, [text, message]] of Object.entries(wrong)) {
   test(`a mistake in purlin.yaml is reported with its line: ${name}`, () => {

@@ -47,7 +47,7 @@ function secureEntry(folder: string, name: string, { uid, isLinkable }: Rules): 
     );
   }
   if (!found.isSymbolicLink()) tighten(path, found);
-  else if (!isLinkable) throw new UserError(`${path} is a link, and must be a file or folder of its own: remove it`);
+  else if (!isLinkable) throw new UserError(`${path} is a symbolic link: replace it with a regular file or folder`);
   return found;
 }
 

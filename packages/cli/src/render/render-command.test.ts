@@ -343,12 +343,12 @@ const mistakes: Readonly<Record<string, { reason: string; wish: RenderTest; says
   Uncallable: {
     reason: "what to add",
     wish: { files: { "functions.yaml": "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata:\n  name: fn\n" } },
-    says: /^error: functions\.yaml:3:1: Function "fn" runs nowhere that render can call: run it and add the annotation/,
+    says: /^error: functions\.yaml:3:1: Function "fn" has no endpoint that render can call: run it and add the annotation/,
   },
-  NobodyListens: {
+  ConnectionRefused: {
     reason: "at once, not after the timeout",
     wish: { args: ["-a", "render.crossplane.io/runtime-development-target=localhost:1"] },
-    says: /^error: cannot render App "one": .*pipeline step "t": Function "fn": cannot call localhost:1: nothing listens there/,
+    says: /^error: cannot render App "one": .*pipeline step "t": Function "fn": cannot call localhost:1: connection refused/,
   },
   BadTarget: {
     reason: "the line of the annotation",
@@ -369,12 +369,12 @@ const mistakes: Readonly<Record<string, { reason: string; wish: RenderTest; says
   TwoCompositions: {
     reason: "both places",
     wish: { files: { "composition.yaml": `${composition}---\n${composition}` } },
-    says: /^error: composition\.yaml:16:1: a second Composition, beside composition\.yaml:2:1: name the file of one\n$/,
+    says: /^error: composition\.yaml:16:1: found a second Composition; the first is at composition\.yaml:2:1: specify a file with only one\n$/,
   },
   NoComposition: {
     reason: "the path",
     wish: { paths: ["xr.yaml", "xr.yaml", "functions.yaml"] },
-    says: /^error: xr\.yaml: there is no Composition in it: check the path\n$/,
+    says: /^error: xr\.yaml: no Composition found: check the path\n$/,
   },
   OtherXrd: {
     reason: "the definition that was named is of another kind",
@@ -396,25 +396,25 @@ const mistakes: Readonly<Record<string, { reason: string; wish: RenderTest; says
   BrokenYaml: {
     reason: "file and line",
     wish: { files: { "xr.yaml": "a: [1\nb: 2\n" } },
-    says: /^error: xr\.yaml:2:1: not valid YAML/,
+    says: /^error: xr\.yaml:2:1: invalid YAML/,
   },
 };
 
 for (const [name, { reason, wish, says, exitCode = 1 }] of Object.entries(mistakes)) {
-  test(`a mistake is told with its place, ${name}: ${reason}`, async (t) => {
+  test(`a mistake is reported with its position, ${name}: ${reason}`, async (t) => {
     const outcome = await render(t, compose, wish);
     assert.match(outcome.stderr, says);
     assert.deepEqual([outcome.exitCode, outcome.stdout], [exitCode, ""]);
   });
 }
 
-test("D4: a step that selects a revision, where there are none, is served by its Function, with a warning", async (t) => {
+test("a step that selects a revision is served by its Function, with a warning, if there are no revisions", async (t) => {
   const selecting = `${composition}    functionRevisionSelector: {matchLabels: {channel: alpha}}\n`;
   const outcome = await render(t, compose, { files: { "composition.yaml": selecting } });
   assert.equal(outcome.exitCode, 0, outcome.stderr);
   assert.equal(
     outcome.stderr,
-    'warning: step "t" uses functionRevisionSelector, and no FunctionRevision of Function "fn" is among FUNCTIONS: the Function itself runs\n',
+    'warning: step "t" uses functionRevisionSelector, but FUNCTIONS has no FunctionRevision of Function "fn": running the Function itself\n',
   );
 });
 

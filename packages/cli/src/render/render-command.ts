@@ -8,20 +8,19 @@ import {
   type RequirementFetchers,
 } from "@purlin/function-runner";
 import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
-import type { CommandInput } from "../commands/command-spec.ts";
-import { printYaml } from "../files/print-yaml.ts";
+import { printYaml } from "../files/yaml-file.ts";
 import { type ClientCertificates, readClientCertificates } from "../function-call/client-certificates.ts";
 import { readOpenAPI } from "../function-call/requirement-files.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type RenderFiles, readRenderFiles } from "./render-files.ts";
 import { openFunctions } from "./render-functions.ts";
 import { type RenderCommand, readContext, readRenderCommand } from "./render-options.ts";
-import { selectionOf } from "./render-revisions.ts";
-import { stepsOf } from "./used-functions.ts";
+import { selectionOf, stepsOf } from "./used-functions.ts";
 
 /** What to print of a render. */
 interface OutputOptions {

@@ -61,9 +61,11 @@ function isKind(kind: string): (manifest: Manifest) => boolean {
 
 function only(manifests: readonly Manifest[], path: string, what: string): Manifest {
   const [first, second] = manifests;
-  if (first === undefined) throw new UserError(`${path}: there is no ${what} in it: check the path`);
+  if (first === undefined) throw new UserError(`${path}: no ${what} found: check the path`);
   if (second !== undefined) {
-    throw new UserError(`${second.at(["kind"])}: a second ${what}, beside ${first.at(["kind"])}: name the file of one`);
+    throw new UserError(
+      `${second.at(["kind"])}: found a second ${what}; the first is at ${first.at(["kind"])}: specify a file with only one`,
+    );
   }
   return first;
 }

@@ -17,13 +17,18 @@ import {
   type TlsSource,
 } from "@purlin/function-runner";
 import type { ClientCertificates } from "../function-call/client-certificates.ts";
-import { parseTarget } from "../function-call/parse-target.ts";
-import { type ProbeAdvice, probeTarget } from "../function-call/probe-target.ts";
+import { type ProbeAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
-import { isRevisionOf, revisionsIn, selectionOf } from "./render-revisions.ts";
-import { type FunctionFiles, type UsedFunction, usedFunctions } from "./used-functions.ts";
+import {
+  type FunctionFiles,
+  isRevisionOf,
+  revisionsIn,
+  selectionOf,
+  type UsedFunction,
+  usedFunctions,
+} from "./used-functions.ts";
 
-/** A function that runs has answered by then, and nobody needs to knock at its door. */
+/** A running function has responded by then, and is not probed. */
 const probeAfterMs = 250;
 
 /** Who is merely slow gets the time to say so. */
@@ -33,17 +38,17 @@ const probeForMs = 20_000;
 type Probe = (target: FunctionTarget) => Promise<void>;
 
 const targetAdvice: ProbeAdvice = {
-  nobodyListens: 'check the port, or start the function with "purlin function run"',
+  connectionRefused: 'check the port, or start the function with "purlin function run"',
   noHost: "check the name",
-  servesTls: "start it with --insecure, for development functions are called in plaintext",
+  servesTls: "start it with --insecure: development functions are called in plaintext",
   servesPlaintext: "",
 };
 
 const revisionAdvice: ProbeAdvice = {
-  nobodyListens: "see that its control plane runs, and get its FunctionRevision anew",
-  noHost: "functions of a cluster are called from inside the cluster",
-  servesTls: "give --tls-client-certs-dir DIR",
-  servesPlaintext: "leave --tls-client-certs-dir out",
+  connectionRefused: "check that its control plane is running, and export its FunctionRevision again",
+  noHost: "functions on a cluster can only be called from inside the cluster",
+  servesTls: "use --tls-client-certs-dir DIR",
+  servesPlaintext: "remove --tls-client-certs-dir",
 };
 
 /** The functions of a pipeline, ready to be called. */
@@ -97,8 +102,8 @@ function callEither(callers: Callers, used: readonly UsedFunction[], { revisions
     const isServed = field === undefined ? !developed.has(functionName) : revisions.some(isRevisionOf(functionName));
     if (isServed || field === "function") return callers.revisions(reference, request, call);
     if (field !== undefined) {
-      const none = `no FunctionRevision of Function "${functionName}" is among FUNCTIONS`;
-      warn(`step "${step}" uses ${field}, and ${none}: the Function itself runs`);
+      const none = `FUNCTIONS has no FunctionRevision of Function "${functionName}"`;
+      warn(`step "${step}" uses ${field}, but ${none}: running the Function itself`);
     }
     return callers.functions({ step, functionName }, request, call);
   };
@@ -143,7 +148,7 @@ async function startSources(io: Io): Promise<Sources> {
 
 /**
  * A runner waits for a function to come up, as a control plane should; a person at a terminal should not have to. When an
- * answer is late, somebody looks whether there is anybody to answer.
+ * response is late, the target is probed.
  */
 function impatient(next: FunctionRunner, probe: Probe): FunctionRunner {
   return {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { type CommandInput, isSet, listOption, textOption } from "../commands/command-spec.ts";
-import { readTimeout } from "../commands/duration.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
+import { readTimeout } from "../options/duration.ts";
 import { UserError } from "../user-error.ts";
 
 /** The command line of `purlin render`, understood. */

@@ -132,23 +132,23 @@ const printedBy = ({ exitCode, stdout, stderr }: Outcome): Printed[] => {
 };
 const versionsIn = (outcome: Outcome): string[] => printedBy(outcome).flatMap(({ data }) => data?.version ?? []);
 
-const choices: Readonly<Record<string, { step: object; version: string; told: string | undefined }>> = {
-  "none, so the highest active revision": { step: fnStep, version: "v2", told: undefined },
-  "a name": { step: { ...fnStep, functionRevisionRef: { name: "fn-1" } }, version: "v1", told: "fn-1" },
+const choices: Readonly<Record<string, { step: object; version: string; recorded: string | undefined }>> = {
+  "none, so the highest active revision": { step: fnStep, version: "v2", recorded: undefined },
+  "a name": { step: { ...fnStep, functionRevisionRef: { name: "fn-1" } }, version: "v1", recorded: "fn-1" },
   labels: {
     step: { ...fnStep, functionRevisionSelector: { matchLabels: { channel: "stable" } } },
     version: "v1",
-    told: "fn-1",
+    recorded: "fn-1",
   },
-  "an image": { step: { function: `reg.io/fn:any@${digest}` }, version: "v1", told: "fn-1" },
+  "an image": { step: { function: `reg.io/fn:any@${digest}` }, version: "v1", recorded: "fn-1" },
 };
 
-for (const [reason, { step, version, told }] of Object.entries(choices)) {
+for (const [reason, { step, version, recorded }] of Object.entries(choices)) {
   test(`a step chooses by ${reason}`, async () => {
     const outcome = await render({ steps: [step] });
     assert.deepEqual(versionsIn(outcome), [version]);
     const ran = printedBy(outcome)[0]?.status?.crossplane?.functionRevisions;
-    assert.deepEqual(ran, told && [{ step: "s0", functionRevision: told }], "who ran is told where one is chosen");
+    assert.deepEqual(ran, recorded && [{ step: "s0", functionRevision: recorded }], "a selected revision is recorded");
   });
 }
 
@@ -194,17 +194,17 @@ test("a revision, a function under development and a source file in one pipeline
   assert.deepEqual(versionsIn(outcome), ["v2"], "the last step has left what the first one made");
 });
 
-const nobody = 'it was told "no such host"';
+const unknownHost = 'DNS error "no such host"';
 const mistakes: Readonly<Record<string, { wish: () => RenderWish; says: RegExp }>> = {
   "certificates are needed and not given": {
     wish: () => ({ certificates: undefined }),
-    says: /"fn": cannot call localhost:\d+: it hung up on a plaintext connection: if the function serves TLS, give --tls-client-certs-dir DIR\n$/,
+    says: /"fn": cannot call localhost:\d+: it closed the plaintext connection: if the function serves TLS, use --tls-client-certs-dir DIR\n$/,
   },
   "certificates are given and not wanted": {
     wish: () => ({ functions: [revision({ server: "plain", number: 1, channel: "x" })] }),
-    says: /"fn": cannot call localhost:\d+: it does not speak TLS: if the function serves plaintext, leave --tls-client-certs-dir out\n$/,
+    says: /"fn": cannot call localhost:\d+: it does not speak TLS: if the function serves plaintext, remove --tls-client-certs-dir\n$/,
   },
-  "certificates of somebody else": {
+  "certificates of another authority": {
     wish: () => ({ certificates: "stranger" }),
     says: /"fn": cannot call localhost:\d+: its certificate is not signed by \S+\/stranger\/ca\.crt/,
   },
@@ -214,16 +214,16 @@ const mistakes: Readonly<Record<string, { wish: () => RenderWish; says: RegExp }
   },
   "a revision that has gone": {
     wish: () => ({ functions: [revision({ server: "v1", number: 1, channel: "x", endpoint: "localhost:1" })] }),
-    says: /"fn": cannot call localhost:1: nothing listens there: see that its control plane runs, and get its FunctionRevision anew\n$/,
+    says: /"fn": cannot call localhost:1: connection refused: check that its control plane is running, and export its FunctionRevision again\n$/,
   },
   "a cluster that is elsewhere": {
     wish: () => ({
       functions: [revision({ server: "v1", number: 1, channel: "x", endpoint: `dns:///${service}:9443` })],
-      names: { resolve: () => Promise.reject(new Error(nobody)) },
+      names: { resolve: () => Promise.reject(new Error(unknownHost)) },
     }),
-    says: /"fn": cannot call fn\.crossplane-system:9443: there is no host "fn\.crossplane-system": functions of a cluster are called from inside the cluster\n$/,
+    says: /"fn": cannot call fn\.crossplane-system:9443: host "fn\.crossplane-system" not found: functions on a cluster can only be called from inside the cluster\n$/,
   },
-  "labels that nobody carries": {
+  "labels without a matching revision": {
     wish: () => ({ steps: [{ ...fnStep, functionRevisionSelector: { matchLabels: { channel: "beta" } } }] }),
     says: /no active FunctionRevision of Function "fn" matches channel=beta\n$/,
   },
@@ -237,7 +237,7 @@ const mistakes: Readonly<Record<string, { wish: () => RenderWish; says: RegExp }
 };
 
 for (const [reason, { wish, says }] of Object.entries(mistakes)) {
-  test(`it is told what is wrong: ${reason}`, async () => {
+  test(`the error says what is wrong: ${reason}`, async () => {
     const { exitCode, stdout, stderr } = await render(wish());
     assert.match(stderr, says);
     assert.deepEqual([exitCode, stdout], [1, ""]);

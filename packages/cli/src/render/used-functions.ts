@@ -3,13 +3,49 @@ import {
   developmentAnnotations,
   developmentOf,
   type FunctionReference,
+  type FunctionRevisions,
   trustedDevelopmentOf,
 } from "@purlin/function-runner";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { parseTarget } from "../function-call/parse-target.ts";
+import { textAt } from "@purlin/kube-objects/object";
+import { parseTarget } from "../function-call/probe-target.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { UserError } from "../user-error.ts";
-import { isRevisionOf, type Selection } from "./render-revisions.ts";
+
+/** A field by which a step chooses a revision. */
+type Selection = "functionRevisionRef" | "functionRevisionSelector" | "function";
+
+const selections: readonly Selection[] = ["functionRevisionRef", "functionRevisionSelector", "function"];
+
+/** How a step chooses its revision; undefined when it leaves that to others. */
+export function selectionOf(step: Pick<FunctionReference, Selection>): Selection | undefined {
+  return selections.find((name) => step[name] !== undefined);
+}
+
+/** Whether a FunctionRevision is of a Function. */
+export function isRevisionOf(functionName: string): (revision: Manifest) => boolean {
+  return ({ object }) => object.metadata.labels?.["pkg.crossplane.io/package"] === functionName;
+}
+
+/** The FunctionRevisions in files, to choose from as a control plane does. */
+export function revisionsIn(manifests: readonly Manifest[]): FunctionRevisions {
+  const objects = manifests.map(({ object }) => object);
+  const asJson = (object: Manifest["object"]): JsonObject => object;
+  return {
+    async get(name) {
+      const found = objects.find(({ metadata }) => metadata.name === name);
+      return found && asJson(found);
+    },
+    async list(labels) {
+      const carries = ({ metadata }: Manifest["object"]): boolean =>
+        [...labels].every(([key, value]) => metadata.labels?.[key] === value);
+      return objects.filter(carries).map(asJson);
+    },
+    async withDigest(digest) {
+      return objects.filter((object) => textAt(object, ["spec", "digest"]) === digest).map(asJson);
+    },
+  };
+}
 
 /** What may serve the steps of a pipeline. */
 export interface FunctionFiles {
@@ -28,7 +64,7 @@ export interface UsedFunction {
   readonly development: ReturnType<typeof developmentOf>;
 }
 
-/** The Functions of the pipeline. One that is missing, or that nobody can call, is told with the line of its step. */
+/** The Functions of the pipeline. One that is missing or cannot be called is an error with the line of its step. */
 export function usedFunctions({ composition, functions, revisions, annotations }: FunctionFiles): UsedFunction[] {
   const known = new Map(functions.map((manifest) => [manifest.object.metadata.name ?? "", manifest]));
   const used = new Map<string, UsedFunction>();
@@ -76,9 +112,11 @@ const undeveloped = Object.fromEntries(Object.values(developmentAnnotations).map
 function notCallable(manifest: Manifest, name: string, ignored: string | undefined): UserError {
   if (ignored !== undefined) return new UserError(`${manifest.at(["metadata", "annotations"])}: ${ignored}`);
   const advice =
-    "run it and add the annotation render.crossplane.io/runtime: Development, name its file with purlin.dev/source, " +
+    "run it and add the annotation render.crossplane.io/runtime: Development, set purlin.dev/source to its file, " +
     "or add its FunctionRevisions";
-  return new UserError(`${manifest.at(["metadata"])}: Function "${name}" runs nowhere that render can call: ${advice}`);
+  return new UserError(
+    `${manifest.at(["metadata"])}: Function "${name}" has no endpoint that render can call: ${advice}`,
+  );
 }
 
 /** A Function with the annotations of the command line over its own. The command line may set them on any Function, whichever object controls it. */

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { access, constants, mkdir } from "node:fs/promises";
 import { delimiter, join, sep } from "node:path";
 import { promisify } from "node:util";
-import { writeFolder } from "../files/write-folder.ts";
+import { writeFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { type TemplateLayer, type TemplateValues, writeTemplate } from "./template.ts";
@@ -46,7 +46,7 @@ function nextSteps(
   const style = createStyle(io.stdout, io.env);
   const lines = commands.map((command) => `  ${style.code(command)}\n`).join("");
   const made = folder === "." ? `${name} in this folder` : folder;
-  return `${style.good("Made")} ${made}. Next:\n\n${lines}\nREADME.md there says the rest.\n`;
+  return `${style.good("Made")} ${made}. Next:\n\n${lines}\nSee its README.md for more.\n`;
 }
 
 /**

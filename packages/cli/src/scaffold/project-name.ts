@@ -11,6 +11,6 @@ export function isProjectName(name: string): boolean {
 export function projectName(folder: string): string {
   const name = basename(folder);
   if (isProjectName(name)) return name;
-  const rule = "use lower-case letters, digits and dashes, beginning with a letter, at most 63, such as my-function";
-  throw new UserError(`"${name}" cannot be the name of a function: ${rule}`, { exitCode: 2 });
+  const rule = "use at most 63 lower-case letters, digits and dashes, starting with a letter, such as my-function";
+  throw new UserError(`invalid function name "${name}": ${rule}`, { exitCode: 2 });
 }

@@ -48,7 +48,7 @@ for (const [key, { folder, name }] of Object.entries(names)) {
     else
       assert.throws(() => projectName(folder), {
         name: "UserError",
-        message: /cannot be the name of a function: use /,
+        message: /invalid function name .*: use /,
       });
   });
 }

@@ -33,7 +33,7 @@ export async function vendorPackages(folder: string, signal: AbortSignal): Promi
     const [packed] = JSON.parse(output) as { readonly filename: string }[];
     return { sdk, command: packed?.filename ?? "" };
   }
-  if (!existsSync(packTool)) throw new UserError("this copy of purlin is incomplete: install it again");
+  if (!existsSync(packTool)) throw new UserError("this copy of purlin is incomplete: reinstall it");
   const output = await run(process.execPath, [packTool, folder, "--with-sdk"], { signal });
   const [command = "", ownSdk = ""] = output.trim().split("\n");
   return { command: basename(command), sdk: basename(ownSdk) };

@@ -9,9 +9,9 @@ import {
   type KubeClient,
 } from "@purlin/kube-client";
 import { kubeconfigVariable, readAccess } from "../cluster/read-kubeconfig.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** The API server to work on, and the way to it. */
@@ -50,7 +50,7 @@ async function findAccess(input: CommandInput, io: Io): Promise<ClusterAccess> {
     throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
   }
   throw new UserError(
-    "say which API server to work on: --kubeconfig FILE or $KUBECONFIG (only a Pod knows its own cluster)",
+    "no API server configured: use --kubeconfig FILE or $KUBECONFIG (only a Pod finds its own cluster)",
     {
       exitCode: 2,
     },

@@ -169,7 +169,7 @@ test("ports, the namespace and the name of the client Secret come from the envir
   assert.ok((secret["data"] as Record<string, string>)["tls.crt"]);
 });
 
-test("packages run in Deployments, under the names the flag gives, or are somebody else's", async () => {
+test("packages run in Deployments with the names from the flag, or in an external runtime", async () => {
   await using cluster = await startCluster();
   const { users, folder } = cluster;
   const registry = await startRegistry({ directory: join(folder, "registry") });
@@ -187,7 +187,7 @@ test("packages run in Deployments, under the names the flag gives, or are somebo
   await elsewhere.said("all controllers run");
   await users.create(fn);
   const revisions = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
-  await until("it waits for whoever runs it", async () => {
+  await until("it waits for the external runtime", async () => {
     const { items } = await users.list(revisions);
     return JSON.stringify(items[0]?.["status"]).includes("waiting for package runtime controller");
   });
@@ -214,7 +214,7 @@ async function pushFunction(directory: string, reference: string): Promise<void>
   await pushPackage(createRegistryClient(), store, { images: [image], to: parseReference(reference) });
 }
 
-test("it waits while somebody else leads, says so, and takes over when the Lease is free", async () => {
+test("it waits while another process is the leader, logs that, and takes over when the Lease is free", async () => {
   await using cluster = await startCluster();
   const { users } = cluster;
   await users.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: "crossplane-system" } });
@@ -262,19 +262,19 @@ test("it refuses to start beside a live Crossplane, and changes nothing", async 
   await assert.rejects(users.get(leaseType, { ...lease, namespace: "upbound" }));
 });
 
-test("what the user has to put right is told in one line", async () => {
+test("a configuration error is one line", async () => {
   await using cluster = await startCluster();
   const reach = ["--kubeconfig", cluster.kubeconfig];
   const rows: readonly { args: readonly string[]; exitCode: number; message: RegExp }[] = [
     {
       args: [],
       exitCode: 2,
-      message: /say which API server to work on: --kubeconfig FILE/,
+      message: /no API server configured: use --kubeconfig FILE/,
     },
     {
       args: ["--allow-development-functions", "--kubeconfig", "missing"],
       exitCode: 1,
-      message: /cannot read --kubeconfig missing: there is no such file: check the path/,
+      message: /cannot read --kubeconfig missing: no such file: check the path/,
     },
     {
       args: [...reach, "--tls-client-certs-dir", "none"],
@@ -290,7 +290,7 @@ test("what the user has to put right is told in one line", async () => {
       args: [...reach, "--xpkg-cache-dir", "kubeconfig/cache"],
       exitCode: 1,
       message:
-        /cannot keep packages in .*kubeconfig.cache: it is, or lies in, a file and not a folder: name another; see --xpkg-cache-dir/,
+        /cannot store packages in .*kubeconfig.cache: the path or a part of it is a file, not a folder: choose another folder; see --xpkg-cache-dir/,
     },
     {
       args: [...reach, "--allow-development-functions", "--poll-interval", "x"],

@@ -17,15 +17,14 @@ import { type Logger, newLogger } from "@purlin/function-sdk";
 import type { KubeClient } from "@purlin/kube-client";
 import { ensureNamespace } from "@purlin/package-manager";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
-import { readFunctionLimits } from "../commands/function-limits.ts";
 import { readClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
+import { readFunctionLimits } from "../options/answer-limits.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { openAccess } from "./start-access.ts";
-import { readStartInput } from "./start-input.ts";
+import { durationOption, portOption, readSettings, readStartInput } from "./start-input.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
-import { durationOption, portOption, readSettings } from "./start-settings.ts";
 
 /** How functions are called: with the certificates of a folder where one is named, with those of the cluster otherwise. */
 interface StartFunctions extends Pick<FunctionOptions, "responseCache" | "answerLimits"> {
@@ -72,8 +71,8 @@ interface Work {
 
 async function work(input: CommandInput, io: Io, { client, namespace, log, plan }: Work): Promise<void> {
   const alone = (signal: AbortSignal): Promise<void> => refuseBesideCrossplane(client, namespace, signal);
-  await told(alone(io.signal));
-  await told(ensureLeaseNamespace(client, namespace, io.signal));
+  await asUserError(alone(io.signal));
+  await asUserError(ensureLeaseNamespace(client, namespace, io.signal));
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const identity = `${hostname()}_${randomUUID()}`;
@@ -91,9 +90,9 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
     log,
   });
   await using _plane = plane;
-  await using status = await told(serveStatus(plane, { ...statusAddresses(input, io.env), registry }));
+  await using status = await asUserError(serveStatus(plane, { ...statusAddresses(input, io.env), registry }));
   log.info("serving", { metrics: status.metricsAddress ?? "off", health: status.healthAddress ?? "off" });
-  await told(untilOver(plane, io));
+  await asUserError(untilOver(plane, io));
   log.info("stopping");
 }
 
@@ -117,7 +116,7 @@ async function untilOver(plane: ControlPlane, { signal }: Io): Promise<void> {
 }
 
 /** What the surroundings lack is the user's to put right. */
-async function told<T>(promise: Promise<T>): Promise<T> {
+async function asUserError<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;
   } catch (error) {

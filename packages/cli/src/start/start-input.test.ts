@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { CommandInput } from "../commands/command-spec.ts";
 import { createProgram } from "../commands/program.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { TestIo } from "../testing/test-io.ts";
 import { crossplaneSettings } from "./crossplane-settings.ts";
 import { optionName, readStartInput, type StartInput } from "./start-input.ts";
@@ -120,7 +120,7 @@ test("no setting of the table is missing here", () => {
   assert.deepEqual(listed, names);
 });
 
-test("nothing is said about settings that nobody set, that are empty, or that ask for what is done anyway", async () => {
+test("unset and empty settings, and those that match the default, are not logged", async () => {
   assert.deepEqual((await parse([])).unused, []);
   assert.deepEqual((await parse([], { WEBHOOK_PORT: "", TLS_SERVER_CERTS_DIR: "" })).unused, []);
   const met = ["--enable-webhooks=false", "--enable-usages=no", "--enable-deployment-runtime-configs=1"];

@@ -5,7 +5,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog } from "@purlin/base";
-import type { CommandInput } from "../commands/command-spec.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
@@ -74,10 +74,10 @@ for (const [name, { reason, options = {}, want }] of Object.entries(rows)) {
   });
 }
 
-test("a number of establishers that is none is refused", () => {
+test("an invalid number of establishers is rejected", () => {
   const input = { args: [], options: { ...defaults, maxConcurrentPackageEstablishers: "0" } };
   assert.throws(() => readPackages(input, new TestIo({})), {
-    message: '--max-concurrent-package-establishers: expected a whole number above 0, not "0"',
+    message: '--max-concurrent-package-establishers: expected a positive integer, not "0"',
   });
 });
 
@@ -92,13 +92,10 @@ test("packages are kept in the folder that is named", async () => {
 
 test("a bundle of authorities that cannot be read is named", () => {
   const input = { args: [], options: { ...defaults, caBundlePath: "missing.pem" } };
-  assert.throws(
-    () => readPackages(input, new TestIo({})),
-    /cannot read --ca-bundle-path missing\.pem: there is no such file/,
-  );
+  assert.throws(() => readPackages(input, new TestIo({})), /cannot read --ca-bundle-path missing\.pem: no such file/);
 });
 
-test("otherwise they are kept in the user's cache, and where there is none for as long as we run", async () => {
+test("otherwise they are kept in the user's cache, or without one in a temporary folder", async () => {
   using temporary = tempFolder();
   const home = new TestIo({ env: { HOME: temporary.path } });
   await (await openPackages({ args: [], options: {} }, home, open))[Symbol.asyncDispose]();

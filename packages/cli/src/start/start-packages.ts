@@ -10,12 +10,12 @@ import {
   openClusterPackages,
   type PackageRuntimeMode,
 } from "@purlin/control-plane";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
-import { makeFolder, whyNoFolder } from "../files/make-folder.ts";
 import { readTextSync } from "../files/read-text.ts";
+import { makeFolder, whyNoFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
-import { wholeOption } from "./start-settings.ts";
+import { wholeOption } from "./start-input.ts";
 
 /** What runs the packages of each kind that has a runtime. */
 type PackageRuntimes = NonNullable<ClusterPackageOptions["runtimes"]>;
@@ -62,7 +62,7 @@ interface OpenedPackages extends AsyncDisposable {
   readonly packages: ClusterPackages;
 }
 
-/** Opens the package manager. A folder that nobody asked for is gone afterwards. */
+/** Opens the package manager. A temporary folder is removed afterwards. */
 export async function openPackages(
   input: CommandInput,
   io: Io,
@@ -80,7 +80,7 @@ export async function openPackages(
       },
     };
   } catch (error) {
-    throw new UserError(`cannot keep packages in ${wanted ?? tmpdir()}: ${whyNoFolder(error)}; see --xpkg-cache-dir`, {
+    throw new UserError(`cannot store packages in ${wanted ?? tmpdir()}: ${whyNoFolder(error)}; see --xpkg-cache-dir`, {
       cause: error,
     });
   }

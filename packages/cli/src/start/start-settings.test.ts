@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultControlPlaneSettings } from "@purlin/control-plane";
-import type { CommandInput } from "../commands/command-spec.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { startFlags } from "./start-flags.ts";
-import { readStartInput } from "./start-input.ts";
-import { readSettings } from "./start-settings.ts";
+import { readSettings, readStartInput } from "./start-input.ts";
 
 /** What the command line gives where the user says nothing. */
 const defaults = Object.fromEntries(
@@ -66,16 +65,16 @@ const wrong: readonly { options: CommandInput["options"]; message: string }[] = 
   { options: { pollInterval: "0s" }, message: '--poll-interval: expected a duration such as 30s or 1m30s, not "0s"' },
   {
     options: { maxConcurrentReconciles: "1.5" },
-    message: '--max-concurrent-reconciles: expected a whole number above 0, not "1.5"',
+    message: '--max-concurrent-reconciles: expected a positive integer, not "1.5"',
   },
   {
     options: { maxReconcileRate: "-1" },
-    message: '--max-concurrent-reconciles: expected a whole number above 0, not "-1"',
+    message: '--max-concurrent-reconciles: expected a positive integer, not "-1"',
   },
-  { options: { circuitBreakerBurst: "" }, message: '--circuit-breaker-burst: expected a number above 0, not ""' },
+  { options: { circuitBreakerBurst: "" }, message: '--circuit-breaker-burst: expected a positive number, not ""' },
   {
     options: { circuitBreakerRefillRate: "Infinity" },
-    message: '--circuit-breaker-refill-rate: expected a number above 0, not "Infinity"',
+    message: '--circuit-breaker-refill-rate: expected a positive number, not "Infinity"',
   },
   { options: { enableSsaClaims: "maybe" }, message: '--enable-ssa-claims: expected true or false, not "maybe"' },
 ];

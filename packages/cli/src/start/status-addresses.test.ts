@@ -19,7 +19,7 @@ const rows: {
 
 for (const { options, env, metrics, health } of rows) {
   test(`${JSON.stringify(options)} ${env === undefined ? "on a machine" : "in a Pod"}`, () => {
-    const told = statusAddresses({ args: [], options }, env ?? {});
-    assert.deepEqual(told, { metricsAddress: metrics, healthAddress: health });
+    const addresses = statusAddresses({ args: [], options }, env ?? {});
+    assert.deepEqual(addresses, { metricsAddress: metrics, healthAddress: health });
   });
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 
 const launcher = fileURLToPath(new URL("../../bin/purlin.js", import.meta.url));
 
-/** A command that runs in a process of its own until it is told to stop. */
+/** A command that runs in its own process until it is stopped. */
 export interface PurlinProcess extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Waits until stdout or stderr shows a text that was not waited for before, and returns it. */

@@ -5,18 +5,16 @@ import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { findResource } from "../cluster/find-resource.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
-import { printYaml } from "../files/print-yaml.ts";
+import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
 import { referencesOf } from "../tree/composite-kinds.ts";
-import { conditionOf, conditionsOf } from "../tree/conditions.ts";
 import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
-import { composedState, type Health } from "../tree/object-state.ts";
-import { packageTypes } from "../tree/package-state.ts";
+import { composedState, conditionOf, conditionsOf, type Health, packageTypes } from "../tree/object-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -46,12 +44,15 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     throw new UserError(`--output ${output}: expected tree, yaml or json`, { exitCode: 2 });
   }
   if (type !== undefined && name === undefined) {
-    throw new UserError("name the object too, or nothing to see all of them", { exitCode: 2 });
+    throw new UserError("specify a name as well, or omit the type to see everything", { exitCode: 2 });
   }
   await using cluster = await openCluster(input, io);
   await using composites = watchComposites(createInformerPool(cluster.client), () => {});
   await composites.ready(io.signal).catch((error: unknown) => {
-    throw new UserError(`there is no control plane here: ${textOf(error)}: start one with purlin up`, { cause: error });
+    throw new UserError(
+      `the API server runs no control plane: ${textOf(error)}: start one with purlin up or purlin start`,
+      { cause: error },
+    );
   });
   const style = createStyle(io.stdout, io.env);
   const print = (nodes: readonly TreeNode[]): void => io.stdout.write(`${renderForest(nodes, style).join("\n")}\n`);
@@ -59,7 +60,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     const broken = await brokenPackages(cluster.client, io.signal);
     const forest = [...buildForest(composites), ...broken];
     if (output !== "tree") io.stdout.write(printData(forest.map(treeData), output));
-    else if (forest.length === 0) io.stderr.write("There are no claims and no composite resources.\n");
+    else if (forest.length === 0) io.stderr.write("No claims or composite resources found.\n");
     else print(forest);
     return;
   }
@@ -161,7 +162,7 @@ function merged(events: readonly ShownEvent[]): ShownEvent[] {
   });
 }
 
-/** Events as a table; empty when there are none. */
+/** Events as a table; empty without events. */
 export function eventsTable(events: readonly ShownEvent[], style: Style, now: number): string {
   const rows = events.map((event) => [
     event.type === "Warning" ? style.bad(event.type) : event.type,

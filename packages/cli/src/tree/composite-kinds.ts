@@ -50,7 +50,7 @@ export function referencesOf(object: KubeObject): ObjectReference[] {
   return [...claimed, ...lists].flatMap((value) => referenceOf(value, own) ?? []);
 }
 
-/** The function revisions that a composite resource was last made by, each once; none where nobody records them. */
+/** The function revisions that last composed a composite resource, without duplicates; empty if they are not recorded. */
 export function functionRevisionsOf(object: KubeObject): readonly string[] {
   const records = objectOf(objectOf(object["status"])["crossplane"])["functionRevisions"];
   const names = isJsonArray(records) ? records.map((record) => objectOf(record)["functionRevision"]) : [];

@@ -118,7 +118,7 @@ test("composite resources that compose each other do not grow for ever", () => {
   assert.ok(renderForest([buildTree(first, loop)], plainStyle).length < 100);
 });
 
-test("readers that cannot be redrawn are told what has changed", () => {
+test("without a terminal, changes are printed as lines", () => {
   const before = stateLines(buildForest(forest));
   assert.equal(before.get("XApp app"), "Waiting: Ready: Creating");
   const now = new Map(before).set("XApp app", "Ready");
@@ -127,7 +127,7 @@ test("readers that cannot be redrawn are told what has changed", () => {
   assert.deepEqual(changedLines(now, now), []);
 });
 
-test("references are read from both places, and what is none is left out", () => {
+test("references are read from both places, and malformed ones are ignored", () => {
   const odd = object("XA", "ns/a", {
     spec: { resourceRefs: [ref("A", "a"), null, { kind: "B" }], crossplane: { resourceRefs: [ref("C", "c")] } },
   });

@@ -23,7 +23,7 @@ export interface ForestSource {
   find(reference: ObjectReference): KubeObject | undefined;
 }
 
-/** Far deeper than anybody nests composite resources; two that compose each other end here. */
+/** Far deeper than composite resources are nested; ends the tree of two that compose each other. */
 const maxDepth = 20;
 
 /** Claims and composite resources with what they compose. What another one composes or claims is shown there only. */

@@ -29,7 +29,7 @@ const composites: Record<string, { readonly object: KubeObject; readonly expecte
   New: {
     object: objectWith([]),
     expected: "waiting Waiting: not reconciled yet",
-    why: "no condition is no answer",
+    why: "no conditions",
   },
   Ready: { object: objectWith([["Ready", "True"], synced]), expected: "ready Ready", why: "both are true" },
   ReadyAlone: {
@@ -40,7 +40,7 @@ const composites: Record<string, { readonly object: KubeObject; readonly expecte
   OwnConditions: {
     object: objectWith([synced, ["Ready", "True"], ["Responsive", "True"], ["Backed", "True"]]),
     expected: "ready Ready, Backed",
-    why: "what every composite resource has is not told",
+    why: "conditions that every composite resource has are not listed",
   },
   Creating: {
     object: objectWith([synced, ["Ready", "False", "Creating", "Unready resources: a"]]),
@@ -73,7 +73,7 @@ const composites: Record<string, { readonly object: KubeObject; readonly expecte
   Paused: {
     object: objectWith([["Synced", "False", "ReconcilePaused", "Reconciliation is paused"]]),
     expected: "waiting Paused: Synced: ReconcilePaused: Reconciliation is paused",
-    why: "somebody wanted it so",
+    why: "it is being deleted on purpose",
   },
   Deleting: {
     object: objectWith([synced, ["Ready", "False", "Deleting"]], deleting),
@@ -89,7 +89,7 @@ for (const [name, { object, expected, why }] of Object.entries(composites)) {
 }
 
 const composed: Record<string, { readonly object: KubeObject | undefined; readonly expected: string }> = {
-  Missing: { object: undefined, expected: "waiting Missing it does not exist yet" },
+  Missing: { object: undefined, expected: "waiting Missing does not exist yet" },
   Silent: { object: objectWith([]), expected: "none" },
   Unrelated: { object: objectWith([["Progressing", "False"]]), expected: "none" },
   Ready: { object: objectWith([["Ready", "True"]]), expected: "ready Ready" },
@@ -114,7 +114,7 @@ for (const [name, { object, expected }] of Object.entries(composed)) {
   });
 }
 
-test("conditions that are none are no reason to fall over", () => {
+test("malformed status.conditions are ignored", () => {
   for (const conditions of ["x", [null, 1, { status: "True" }, { type: 3 }], { type: "Ready" }]) {
     const object: KubeObject = { apiVersion: "v1", kind: "X", metadata: {}, status: { conditions } };
     assert.equal(compositeState(object).word, "Waiting");

@@ -1,12 +1,84 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeObject } from "@purlin/kube-objects/object";
+
+import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { type Condition, conditionsOf } from "./conditions.ts";
-import { isPackage, packageState } from "./package-state.ts";
+
+const packageGroup = "pkg.crossplane.io/";
+const packageKinds: readonly string[] = ["Configuration", "Function", "Provider"];
+
+/** The types of packages. Not imported: the package manager takes longer to load than most commands take to run. */
+export const packageTypes: readonly TypeRef[] = packageKinds.map((kind) => ({ apiVersion: `${packageGroup}v1`, kind }));
+
+/** Whether an object is a Configuration, Function or Provider. */
+function isPackage({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
+  return apiVersion.startsWith(packageGroup) && packageKinds.includes(kind);
+}
+
+/** The state of a package, by its conditions Installed and Healthy for the generation that is stored. */
+export function packageState(object: KubeObject): ObjectState {
+  if (object.metadata.deletionTimestamp) return { health: "waiting", word: "Deleting", reasons: [] };
+  const conditions = conditionsOf(object).filter((one) => isCurrent(one.observedGeneration, object));
+  for (const type of ["Synced", "Installed", "Healthy"]) {
+    const condition = conditions.find((one) => one.type === type);
+    // Only a paused package has the condition Synced.
+    if (condition === undefined && type === "Synced") continue;
+    if (condition?.status === "True") continue;
+    const { reason = "", message = "" } = condition ?? {};
+    const reasons = [type, reason, message].map(harmlessLine).filter((part) => part !== "");
+    if (condition === undefined) return { health: "waiting", word: "Waiting", reasons: [`${type}: not reported yet`] };
+    const failed = condition.status === "False" && reason !== "ReconcilePaused";
+    return {
+      health: failed ? "failed" : "waiting",
+      word: failed ? "Failing" : "Waiting",
+      reasons: [reasons.join(": ")],
+    };
+  }
+  return { health: "ready", word: "Healthy", reasons: [] };
+}
+
+function isCurrent(observed: number | undefined, { metadata }: KubeObject): boolean {
+  return observed === undefined || observed >= (metadata.generation ?? 0);
+}
+
+/** One condition of an object. */
+interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly observedGeneration?: number;
+}
+
+/** The conditions of any object. Malformed entries are ignored. */
+export function conditionsOf(object: KubeObject): Condition[] {
+  const status = object["status"] as JsonValue | undefined;
+  const conditions = isJsonObject(status) ? status["conditions"] : undefined;
+  if (!isJsonArray(conditions)) return [];
+  return conditions.flatMap((value) => {
+    if (!isJsonObject(value) || typeof value["type"] !== "string") return [];
+    const text = (name: string): string => (typeof value[name] === "string" ? value[name] : "");
+    const { observedGeneration: seen } = value;
+    return [
+      {
+        type: value["type"],
+        status: text("status"),
+        reason: text("reason"),
+        message: text("message"),
+        ...(typeof seen === "number" && { observedGeneration: seen }),
+      },
+    ];
+  });
+}
+
+/** One condition of an object. */
+export function conditionOf(object: KubeObject, type: string): Condition | undefined {
+  return conditionsOf(object).find((condition) => condition.type === type);
+}
 
 /**
- * How an object is, for a reader: done, on its way, or in need of somebody. `troubled` is done, but a condition of its
- * authors' own is not met; `none` says nothing about itself.
+ * The state of an object for display: ready, waiting or failed. `troubled` is ready, but a condition of its
+ * authors' own is not met; `none` has no conditions.
  */
 export type Health = "ready" | "troubled" | "waiting" | "failed" | "none";
 
@@ -50,7 +122,7 @@ export function compositeState(object: KubeObject): ObjectState {
 
 /** How any other object is: what its Ready or Available condition says, or nothing. */
 export function composedState(object: KubeObject | undefined): ObjectState {
-  if (object === undefined) return { health: "waiting", word: "Missing", reasons: ["it does not exist yet"] };
+  if (object === undefined) return { health: "waiting", word: "Missing", reasons: ["does not exist yet"] };
   if (object.metadata.deletionTimestamp) return { health: "waiting", word: "Deleting", reasons: [] };
   if (isPackage(object)) return packageState(object);
   const conditions = conditionsOf(object);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { InformerLease, InformerPool } from "@purlin/kube-client";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
-import { definitionType } from "../manifests/defined-kinds.ts";
 import { isOffered, kindsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
+import { definitionType } from "./defined-kinds.ts";
 import type { ForestSource } from "./forest.ts";
 
 /** All claims and composite resources of an API server, kept up to date with what they compose. */
@@ -16,7 +16,7 @@ export interface CompositeWatch extends ForestSource, AsyncDisposable {
 }
 
 /**
- * Watches an API server through informers that others may share. `onChange` is told whenever anything that could be shown
+ * Watches an API server through informers that others may share. `onChange` is called whenever anything that could be shown
  * has changed.
  */
 export function watchComposites(informers: InformerPool, onChange: () => void): CompositeWatch {

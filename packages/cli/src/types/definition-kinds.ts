@@ -3,8 +3,8 @@ import { deriveClaimCrd, deriveCompositeCrd, storedDefinition } from "@purlin/co
 import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { servedVersions } from "@purlin/kube-objects/openapi";
-import { parseFieldPath } from "../files/field-path.ts";
-import { isCrd, isDefinition } from "../manifests/defined-kinds.ts";
+import { parseFieldPath } from "../files/yaml-position.ts";
+import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { definitionProblems } from "../manifests/definition-problems.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { textOf } from "../user-error.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { inTurns } from "@purlin/kube-objects/turns";
-import { limitSettings } from "../up/limit-flags.ts";
+import { limitSettings } from "../options/limit-flags.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { builtinModules } from "./builtin-modules.ts";
 import { type CustomKind, customModule } from "./custom-module.ts";

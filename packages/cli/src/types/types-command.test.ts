@@ -108,14 +108,14 @@ interface Refusal {
 }
 
 const refused: Readonly<Record<string, Refusal>> = {
-  NoYaml: { files: { "a.txt": "" }, says: /^error: \.: no file in there ends in \.yaml or \.yml: check the path\n$/ },
+  NoYaml: { files: { "a.txt": "" }, says: /^error: \.: no files ending in \.yaml or \.yml found: check the path\n$/ },
   NoDefinition: {
     files: { "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" },
     args: ["a.yaml"],
     says: /^error: a\.yaml: no XRD or CRD found: check the path\n$/,
   },
   NoFile: { files: {}, args: ["nope.yaml"], says: /^error: cannot read nope\.yaml: .*check the path\n$/ },
-  BrokenYaml: { files: { "a.yaml": "a: [\n" }, says: /^error: a\.yaml:2:1: not valid YAML: / },
+  BrokenYaml: { files: { "a.yaml": "a: [\n" }, says: /^error: a\.yaml:2:1: invalid YAML: / },
   NoSchema: {
     files: { "a.yaml": xrd().replace(/ {4}schema:[\s\S]*/, "") },
     says: /^error: a\.yaml:9:5: spec\.versions\[0\]\.schema: custom resource validation cannot be nil: correct the definition\n$/,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import type { Io } from "../io.ts";
-import { crdType } from "../manifests/defined-kinds.ts";
+import { crdType } from "../tree/defined-kinds.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";

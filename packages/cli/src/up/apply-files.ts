@@ -13,9 +13,9 @@ import { readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { textOf } from "../user-error.ts";
-import { functionType, upTrust } from "./follow-functions.ts";
-import type { FileChanges, FollowedFiles } from "./followed-files.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
+import { functionType, upTrust } from "./source-functions.ts";
+import type { FileChanges, FollowedFiles } from "./watch-files.ts";
 
 const kindWaitMs = 60_000;
 

@@ -26,12 +26,10 @@ import { createDirectTransport, createKubeClient, type InformerPool, type KubeCl
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
-import { eachOnce } from "../cluster/each-once.ts";
-import type { Io } from "../io.ts";
+import { eachOnce, type Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
-import { followFunctions, upTrust } from "./follow-functions.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
-import { sourceFolders } from "./source-folders.ts";
+import { followFunctions, sourceFolders, upTrust } from "./source-functions.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
 
@@ -48,7 +46,7 @@ export interface EmbeddedPlane extends AsyncDisposable {
   readonly registry: KeptRegistry;
 }
 
-/** Who is told what while it runs. */
+/** Callbacks while it runs. */
 interface PlaneSurroundings {
   readonly io: Io;
   readonly log: Log;
@@ -68,7 +66,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   await using starting = new AsyncDisposableStack();
   let functions: FunctionProcesses | undefined;
   const onClockJump = (byMs: number): void => {
-    log.info("the clock was set", { milliseconds: Math.round(byMs) });
+    log.info("system clock changed", { milliseconds: Math.round(byMs) });
     functions?.checkCertificates();
   };
   const embedded = starting.use(await startEmbeddedServer({ ...options, warn, onClockJump }));
@@ -104,12 +102,12 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   });
   functions = processes;
   starting.defer(() => processes.close());
-  log.info("limits of functions are enforced by", { mechanism: processes.mechanism });
+  log.info("function limits are enforced", { mechanism: processes.mechanism });
   const kept = { directory: options.directory, port: options.registryPort, warn };
   const registry = await startKeptRegistry(kept);
   starting.defer(() => registry.close());
   const collect = async (signal: AbortSignal): Promise<void> => {
-    // Before anybody knows the revisions, none is known to be done without.
+    // Until the revisions are listed, none is known to be unused.
     if (parts !== undefined) await registry.collect(await digestsOfRevisions(parts.client, signal));
   };
   starting.use(collectRegularly(collect, { clock, log }));

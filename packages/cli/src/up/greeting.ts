@@ -45,9 +45,9 @@ export function nextSteps(paths: readonly string[], io: Io): string {
   const purlin = commandName(io.env);
   return `From another terminal:
 
-  ${purlin} trace            # what there is, and what it waits for
-  ${purlin} apply FILE…      # more of it
-  ${purlin} get TYPE         # any object, as kubectl shows it`;
+  ${purlin} trace            # show claims and composite resources
+  ${purlin} apply FILE…      # apply more manifests
+  ${purlin} get TYPE         # list objects, as kubectl get does`;
 }
 
 function shortest(cwd: string, path: string): string {

@@ -10,7 +10,7 @@ import { startKeptRegistry } from "./kept-registry.ts";
 
 const portOf = (address: string): number => Number(address.split(":").at(-1));
 
-test("a registry is where it was before, and moves only when it is told to", async () => {
+test("a registry keeps its port, and moves only with --registry-port", async () => {
   using folder = tempFolder();
   using other = tempFolder();
   const warnings: string[] = [];
@@ -24,20 +24,21 @@ test("a registry is where it was before, and moves only when it is told to", asy
     startKeptRegistry({ directory: other.path, port, warn }),
     (error) =>
       isUserError(error) &&
-      error.message === `--registry-port ${port} is in use by another program: choose another one with --registry-port`,
+      error.message ===
+        `--registry-port ${port} is in use by another program: choose another port with --registry-port`,
   );
   other.write("registry/port", String(port));
   await assert.rejects(
     startKeptRegistry({ directory: other.path, warn }),
     (error) =>
       isUserError(error) &&
-      error.message.startsWith(`port ${port}, where the registry was before, is in use by another program: stop that`),
+      error.message.startsWith(`port ${port}, which the registry used before, is in use by another program: stop that`),
   );
   assert.deepEqual(warnings, []);
   const moved = await startKeptRegistry({ directory: other.path, port: 0, warn });
   assert.notEqual(moved.address, again.address);
   assert.match(warnings.join("\n"), new RegExp(`^the registry is now at ${moved.address}; `));
-  assert.match(moved.access.refuses?.(again.address) ?? "", /is not asked for packages: change the package to 127/);
+  assert.match(moved.access.refuses?.(again.address) ?? "", /may belong to another program: change the package to 127/);
   assert.equal(moved.access.refuses?.(moved.address), undefined);
   await again.close();
   await moved.close();

@@ -4,9 +4,8 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { OwnRegistry } from "@purlin/control-plane";
 import { type Registry, registryUser, startRegistry } from "@purlin/oci";
-import { makeFolder } from "../files/make-folder.ts";
-import { replaceFile } from "../files/replace-file.ts";
-import { dockerConfigPath } from "../project/docker-config.ts";
+import { makeFolder, replaceFile } from "../files/write-files.ts";
+import { dockerConfigPath } from "../project/data-dir.ts";
 import { UserError } from "../user-error.ts";
 
 /** Where the registry is kept, and where it is to listen. */
@@ -86,7 +85,7 @@ function refusal(address: string, former: readonly number[]): OwnRegistry["refus
   const addresses = new Set(former.flatMap((port) => [`127.0.0.1:${port}`, `localhost:${port}`]));
   return (registry) =>
     addresses.has(registry)
-      ? `the registry of this control plane is not at ${registry} any more but at ${address}, and what listens there now is not asked for packages: change the package to ${address}, or restart with --registry-port ${registry.split(":").at(-1)}`
+      ? `the registry of this control plane moved from ${registry} to ${address}; packages are not pulled from the old address, which may belong to another program: change the package to ${address}, or restart with --registry-port ${registry.split(":").at(-1)}`
       : undefined;
 }
 
@@ -99,14 +98,14 @@ function portError(error: unknown, { port, before }: { port: number | undefined;
   if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE") return error;
   if (port !== undefined) {
     return new UserError(
-      `--registry-port ${port} is in use by another program: choose another one with --registry-port`,
+      `--registry-port ${port} is in use by another program: choose another port with --registry-port`,
       {
         cause: error,
       },
     );
   }
-  const advice = `stop that program, or choose another port with --registry-port (0 for any free one) and change the packages that name 127.0.0.1:${before}`;
-  return new UserError(`port ${before}, where the registry was before, is in use by another program: ${advice}`, {
+  const advice = `stop that program, or choose another port with --registry-port (0 for any free port) and change the packages that refer to 127.0.0.1:${before}`;
+  return new UserError(`port ${before}, which the registry used before, is in use by another program: ${advice}`, {
     cause: error,
   });
 }

@@ -4,10 +4,10 @@ import type { FunctionProcess } from "@purlin/function-process";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { packageState } from "../tree/package-state.ts";
+import { packageState } from "../tree/object-state.ts";
 import { stateText } from "../tree/render-forest.ts";
-import { upTrust } from "./follow-functions.ts";
-import type { Part } from "./situation.ts";
+import { upTrust } from "./source-functions.ts";
+import type { Part } from "./status-snapshot.ts";
 
 /**
  * The packages and the processes of functions. What a process reports is newer than the conditions that an earlier run of the
@@ -60,6 +60,6 @@ function processPart({ name, state, root }: FunctionProcess): Part {
   if (state.phase === "failed") return { title, text: harmlessLine(state.problem), state: "problem" };
   if (state.phase === "starting") return { title, text: "starting", state: "waiting" };
   if (state.problem === undefined) return { title, text: "serving", state: "ready" };
-  const text = `${harmlessLine(state.problem)} (the last good version keeps serving)`;
+  const text = `${harmlessLine(state.problem)} (the last working version keeps serving)`;
   return { title, text, state: "problem" };
 }

@@ -13,8 +13,7 @@ import { applyManifests } from "../manifests/apply-manifests.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { hasSharedAnnotations, reclaimAnnotations } from "./apply-files.ts";
-import { functionType, upTrust } from "./follow-functions.ts";
-import { sourceFolders } from "./source-folders.ts";
+import { functionType, sourceFolders, upTrust } from "./source-functions.ts";
 
 test("files take back annotations that other field managers set too, unless another object controls the Function", async () => {
   using folder = tempFolder();

@@ -79,7 +79,7 @@ test("definitions that are not valid YAML are reported once, too", async () => {
   await refresh();
   await refresh();
   assert.equal(said.length, 1);
-  assert.match(said[0] ?? "", /^! types not refreshed: xrd\.yaml:2:1: not valid YAML/);
+  assert.match(said[0] ?? "", /^! types not refreshed: xrd\.yaml:2:1: invalid YAML/);
 });
 
 for (const [name, spoil] of Object.entries({

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The registry of a whole control plane lets go of images that nobody needs: not of those that a revision names.
-
+// The registry of a control plane deletes unused images, but not those that a revision refers to.
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { readdir, utimes } from "node:fs/promises";
@@ -24,7 +23,7 @@ function start(folder: TempFolder, clock: Clock): Promise<EmbeddedPlane> {
   return startEmbeddedPlane(options, { io, log: silentLog, warn: () => {}, onFunctionChange: () => {}, clock });
 }
 
-/** A clock that stands still; what was put off is done when somebody says so. It is over when the next time has been put off. */
+/** A clock that stands still: timers fire when the test says so. A round is over when the next timer is set. */
 function standingClock(): Clock & { readonly go: () => void; readonly isSet: () => boolean } {
   const tasks = new Set<() => void>();
   return {
@@ -47,10 +46,10 @@ async function push(folder: TempFolder, registry: EmbeddedPlane["registry"], nam
   const { address, access } = registry;
   const client = createRegistryClient({ credentials: access.credentials });
   const store = await openContentStore(join(folder.path, "build"));
-  const nobody = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
+  const noProcess = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
   const platform = { os: "linux", architecture: "amd64" };
   const packageYaml = packageMeta(name, "Configuration");
-  const image = await buildImage(store, { platform, process: nobody, base: [], layers: [], packageYaml });
+  const image = await buildImage(store, { platform, process: noProcess, base: [], layers: [], packageYaml });
   const to = parseReference(`${address}/acme/kept:v1`);
   await pushPackage(client, store, { images: [image], to });
   return image.descriptor.digest;
@@ -65,13 +64,13 @@ async function age(folder: TempFolder): Promise<void> {
   }
 }
 
-/** Looked up on disk: whoever asks the registry for an image makes it new again. */
+/** Read from disk: a request to the registry would renew the image. */
 function isThere(folder: TempFolder, digest: string): boolean {
   const manifests = join(folder.path, ".purlin", "registry", "repositories", "acme", "kept", "_manifests");
   return existsSync(join(manifests, digest.replace("sha256:", "")));
 }
 
-test("images that lost their tag go, but for those that a revision names, also while nobody knows the revisions yet", async () => {
+test("untagged images are deleted, except those that a revision refers to, even before the revisions are listed", async () => {
   using folder = tempFolder({});
   const clock = standingClock();
   let named = "";
@@ -96,7 +95,7 @@ test("images that lost their tag go, but for those that a revision names, also w
     assert.deepEqual(left, [true, false, true]);
   }
   await age(folder);
-  // The first thing it does, long before the API server has told of any revision.
+  // The first thing it does, long before the revisions are listed.
   const eager: Clock = {
     now: () => Date.now(),
     schedule(delayMs, task) {

@@ -52,7 +52,7 @@ test("the example with claims becomes ready, tells what to try, and each of thes
   assert.equal((await purlin(folder, "apply", "claims/claim.yaml")).stdout, "App default/shop created\n");
   await running.next("stdout", /App default\/shop: Ready, /);
   assert.equal(await running.stop(), 0);
-  await running.next("stdout", /Stopping\. What was stored stays\./);
+  await running.next("stdout", /Stopping\. Stored data is kept\./);
 });
 
 test("a $KUBECONFIG that other commands would use instead is reported", async () => {
@@ -88,7 +88,7 @@ test("--wait ends with 1 and the reasons when the time is up", async () => {
   assert.equal(await running.stop(), 0);
   await using waiting = up(folder, "--wait", "--timeout", "3s");
   const closed = once(waiting.child, "close");
-  await waiting.next("stderr", /not ready after 3 s:\n/);
+  await waiting.next("stderr", /not ready after 3s:\n/);
   await waiting.next(
     "stderr",
     /^ {2}App default\/shop: Waiting: .*ImageFound: NotFound: There is no image "shop-v7"\./m,
@@ -98,7 +98,7 @@ test("--wait ends with 1 and the reasons when the time is up", async () => {
   assert.equal(waiting.child.exitCode, 1);
 });
 
-test("a folder has one control plane, and the second is told so", async () => {
+test("a folder has one control plane, and a second one fails with an error", async () => {
   using folder = claimsExample();
   await using first = up(folder);
   await first.next("stdout", /The control plane is ready\./);
@@ -115,12 +115,12 @@ test("Ctrl-C ends it in good order, also when npm sends it on", async () => {
   await running.next("stdout", /The control plane is ready\./);
   const closed = once(running.child, "close");
   for (let i = 0; i < 2; i++) running.child.kill("SIGINT");
-  await running.next("stdout", /Stopping\. What was stored stays\./);
+  await running.next("stdout", /Stopping\. Stored data is kept\./);
   await closed;
   assert.deepEqual([running.child.exitCode, running.child.signalCode], [0, null]);
 });
 
-test("a port that is taken is told", async (t) => {
+test("a port in use is an error", async (t) => {
   using folder = tempFolder();
   const taken = createServer().listen({ host: "127.0.0.1", port: 0 });
   await once(taken, "listening");
@@ -130,7 +130,7 @@ test("a port that is taken is told", async (t) => {
   const closed = once(running.child, "close");
   await running.next(
     "stderr",
-    new RegExp(`^error: --port ${port} is in use by another program: choose another one with --port`),
+    new RegExp(`^error: --port ${port} is in use by another program: choose another port with --port`),
   );
   await closed;
   assert.equal(running.child.exitCode, 1);

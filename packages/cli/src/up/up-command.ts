@@ -6,24 +6,22 @@ import { openLogFile } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { untilStopped } from "../apiserver/embedded-server.ts";
-import type { CommandInput } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
 import { skippedLine } from "../manifests/manifest.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import type { ObjectReference } from "../tree/composite-kinds.ts";
 import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { createFileApplier, type FileApplier } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
-import { type FileChanges, followFiles } from "./followed-files.ts";
 import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
 import { inventoryPath, openInventory } from "./inventory.ts";
-import { createLiveView, type LiveView } from "./live-view.ts";
-import { createLookout, type Lookout } from "./lookout.ts";
 import { createTypesRefresher } from "./refresh-types.ts";
-import { type AppliedObject, takeIn, unsettledLines } from "./situation.ts";
+import { type AppliedObject, collectStatus, unsettledLines } from "./status-snapshot.ts";
+import { createLiveView, createStatusWatcher, type LiveView, type StatusWatcher } from "./status-watcher.ts";
 import { readUpOptions, type UpOptions } from "./up-options.ts";
-import { watchFolder } from "./watch-folder.ts";
+import { type FileChanges, followFiles, watchFolder } from "./watch-files.ts";
 import { type PackageWatch, watchPackages } from "./watch-packages.ts";
 
 /** Editors write a file in several steps, and a branch changes many files; what happens within this time is one change. */
@@ -44,8 +42,8 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const files = followFiles(options.paths, io, { except: byHand, onSkipped });
   // Mistakes in files are reported before anything is started.
   const changes = await files.read();
-  const lookout = createLookout();
-  await using running = await start(options, { io, view, lookout });
+  const statusWatcher = createStatusWatcher();
+  await using running = await start(options, { io, view, statusWatcher });
   view.say(greeting(running.embedded, style, io));
   view.say(`${style.good("✓")} registry at ${style.strong(running.registry.address)}`);
   const warnings = [
@@ -53,8 +51,8 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     options.waitMs === undefined ? kubeconfigWarning(running.embedded.kubeconfig, style, io) : undefined,
   ];
   for (const warning of warnings) if (warning !== undefined) view.say(warning);
-  await using composites = watchComposites(running.informers, lookout.changed);
-  await using packages = watchPackages(running.informers, lookout.changed);
+  await using composites = watchComposites(running.informers, statusWatcher.changed);
+  await using packages = watchPackages(running.informers, statusWatcher.changed);
   const applier = createFileApplier({
     ...{ client: running.client, files, io, style },
     inventory: await openInventory(inventoryPath(options.directory), io.cwd),
@@ -62,16 +60,16 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     prune: options.prune === true,
     say: (text) => view.say(text),
   });
-  lookout.look = () => {
+  statusWatcher.collect = () => {
     const awaited = [...applier.applied].flatMap((object) => seenBy(object, composites, packages));
     const { composites: all, pending } = composites;
     const source = { composites: all, pending, packages, find: (to: ObjectReference) => composites.find(to) };
-    return takeIn(source, running.processes.list(), awaited);
+    return collectStatus(source, running.processes.list(), awaited);
   };
   await Promise.all([composites.ready(io.signal), packages.ready(io.signal)]);
-  using _showing = lookout.subscribe((situation) => view.show(situation));
+  using _showing = statusWatcher.subscribe((snapshot) => view.show(snapshot));
   const refreshTypes = createTypesRefresher({ paths: options.paths, io, style, say: (text) => view.say(text) });
-  return await work({ options, changes, running, applier, refreshTypes, view, style, lookout, io });
+  return await work({ options, changes, running, applier, refreshTypes, view, style, statusWatcher, io });
 }
 
 /** Where an applied object will be seen; nowhere for a kind that is not followed. */
@@ -91,13 +89,13 @@ interface Scene {
   readonly refreshTypes: () => Promise<void>;
   readonly view: LiveView;
   readonly style: Style;
-  readonly lookout: Lookout;
+  readonly statusWatcher: StatusWatcher;
   readonly io: Io;
 }
 
 function start(
   options: UpOptions,
-  { io, view, lookout }: Pick<Scene, "io" | "view" | "lookout">,
+  { io, view, statusWatcher }: Pick<Scene, "io" | "view" | "statusWatcher">,
 ): Promise<EmbeddedPlane> {
   let file: ReturnType<typeof openLogFile> | undefined;
   const write = (line: string): void => {
@@ -111,11 +109,11 @@ function start(
   };
   const warn = (text: string): void => view.say(text);
   const log = newLogger({ debug: options.debug, write });
-  return startEmbeddedPlane(options, { io, log, warn, onFunctionChange: lookout.changed });
+  return startEmbeddedPlane(options, { io, log, warn, onFunctionChange: statusWatcher.changed });
 }
 
 async function work(scene: Scene): Promise<number> {
-  const { options, changes, applier, refreshTypes, view, io, running, lookout } = scene;
+  const { options, changes, applier, refreshTypes, view, io, running, statusWatcher } = scene;
   const applied = await applier.apply(changes, options.paths);
   await refreshTypes();
   if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
@@ -127,21 +125,21 @@ async function work(scene: Scene): Promise<number> {
   // Saves before the files were watched.
   if (await applier.isStale()) applyAgain();
   if (applied) {
-    void lookout.settled(io.signal).then(
+    void statusWatcher.settled(io.signal).then(
       () => view.say(allReady(scene)),
       () => {},
     );
   }
   const broken = running.plane.ended.then(() => undefined);
   await Promise.race([untilStopped(io), broken]).catch((error: unknown) => {
-    throw new UserError(`the control plane ended: ${textOf(error)}`, { cause: error });
+    throw new UserError(`the control plane stopped: ${textOf(error)}`, { cause: error });
   });
-  lookout.close();
-  view.say("Stopping. What was stored stays.");
+  statusWatcher.close();
+  view.say("Stopping. Stored data is kept.");
   return 0;
 }
 
-/** A change that comes while the last one is being applied is looked at afterwards, once. */
+/** A change that comes while the last one is being applied is handled afterwards, once. */
 function oneAtATime(task: () => Promise<void>): () => void {
   let running = false;
   let again = false;
@@ -160,22 +158,22 @@ function oneAtATime(task: () => Promise<void>): () => void {
 }
 
 /** Exit code 0 when all is ready in time, 1 with what is not. */
-async function waitForAll({ lookout, view, io, style }: Scene, waitMs: number): Promise<number> {
+async function waitForAll({ statusWatcher, view, io, style }: Scene, waitMs: number): Promise<number> {
   try {
-    await lookout.settled(AbortSignal.any([io.signal, AbortSignal.timeout(waitMs)]));
+    await statusWatcher.settled(AbortSignal.any([io.signal, AbortSignal.timeout(waitMs)]));
     view.say(`${style.good("✓")} everything is ready`);
     return 0;
   } catch {
     io.signal.throwIfAborted();
-    const lines = unsettledLines(lookout.look());
-    io.stderr.write(`not ready after ${waitMs / 1000} s:\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    const lines = unsettledLines(statusWatcher.collect());
+    io.stderr.write(`not ready after ${waitMs / 1000}s:\n${lines.map((line) => `  ${line}\n`).join("")}`);
     return 1;
   }
 }
 
-function allReady({ options, io, style, lookout }: Scene): string {
-  const what = lookout.look().forest.length === 0 ? "The control plane is ready." : "Everything is ready.";
-  return `${style.good("✓")} ${style.strong(what)}\n\n${nextSteps(options.paths, io)}\n\n${style.faint("Ctrl-C stops it; what it stored stays.")}\n`;
+function allReady({ options, io, style, statusWatcher }: Scene): string {
+  const what = statusWatcher.collect().forest.length === 0 ? "The control plane is ready." : "Everything is ready.";
+  return `${style.good("✓")} ${style.strong(what)}\n\n${nextSteps(options.paths, io)}\n\n${style.faint("Press Ctrl-C to stop; stored data is kept.")}\n`;
 }
 
 /** Calls back when a manifest under one of the paths is saved, added or removed. Folders are watched with all below. */

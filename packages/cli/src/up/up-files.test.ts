@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { claimsExample, edit, purlin, untilSettings, up } from "../testing/claims-folder.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 
-test("a manifest that is saved is applied again; what is refused is told with file, line and field", async () => {
+test("a saved manifest is applied again; errors name file, line and field", async () => {
   using folder = claimsExample();
   await using running = up(folder, "claims");
   await running.next("stdout", /Everything is ready\./);
@@ -19,7 +19,7 @@ test("a manifest that is saved is applied again; what is refused is told with fi
   edit(folder, "claim.yaml", (text) => text.replace("size: medium", "siez: large"));
   await running.next("stdout", /error: claims\/claim\.yaml:9:3: \.spec\.siez: unknown field/);
   edit(folder, "claim.yaml", (text) => text.replace("siez: large", "  - : ["));
-  await running.next("stdout", /error: claims\/claim\.yaml:\d+:\d+: not valid YAML: /);
+  await running.next("stdout", /error: claims\/claim\.yaml:\d+:\d+: invalid YAML: /);
 });
 
 test("an XRD that makes no kind, and mistakes in its schema, are reported where they are written", async () => {
@@ -124,18 +124,18 @@ test("--prune keeps objects whose manifests leave the namespace to purlin.yaml",
   }
 });
 
-test("what is wrong with the files is told before anything is started", async () => {
+test("errors in the files are reported before anything is started", async () => {
   using folder = tempFolder({ "bad.yaml": "kind: ConfigMap\n", "empty/readme.txt": "" });
   const cases: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
     {
       NoObject: {
         args: ["bad.yaml"],
         exitCode: 1,
-        says: /^error: bad\.yaml:1:1: apiVersion: expected a text, but it is missing/,
+        says: /^error: bad\.yaml:1:1: apiVersion: required field is missing/,
       },
-      NoSuchPath: { args: ["nope"], exitCode: 1, says: /^error: cannot read nope: there is no such file/ },
-      NothingThere: { args: ["empty"], exitCode: 1, says: /^error: empty: no file in there ends in \.yaml or \.yml/ },
-      BadPort: { args: ["--port", "x"], exitCode: 2, says: /^error: --port x: expected a whole number/ },
+      NoSuchPath: { args: ["nope"], exitCode: 1, says: /^error: cannot read nope: no such file/ },
+      NothingThere: { args: ["empty"], exitCode: 1, says: /^error: empty: no files ending in \.yaml or \.yml found/ },
+      BadPort: { args: ["--port", "x"], exitCode: 2, says: /^error: --port x: expected a port from 0/ },
       BadTimeout: { args: ["--timeout", "soon"], exitCode: 2, says: /^error: --timeout: expected a duration/ },
     };
   for (const [name, { args, exitCode, says }] of Object.entries(cases)) {

@@ -26,7 +26,7 @@ test("--wait never succeeds while a function cannot run, and everything says why
   for (const path of [["."], []]) {
     await using waiting = up(folder, ...path, "--wait", "--timeout", "6s");
     const closed = once(waiting.child, "close");
-    await waiting.next("stderr", /not ready after 6 s:\n/);
+    await waiting.next("stderr", /not ready after 6s:\n/);
     await waiting.nextAll("stderr", [
       /^ {2}Function broken: broken\.ts:\d+/m,
       /^ {2}Function missing: missing\.ts: file not found/m,
@@ -54,13 +54,13 @@ test("--wait never succeeds while a function cannot run, and everything says why
 
 test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
   using folder = claimsExample();
-  edit(folder, "src/app.ts", (text) => `${text}\nthis is no TypeScript\n`);
+  edit(folder, "src/app.ts", (text) => `${text}\nthis is not TypeScript\n`);
   await using running = up(folder, "claims");
   await running.nextAll("stdout", [
     /Function claims-app: claims\/src\/app\.ts:\d+:\d+: /,
     /XApp shop-\w+: Failing: .*Synced: .*Function "claims-app": claims\/src\/app\.ts:/,
   ]);
-  edit(folder, "src/app.ts", (text) => text.replace("\nthis is no TypeScript\n", ""));
+  edit(folder, "src/app.ts", (text) => text.replace("\nthis is not TypeScript\n", ""));
   await running.next("stdout", /Everything is ready\./);
 
   edit(folder, "src/app.ts", (text) =>
@@ -70,7 +70,7 @@ test("a function is reloaded with everything it composes; a broken version is sh
   edit(folder, "src/app.ts", (text) => `throw new Error("never");\n${text}`);
   await running.next(
     "stdout",
-    /Function claims-app: claims\/src\/app\.ts:1:7: never \(the last good version keeps serving\)/,
+    /Function claims-app: claims\/src\/app\.ts:1:7: never \(the last working version keeps serving\)/,
   );
   await purlin(folder, "patch", "app", "shop", image("shop-v2"));
   await untilSettings(folder, /shop:v2/);

@@ -4,14 +4,14 @@ import { relative } from "node:path";
 import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
 import { readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
-import { readTimeout } from "../commands/duration.ts";
-import { readFunctionLimits } from "../commands/function-limits.ts";
 import type { Io } from "../io.ts";
+import { readFunctionLimits } from "../options/answer-limits.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { readTimeout } from "../options/duration.ts";
+import { limitOption, readLimits } from "../options/function-limits.ts";
 import { ownDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
 import { UserError } from "../user-error.ts";
-import { limitOption, readLimits } from "./function-limits.ts";
 
 /** The command line of `purlin up`, understood. */
 export interface UpOptions {

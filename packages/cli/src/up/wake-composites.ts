@@ -2,8 +2,8 @@
 import type { Log } from "@purlin/base";
 import type { ControlPlaneDeps } from "@purlin/control-plane";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
-import { definitionType } from "../manifests/defined-kinds.ts";
 import { kindsOf } from "../tree/composite-kinds.ts";
+import { definitionType } from "../tree/defined-kinds.ts";
 import { textOf } from "../user-error.ts";
 
 const compositionType: TypeRef = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" };
@@ -23,7 +23,7 @@ export async function wakeComposites(parts: ControlPlaneDeps, functionName: stri
     }
   } catch (error) {
     // They are looked at again anyway, only later.
-    log.info("cannot wake composite resources", { function: functionName, error: textOf(error) });
+    log.info("cannot requeue composite resources", { function: functionName, error: textOf(error) });
   }
 }
 

@@ -9,15 +9,15 @@ import { watchManifests } from "./up-command.ts";
 
 test("saves of manifests are noticed, in folders and below, once for many; other files do not count", async () => {
   using folder = tempFolder({ "p/a.yaml": "1", "p/below/b.yml": "1", "one.yaml": "1", "other.yaml": "1" });
-  let told = Promise.withResolvers<void>();
+  let pending = Promise.withResolvers<void>();
   let times = 0;
   const next = async (): Promise<void> => {
-    await told.promise;
-    told = Promise.withResolvers();
+    await pending.promise;
+    pending = Promise.withResolvers();
   };
   using _ = watchManifests(["p", "one.yaml", "gone.yaml"], folder.path, () => {
     times++;
-    told.resolve();
+    pending.resolve();
   });
   for (const name of ["p/a.yaml", "p/below/b.yml"]) folder.write(name, "2");
   await next();

@@ -28,9 +28,9 @@ import { type EmbeddedPlane, startEmbeddedPlane } from "../up/embedded-plane.ts"
 
 const patienceMs = 60_000;
 const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };
-const nobody = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
+const noProcess = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
 const onNode = {
-  process: { ...nobody, entrypoint: bundleCommand },
+  process: { ...noProcess, entrypoint: bundleCommand },
   labels: { [runtimeLabel]: "node" },
 };
 const xrd = (name: string): string => `---
@@ -96,7 +96,14 @@ suite("packages that cannot work", () => {
     const store = await openContentStore(join(folder.path, "build"));
     const platform = { os: "linux", architecture: process.arch === "arm64" ? "arm64" : "amd64" };
     const packageYaml = packageMeta("function-bad");
-    const image = await buildImage(store, { platform, process: nobody, base: [], layers: [], packageYaml, ...parts });
+    const image = await buildImage(store, {
+      platform,
+      process: noProcess,
+      base: [],
+      layers: [],
+      packageYaml,
+      ...parts,
+    });
     const reference = `${registry}/acme/${name}:v1`;
     const { credentials } = plane.registry.access;
     await pushPackage(createRegistryClient({ credentials }), store, { images: [image], to: parseReference(reference) });
@@ -104,7 +111,7 @@ suite("packages that cannot work", () => {
   }
 
   /** What `install --wait` tells until it says what is expected. */
-  async function toldByInstall(args: string[], says: RegExp): Promise<string> {
+  async function installOutput(args: string[], says: RegExp): Promise<string> {
     const stopping = new AbortController();
     const io = new TestIo({ cwd: folder.path, signal: stopping.signal });
     const ended = run(["xpkg", "install", ...args, "--wait"], io);
@@ -134,7 +141,7 @@ suite("packages that cannot work", () => {
     /** Puts it into a repository: two packages of one source are another problem. */
     readonly reference: (repository: string) => Promise<string> | string;
     /** What the command tells while it waits. */
-    readonly told: RegExp;
+    readonly reports: RegExp;
     readonly warned: RegExp;
   }
 
@@ -142,25 +149,29 @@ suite("packages that cannot work", () => {
     unreachable: {
       why: "an unreachable registry",
       reference: () => "127.0.0.1:1/acme/f:v1",
-      told: /^waiting: not Installed: UnpackingPackage: cannot unpack package: cannot reach 127\.0\.0\.1:1: connect ECONNREFUSED/,
+      reports:
+        /^waiting: not Installed: UnpackingPackage: cannot unpack package: cannot reach 127\.0\.0\.1:1: connect ECONNREFUSED/,
       warned: /^UnpackPackage: cannot unpack package: cannot reach 127\.0\.0\.1:1/,
     },
     digest: {
       why: "a digest that is not there",
       reference: () => `${registry}/acme/good@sha256:${"0".repeat(64)}`,
-      told: /^waiting: not Installed: UnpackingPackage: cannot unpack package: cannot read .*sha256:0+: .* answers 404 \(MANIFEST_UNKNOWN/,
+      reports:
+        /^waiting: not Installed: UnpackingPackage: cannot unpack package: cannot read .*sha256:0+: .* answers 404 \(MANIFEST_UNKNOWN/,
       warned: /^UnpackPackage: .*answers 404/,
     },
     nopackage: {
-      why: "an image that is no package",
+      why: "an image that is not a package",
       reference: (repository) => push(repository, { packageYaml: "" }),
-      told: /cannot unpack package: .*package\.yaml: expected exactly one object of meta\.pkg\.crossplane\.io .*, found 0$/,
+      reports:
+        /cannot unpack package: .*package\.yaml: expected exactly one object of meta\.pkg\.crossplane\.io .*, found 0$/,
       warned: /^UnpackPackage: .*found 0/,
     },
     kind: {
       why: "a package of another kind",
       reference: (repository) => push(repository, { packageYaml: packageMeta("p", "Provider") }),
-      told: /^waiting: not Healthy: .*validating package contents failed: the package is a Provider, not a Function; install it as a Provider$/,
+      reports:
+        /^waiting: not Healthy: .*validating package contents failed: the package is a Provider, not a Function; install it as a Provider$/,
       warned: /^ValidatePackage: validating package contents failed/,
     },
     platform: {
@@ -168,29 +179,30 @@ suite("packages that cannot work", () => {
       reference: (repository) =>
         push(repository, {
           platform: { os: "linux", architecture: "mips" },
-          process: { ...nobody, entrypoint: ["/function"] },
+          process: { ...noProcess, entrypoint: ["/function"] },
           layers: [[fileEntry("function", "x", 0o755)]],
         }),
-      told: /^waiting: not Healthy: .*\/platform:v1.* is for linux\/mips, and this machine is linux\/\w+; push one for that platform$/,
+      reports:
+        /^waiting: not Healthy: .*\/platform:v1.* is for linux\/mips, and this machine is linux\/\w+; push one for that platform$/,
       warned: /^SyncPackage: .* is for linux\/mips/,
     },
     missing: {
       why: "an entry point that is not there",
       reference: (repository) =>
         push(repository, {
-          process: { ...nobody, entrypoint: ["/no/such/program"] },
+          process: { ...noProcess, entrypoint: ["/no/such/program"] },
           layers: [[fileEntry("etc/x", "x")]],
         }),
-      told: /^waiting: not Healthy: .*\/no\/such\/program/,
+      reports: /^waiting: not Healthy: .*\/no\/such\/program/,
       warned: /no\/such\/program/,
     },
     exits: {
-      why: "a function that exits at once: its last words are told",
+      why: "a function that exits at once: its last output is reported",
       reference: (repository) => {
         const program = 'console.error("the licence is missing"); process.exit(3);\n';
         return push(repository, { ...onNode, layers: [[fileEntry(bundlePath, program)]] });
       },
-      told: /^waiting: not Healthy: .*the licence is missing.*; see: purlin logs exits --revision exits-/,
+      reports: /^waiting: not Healthy: .*the licence is missing.*; see: purlin logs exits --revision exits-/,
       warned: /the licence is missing/,
     },
     dependency: {
@@ -200,15 +212,16 @@ suite("packages that cannot work", () => {
         const spec = `spec: {dependsOn: [{function: ${registry}/acme/good, version: ">=v2.0.0"}, {function: ${registry}/acme/none, version: "^1"}]}\n`;
         return push(repository, { packageYaml: `${packageMeta("dependency", "Configuration")}${spec}` });
       },
-      told: /^waiting: not Healthy: .*missing dependencies: ".*\/acme\/none" \(\^1\): cannot list the versions of .*\/acme\/none: .*answers 404/,
+      reports:
+        /^waiting: not Healthy: .*missing dependencies: ".*\/acme\/none" \(\^1\): cannot list the versions of .*\/acme\/none: .*answers 404/,
       warned: /^ResolveDependencies: cannot resolve package dependencies: missing dependencies/,
     },
   };
 
-  for (const [name, { why, kind = "function", reference, told, warned }] of Object.entries(rows)) {
+  for (const [name, { why, kind = "function", reference, reports, warned }] of Object.entries(rows)) {
     test(`the command, a condition and an event tell of ${why}`, async () => {
-      const line = await toldByInstall([kind, await reference(name), name], told);
-      assert.match(line, told);
+      const line = await installOutput([kind, await reference(name), name], reports);
+      assert.match(line, reports);
       await until(`${warned} of ${name}`, async () => (await warnings(name)).some((text) => warned.test(text)));
     });
   }
@@ -224,12 +237,14 @@ suite("packages that cannot work", () => {
 
   test("whatever a package that works is pointed to, what it runs goes on serving; a good one takes over", async () => {
     assert.deepEqual(await serving(), ["1"]);
-    for (const [name, { why, kind = "function", told, reference }] of Object.entries(rows)) {
+    for (const [name, { why, kind = "function", reports, reference }] of Object.entries(rows)) {
       if (kind !== "function") continue;
       const spec = JSON.stringify({ spec: { package: await reference(`again/${name}`) } });
       const { exitCode, stderr } = await purlin("patch", "function", "good", spec);
       assert.equal(exitCode, 0, stderr);
-      const text = told.source.replace(/^\^waiting: /, "").replace("exits --revision exits-", "good --revision good-");
+      const text = reports.source
+        .replace(/^\^waiting: /, "")
+        .replace("exits --revision exits-", "good --revision good-");
       const pattern = new RegExp(text.replace(/\$$/, "").replace(/^not \w+: (?:\w+: )?/, ""));
       await until(`${pattern} on ${name}`, async () => {
         const object = await plane.client.get(
@@ -254,15 +269,15 @@ suite("packages that cannot work", () => {
     });
   });
 
-  test("two packages that claim one definition: the second is told whose it is", async () => {
+  test("two packages that contain one definition: the second reports the owner", async () => {
     const meta = (name: string): string => packageMeta(name, "Configuration");
     const one = await push("claims-one", { packageYaml: `${meta("one")}${xrd("claimed")}` });
     const two = await push("claims-two", { packageYaml: `${meta("two")}${xrd("other")}${xrd("claimed")}` });
     const first = await purlin("xpkg", "install", "configuration", one, "claims-one", "--wait");
     assert.equal(first.exitCode, 0, first.stderr);
-    const told =
+    const reports =
       /cannot establish control of object: claimeds\.example\.org is already controlled by ConfigurationRevision claims-one-\w+ \(UID /;
-    assert.match(await toldByInstall(["configuration", two, "claims-two"], told), told);
+    assert.match(await installOutput(["configuration", two, "claims-two"], reports), reports);
     const names = (
       await plane.client.list({ apiVersion: "apiextensions.crossplane.io/v2", kind: "CompositeResourceDefinition" })
     ).items;
@@ -276,7 +291,7 @@ suite("packages that cannot work", () => {
     );
   });
 
-  test("a dependency that no version satisfies: every constraint, and who has it, is told to whoever waits", async () => {
+  test("a dependency that no version satisfies: every constraint and its package are reported", async () => {
     // Whatever is missing first is looked for first.
     assert.equal((await purlin("delete", "configuration", "dependency")).exitCode, 0);
     const lacking = (await push("lacking", {})).replace(/:v1$/, "");
@@ -286,10 +301,10 @@ suite("packages that cannot work", () => {
     };
     const alone =
       /no version of \S+\/acme\/lacking satisfies >=v2\.0\.0 \(required by \S+\/acme\/wants-two\); available: v1$/;
-    await toldByInstall(["configuration", await wanting("wants-two", ">=v2.0.0"), "wants-two"], alone);
+    await installOutput(["configuration", await wanting("wants-two", ">=v2.0.0"), "wants-two"], alone);
     const both =
       /missing dependencies: "\S+\/acme\/lacking" \(\^3\): no version of \S+ satisfies >=v2\.0\.0 \(required by \S+wants-two\) and \^3 \(required by \S+wants-three\); available: v1$/;
-    await toldByInstall(["configuration", await wanting("wants-three", "^3"), "wants-three"], both);
+    await installOutput(["configuration", await wanting("wants-three", "^3"), "wants-three"], both);
     const resolution = /^DependencyResolutionFailed: .* and \^3 \(required by /;
     await until("a warning on the Lock", async () => (await warnings("lock")).some((text) => resolution.test(text)));
   });

@@ -22,7 +22,7 @@ import type { Workspace } from "./xpkg-workspace.ts";
 /** What lies below a function. */
 export interface Base {
   readonly isGiven: boolean;
-  /** False for an image, whose files nobody has unpacked. */
+  /** False for an image, whose files are not unpacked. */
   readonly isKnown: boolean;
   readonly folders: readonly string[];
   readonly process: ProcessConfig;
@@ -79,7 +79,8 @@ async function pullBase(
   }
   const layers = manifest.layers.map(({ mediaType, digest, size }, at) => {
     const diffId = config.diffIds[at];
-    if (diffId === undefined) throw new UserError(`--base ${base}: its configuration does not name all of its layers`);
+    if (diffId === undefined)
+      throw new UserError(`--base ${base}: invalid image: its configuration does not list all of its layers`);
     // Marks of a package that the base may be are not those of this one.
     return { descriptor: { mediaType: ociLayerType(mediaType), digest, size }, diffId };
   });

@@ -28,7 +28,7 @@ test("a function project needs no option, and says what to do next", async () =>
   assert.deepEqual([exitCode, stderr], [0, ""]);
   const [file = ""] = readdirSync(project.path).filter((name) => name.endsWith(".xpkg"));
   assert.match(file, /^function-hello-[0-9a-f]{12}\.xpkg$/);
-  assert.match(stdout, new RegExp(`^Made ${file}\\n {2}package +Function function-hello\\n {2}digest +sha256:`));
+  assert.match(stdout, new RegExp(`^Built ${file}\\n {2}package +Function function-hello\\n {2}digest +sha256:`));
   assert.match(
     stdout,
     /objects +1 CustomResourceDefinition\n {2}examples +none\n {2}runs +src\/function\.ts, bundled; runs on Purlin's own/,
@@ -119,11 +119,11 @@ test("a folder is a root, on a folder, and reproducible while its times are", as
   assert.deepEqual([found.platforms, found.runtime, found.layers.length], [["linux/arm64"], undefined, 3]);
 });
 
-test("a function in which nothing runs is made, with a warning", async () => {
+test("a function without a runtime is built, with a warning", async () => {
   using folder = tempFolder({ "crossplane.yaml": packageMeta() });
   const { exitCode, stderr } = await xpkg(folder, "build");
   assert.equal(exitCode, 0);
-  assert.equal(stderr, "warning: nothing runs in this Function: add --function, or --root and --entrypoint\n");
+  assert.equal(stderr, "warning: this Function has no runtime: add --function, or --root and --entrypoint\n");
 });
 
 const meta = packageMeta();
@@ -131,10 +131,10 @@ const refused: Record<
   string,
   { readonly files: Record<string, string>; readonly args?: string[]; readonly code?: number; readonly says: RegExp }
 > = {
-  NoFolder: { files: {}, args: ["-f", "nope"], says: /^error: cannot read nope: there is no such file/ },
+  NoFolder: { files: {}, args: ["-f", "nope"], says: /^error: cannot read nope: no such file/ },
   NoYaml: {
     files: { "a.txt": "" },
-    says: /no file in there ends in \.yaml or \.yml: a package needs crossplane\.yaml/,
+    says: /no files ending in \.yaml or \.yml found: a package needs crossplane\.yaml/,
   },
   NoMeta: { files: { "a.yaml": crd }, says: /expected exactly one object of meta\.pkg\.crossplane\.io .*, found 0/ },
   TwoMetas: { files: { "a.yaml": meta, "b.yaml": `# b\n---\n${meta}` }, says: /found 2: a\.yaml:1, b\.yaml:2/ },
@@ -146,7 +146,7 @@ const refused: Record<
     files: { "a.yaml": `${meta}---\n${crd}`, "b.yaml": "apiVersion: v1\nkind: ConfigMap\n" },
     says: /^error: b\.yaml:1: a package cannot hold ConfigMap of v1: correct it, or leave a file out with --ignore\n/,
   },
-  BadYaml: { files: { "a.yaml": meta, "b.yaml": "a: b\nc: [\n" }, says: /^error: b\.yaml:\d: not valid YAML: / },
+  BadYaml: { files: { "a.yaml": meta, "b.yaml": "a: b\nc: [\n" }, says: /^error: b\.yaml:\d: invalid YAML: / },
   BadConstraint: {
     files: { "a.yaml": `${meta}spec: {crossplane: {version: newest}}\n` },
     says: /^error: a\.yaml:1: spec\.crossplane\.version: /,
@@ -154,13 +154,13 @@ const refused: Record<
   BadExamples: {
     files: { "a.yaml": meta, "e/x.yaml": "[" },
     args: ["-e", "e"],
-    says: /^error: e\/x\.yaml:.*not valid/,
+    says: /^error: e\/x\.yaml:.*invalid/,
   },
   NoExamples: { files: { "a.yaml": meta }, args: ["-e", "e"], says: /^error: cannot read e: / },
   NoFunction: {
     files: { "a.yaml": meta },
     args: ["--function", "f.ts"],
-    says: /^error: f\.ts: there is no such file\n/,
+    says: /^error: f\.ts: no such file\n/,
   },
   BrokenFunction: {
     files: { "a.yaml": meta, "f.ts": "export default (" },
@@ -169,31 +169,31 @@ const refused: Record<
   },
   MissingMain: {
     files: { "a.yaml": meta, "package.json": '{"main": "x.ts"}' },
-    says: /^error: package\.json: it names x\.ts, which is not there: correct it, or name the file with --function\n/,
+    says: /^error: package\.json: x\.ts does not exist: correct it, or specify the file with --function\n/,
   },
   FunctionAndRoot: {
     files: { "a.yaml": meta },
     args: ["--function", "f.ts", "--root", "r"],
     code: 2,
-    says: /exclude each other/,
+    says: /are mutually exclusive/,
   },
-  RootNoEntry: { files: { "a.yaml": meta, "r/x": "" }, args: ["--root", "r"], says: /nothing says how .*--entrypoint/ },
+  RootNoEntry: { files: { "a.yaml": meta, "r/x": "" }, args: ["--root", "r"], says: /no entrypoint: add --entrypoint/ },
   EntryMissing: {
     files: { "a.yaml": meta, "r/x": "" },
     args: ["--root", "r", "--entrypoint", "fn"],
-    says: /^error: r: there is no fn to start: /,
+    says: /^error: r: fn not found: /,
   },
   EntryNotExecutable: {
     files: { "a.yaml": meta, "r/x": "" },
     args: ["--root", "r", "--entrypoint", "/x"],
-    says: /^error: r\/x is not executable: chmod \+x it\n/,
+    says: /^error: r\/x is not executable: run "chmod \+x" on it\n/,
   },
   EntryAlone: { files: { "a.yaml": meta }, args: ["--entrypoint", "/x"], code: 2, says: /add --root or --base/ },
   BadEntry: { files: { "a.yaml": meta }, args: ["--entrypoint", "[1]"], code: 2, says: /a JSON list of its words/ },
   NoRoot: {
     files: { "a.yaml": meta },
     args: ["--root", "r", "--entrypoint", "/x"],
-    says: /^error: --root r: there is no such file/,
+    says: /^error: --root r: no such file/,
   },
   NoBase: { files: { "a.yaml": meta }, args: ["--base", "b"], says: /^error: --base: there is no folder of this name/ },
   BadPlatform: { files: { "a.yaml": meta }, args: ["--platform", "linux"], code: 2, says: /expected <os>\/<arch/ },
@@ -201,18 +201,18 @@ const refused: Record<
     files: { "a.yaml": packageMeta("p", "Configuration") },
     args: ["--root", "r"],
     code: 2,
-    says: /^error: --root: a Configuration runs nothing: leave it out\n/,
+    says: /^error: --root: a Configuration has no runtime: remove the option\n/,
   },
   FunctionProvider: {
     files: { "a.yaml": packageMeta("p", "Provider") },
     args: ["--function", "f.ts"],
     code: 2,
-    says: /pack it with --root/,
+    says: /package it with --root/,
   },
   NoOutputFolder: {
     files: { "a.yaml": meta },
     args: ["-o", "no/x.xpkg"],
-    says: /no\/x\.xpkg.*: there is no such file/,
+    says: /no\/x\.xpkg.*: no such file/,
   },
 };
 for (const [name, { files, args = [], code = 1, says }] of Object.entries(refused)) {

@@ -15,20 +15,16 @@ import {
   writeArchive,
 } from "@purlin/oci";
 import { commandName } from "../command-name.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../commands/command-spec.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { createStyle } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
-import { findFunction } from "./find-function.ts";
-import { defaultFile, displayName } from "./package-file-name.ts";
-import { type ImageRuntime, imageRuntime, type RuntimeRequest } from "./package-runtime.ts";
-import { kindCounts } from "./package-summary.ts";
-import { joinYaml, type PackageText, packageText } from "./package-text.ts";
-import { platformOption } from "./platform-option.ts";
-import { inWorkspace, type Workspace } from "./xpkg-workspace.ts";
-import { readYamlFolder } from "./yaml-folder.ts";
+import { defaultFile, displayName, kindCounts } from "./open-package.ts";
+import { findFunction, type ImageRuntime, imageRuntime, type RuntimeRequest } from "./package-runtime.ts";
+import { joinYaml, type PackageText, packageText, readYamlFolder } from "./package-text.ts";
+import { inWorkspace, platformOption, type Workspace } from "./xpkg-workspace.ts";
 
 /** A function that was built. */
 interface BuiltFunction {
@@ -83,10 +79,12 @@ async function runtimeRequest(
   const named = textOption(input, "function");
   const given = [named && "--function", root && "--root", base && "--base", entrypoint && "--entrypoint"].find(Boolean);
   if (kind === "Configuration" && given !== undefined) {
-    throw new UserError(`${given}: a Configuration runs nothing: leave it out`, { exitCode: 2 });
+    throw new UserError(`${given}: a Configuration has no runtime: remove the option`, { exitCode: 2 });
   }
   if (kind === "Provider" && named !== undefined) {
-    throw new UserError("--function: a Provider is no composition function: pack it with --root", { exitCode: 2 });
+    throw new UserError("--function: a Provider is not a composition function: package it with --root", {
+      exitCode: 2,
+    });
   }
   const isLookedFor = kind === "Function" && named === undefined && root === undefined && entrypoint === undefined;
   const file = isLookedFor ? await findFunction(folders, io) : named;
@@ -103,7 +101,7 @@ function usualPlatform(isNative: boolean): Platform {
 /** Examples that go into the package. */
 interface Examples {
   readonly folder: string;
-  /** Undefined where there are none. */
+  /** Undefined without examples. */
   readonly text: string | undefined;
   readonly files: number;
 }
@@ -153,7 +151,7 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
   await writeArchive(workspace.store, image, resolve(io.cwd, output));
   for (const warning of runtime.warnings) io.stderr.write(`warning: ${warning}\n`);
   if (runtime.title === undefined && meta.kind !== "Configuration") {
-    io.stderr.write(`warning: nothing runs in this ${meta.kind}: add --function, or --root and --entrypoint\n`);
+    io.stderr.write(`warning: this ${meta.kind} has no runtime: add --function, or --root and --entrypoint\n`);
   }
   const style = createStyle(io.stdout, io.env);
   const rows = [
@@ -166,7 +164,7 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
     ...(started === undefined ? [] : [["  started", started]]),
   ];
   const push = `${commandName(io.env)} xpkg push -f ${displayName(output)} <registry>/<repository>:<tag>`;
-  io.stdout.write(`${style.good("Made")} ${output}\n${formatTable(rows)}\nNext:\n  ${style.code(push)}\n`);
+  io.stdout.write(`${style.good("Built")} ${output}\n${formatTable(rows)}\nNext:\n  ${style.code(push)}\n`);
 }
 
 /** The words of --entrypoint: a JSON list, or what stands between blanks. */
@@ -201,7 +199,7 @@ async function tryFunction(built: BuiltFunction, io: Io): Promise<string> {
     const sandbox = await findSandbox();
     const failure = await tryImage({ store: workspace.store, image, name, directory, env: io.env, sandbox, startMs });
     if (failure !== undefined) throw refusal(name, failure, io);
-    return sandbox.isSupported ? "yes, it answers" : `yes, it answers, without a sandbox: ${sandbox.reason}`;
+    return sandbox.isSupported ? "yes, it responds" : `yes, it responds, without a sandbox: ${sandbox.reason}`;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
@@ -209,6 +207,6 @@ async function tryFunction(built: BuiltFunction, io: Io): Promise<string> {
 
 function refusal(name: string, { problem, lines }: StartFailure, io: Io): UserError {
   const wrote = lines.length === 0 ? "" : `\nit wrote:\n${lines.map((line) => `  ${line}`).join("\n")}`;
-  const advice = `correct it, or build it without starting it: ${commandName(io.env)} xpkg build --skip-start`;
+  const advice = `fix it, or skip this check: ${commandName(io.env)} xpkg build --skip-start`;
   return new UserError(`${name} does not start: ${problem}: ${advice}${wrote}`);
 }

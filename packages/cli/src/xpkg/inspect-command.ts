@@ -8,16 +8,14 @@ import {
   readPackageText,
   runtimeLabel,
 } from "@purlin/oci";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
-import { printYaml } from "../files/print-yaml.ts";
+import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
-import { type OpenedImage, openFileOrImage } from "./open-package.ts";
-import { sizeText } from "./package-summary.ts";
-import { platformOption } from "./platform-option.ts";
-import { inWorkspace } from "./xpkg-workspace.ts";
+import { type OpenedImage, openFileOrImage, sizeText } from "./open-package.ts";
+import { inWorkspace, platformOption } from "./xpkg-workspace.ts";
 
 /** What a package is, for programs. */
 export interface Inspected {

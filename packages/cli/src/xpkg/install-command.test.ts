@@ -46,7 +46,7 @@ test("a package is created under a name made from its repository", async () => {
   assert.match(again.stderr, /already exists: change it with purlin patch function acme-function-hello '\{"spec"/);
 });
 
-test("what does not become ready in time is told with what is in the way", async () => {
+test("a package that is not ready in time is reported with the reason", async () => {
   const { exitCode, stdout, stderr } = await purlin(
     "xpkg",
     "install",
@@ -59,10 +59,7 @@ test("what does not become ready in time is told with what is in the way", async
   );
   assert.equal(exitCode, 1);
   assert.equal(stdout, "Configuration c created\n");
-  assert.match(
-    stderr,
-    /error: Configuration c is not ready: not Installed: correct it, or wait longer with --timeout\n$/,
-  );
+  assert.match(stderr, /error: Configuration c is not ready: not Installed: fix it, or increase --timeout\n$/);
 });
 
 test("--wait ends when the package is installed and healthy, and tells what was in the way", async () => {
@@ -96,7 +93,7 @@ test("--wait ends when the package is installed and healthy, and tells what was 
 });
 
 const refused: Record<string, { readonly args: string[]; readonly says: RegExp }> = {
-  NoKind: { args: ["thing", image], says: /^error: "thing" is not a kind of package: use function, provider or conf/ },
+  NoKind: { args: ["thing", image], says: /^error: unknown package kind "thing": use function, provider or conf/ },
   NoTag: {
     args: ["function", "registry.example.org/x"],
     says: /^error: .* names no image: it has neither tag nor digest/,
@@ -113,7 +110,7 @@ for (const [name, { args, says }] of Object.entries(refused)) {
   });
 }
 
-test("a condition that tells something wins over one that nobody has set", () => {
+test("a condition with a message wins over one that is not set", () => {
   const object = (conditions: JsonObject[]): Parameters<typeof problemOf>[0] => ({
     apiVersion: "pkg.crossplane.io/v1",
     kind: "Function",

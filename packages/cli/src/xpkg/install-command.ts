@@ -8,9 +8,9 @@ import { dnsLabel, formatReference, parseReference } from "@purlin/oci";
 import { type PackageType, packageTypes } from "@purlin/package-manager";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { commandName } from "../command-name.ts";
-import { type CommandInput, isSet, textOption } from "../commands/command-spec.ts";
-import { readTimeout } from "../commands/duration.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { readTimeout } from "../options/duration.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -66,7 +66,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
 function typeOf(kind: string): PackageType {
   const found = Object.values(packageTypes).find((type) => type.kind.toLowerCase() === kind.toLowerCase());
   if (found !== undefined) return found;
-  throw new UserError(`${JSON.stringify(kind)} is not a kind of package: use function, provider or configuration`, {
+  throw new UserError(`unknown package kind ${JSON.stringify(kind)}: use function, provider or configuration`, {
     exitCode: 2,
   });
 }
@@ -101,21 +101,21 @@ function historyLimit(input: CommandInput): number | undefined {
 function updateHint({ kind, metadata, spec }: KubeObject, io: Io): string {
   const patch = JSON.stringify({ spec: { package: (spec as { package: string }).package } });
   const command = `${commandName(io.env)} patch ${kind.toLowerCase()} ${metadata.name} '${patch}'`;
-  return `: change it with ${command}, or give another name`;
+  return `: change it with ${command}, or choose another name`;
 }
 
 /** Waits until a package is installed and healthy, and tells meanwhile what is in the way. */
 async function waitForPackage(client: KubeClient, { type, name, waitMs, io }: PackageWait): Promise<void> {
   const limit = performance.now() + waitMs;
-  let told = "";
+  let reported = "";
   for (;;) {
     const problem = problemOf(await client.get(type, { name }, { signal: io.signal }));
     if (problem === undefined) return;
     if (performance.now() > limit) {
-      throw new UserError(`${type.kind} ${name} is not ready: ${problem}: correct it, or wait longer with --timeout`);
+      throw new UserError(`${type.kind} ${name} is not ready: ${problem}: fix it, or increase --timeout`);
     }
-    if (problem !== told) io.stderr.write(`waiting: ${harmlessLine(problem)}\n`);
-    told = problem;
+    if (problem !== reported) io.stderr.write(`waiting: ${harmlessLine(problem)}\n`);
+    reported = problem;
     await setTimeout(pollMs, undefined, { signal: io.signal });
   }
 }
@@ -125,8 +125,8 @@ export function problemOf(object: KubeObject): string | undefined {
   const { conditions = [] } = (object["status"] ?? {}) as { conditions?: readonly Condition[] };
   const missing = wanted.filter((type) => !conditions.some((one) => one.type === type && one.status === "True"));
   if (missing.length === 0) return undefined;
-  // The one that tells something is of more use than the one nobody has set yet.
-  const told = missing.flatMap((type) => conditions.filter((one) => one.type === type));
-  const { type, reason, message } = told.find((one) => one.message) ?? told[0] ?? { type: missing[0] };
+  // A condition with a message is more useful than one that is not set yet.
+  const found = missing.flatMap((type) => conditions.filter((one) => one.type === type));
+  const { type, reason, message } = found.find((one) => one.message) ?? found[0] ?? { type: missing[0] };
   return [`not ${type}`, reason, message].filter(Boolean).join(": ").replaceAll(/\s+/g, " ");
 }

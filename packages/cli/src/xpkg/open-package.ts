@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   type Descriptor,
   formatReference,
@@ -51,7 +52,7 @@ function referenceOf(name: string): ImageReference {
     return parseReference(name);
   } catch (error) {
     if (!isImageReferenceError(error)) throw error;
-    throw new UserError(`there is no file ${name}, and ${textOf(error)}`, { cause: error });
+    throw new UserError(`no such file ${name}, and ${textOf(error)}`, { cause: error });
   }
 }
 
@@ -81,4 +82,33 @@ function usualPlatform(offered: readonly Platform[]): Platform {
   const usual = { os: "linux", architecture: "amd64" };
   const isOffered = offered.some(({ os, architecture }) => os === usual.os && architecture === usual.architecture);
   return isOffered ? usual : (offered[0] ?? usual);
+}
+
+/** The default file name of a package: it identifies the content. */
+export function defaultFile(name: string, digest: string): string {
+  return `${name}-${digest.slice("sha256:".length, "sha256:".length + 12)}.xpkg`;
+}
+
+/** A path that can be typed again. */
+export function displayName(path: string): string {
+  return /^[\w./@%+=:-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
+}
+
+/** How many objects of each kind, such as `2 Composition, 1 CompositeResourceDefinition`. */
+export function kindCounts(objects: readonly JsonObject[]): string {
+  const counts = new Map<string, number>();
+  for (const { kind } of objects) counts.set(String(kind), (counts.get(String(kind)) ?? 0) + 1);
+  return [...counts].map(([kind, count]) => `${count} ${kind}`).join(", ");
+}
+
+/** A size that people can read. */
+export function sizeText(bytes: number): string {
+  const units = ["B", "KiB", "MiB", "GiB"];
+  let size = bytes;
+  let unit = 0;
+  while (size >= 1024 && unit < units.length - 1) {
+    size /= 1024;
+    unit++;
+  }
+  return `${unit === 0 ? size : size.toFixed(1)} ${units[unit]}`;
 }

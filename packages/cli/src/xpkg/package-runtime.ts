@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import {
   bundleCommand,
   bundleFunction,
@@ -14,9 +16,9 @@ import {
   runtimeLabel,
   type WrittenLayer,
 } from "@purlin/oci";
-import { explain } from "../files/read-text.ts";
+import { explain, readText } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
-import { UserError } from "../user-error.ts";
+import { textOf, UserError } from "../user-error.ts";
 import { type Base, openBase } from "./base-image.ts";
 import type { Workspace } from "./xpkg-workspace.ts";
 
@@ -40,7 +42,7 @@ export interface ImageRuntime {
   readonly title: string | undefined;
 }
 
-/** Who a function runs as unless the base says so: anybody but root. */
+/** The user of a function unless the base image sets one: not root. */
 const plainUser = "2000";
 const programFolders = ["usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin", "sbin", "bin"];
 
@@ -55,9 +57,7 @@ export async function imageRuntime(request: RuntimeRequest, workspace: Workspace
   const [program] = [...entrypoint, ...cmd];
   const isUsed = root !== undefined || request.base !== undefined;
   if (isUsed && program === undefined) {
-    throw new UserError(
-      "nothing says how the program is started: add --entrypoint, such as --entrypoint /bin/function",
-    );
+    throw new UserError("no entrypoint: add --entrypoint, such as --entrypoint /bin/function");
   }
   if (root !== undefined) await requireFolder(root, io);
   const folders = [...(root === undefined ? [] : [root]), ...base.folders];
@@ -74,17 +74,17 @@ export async function imageRuntime(request: RuntimeRequest, workspace: Workspace
 
 function refuseContradictions({ function: file, root, entrypoint, base }: RuntimeRequest): void {
   if (file !== undefined && root !== undefined) {
-    throw new UserError("--function and --root exclude each other: what a function runs on is its --base", {
+    throw new UserError("--function and --root are mutually exclusive: use --base for what a function runs on", {
       exitCode: 2,
     });
   }
   if (file !== undefined && entrypoint !== undefined) {
-    throw new UserError("--entrypoint is for --root: a function is started by what it is bundled with", {
+    throw new UserError("--entrypoint requires --root: a bundled function has its own entrypoint", {
       exitCode: 2,
     });
   }
   if (entrypoint !== undefined && root === undefined && base === undefined) {
-    throw new UserError("--entrypoint needs the program it starts: add --root or --base", { exitCode: 2 });
+    throw new UserError("--entrypoint requires a program: add --root or --base", { exitCode: 2 });
   }
 }
 
@@ -124,9 +124,52 @@ async function requireProgram(program: string, folders: readonly string[], io: I
     for (const name of names) {
       const found = await lstat(join(resolve(io.cwd, folder), name)).catch(() => undefined);
       if (found?.isSymbolicLink() || (found?.isFile() && found.mode & 0o111)) return;
-      if (found?.isFile()) throw new UserError(`${join(folder, name)} is not executable: chmod +x it`);
+      if (found?.isFile()) throw new UserError(`${join(folder, name)} is not executable: run "chmod +x" on it`);
     }
   }
   const where = folders.join(" or ");
-  throw new UserError(`${where}: there is no ${program} to start: put it there, or correct --entrypoint or --base`);
+  throw new UserError(`${where}: ${program} not found: add it, or correct --entrypoint or --base`);
+}
+
+/** Where `purlin function init` puts the function. */
+const usualFile = "src/function.ts";
+
+/** The file that exports the function of a project, as the user would write it; undefined where no project says so. */
+export async function findFunction(folders: readonly string[], io: Io): Promise<string | undefined> {
+  for (const folder of folders) {
+    const project = resolve(io.cwd, folder);
+    const manifest = join(project, "package.json");
+    if (!existsSync(manifest)) continue;
+    const shown = relative(io.cwd, manifest);
+    const named = entryOf(parseManifest(await readText(shown, io, { what: "package manifest" }), shown));
+    const file = resolve(project, named ?? usualFile);
+    if (existsSync(file)) return relative(io.cwd, file) || file;
+    if (named === undefined) continue;
+    throw new UserError(`${shown}: ${named} does not exist: correct it, or specify the file with --function`);
+  }
+  return undefined;
+}
+
+function parseManifest(text: string, shown: string): Record<string, unknown> {
+  try {
+    return (JSON.parse(text) ?? {}) as Record<string, unknown>;
+  } catch (error) {
+    throw new UserError(`${shown}: invalid JSON: ${textOf(error)}`, { cause: error });
+  }
+}
+
+function entryOf({ exports, main }: Record<string, unknown>): string | undefined {
+  return exportedFile(exports) ?? (typeof main === "string" ? main : undefined);
+}
+
+/** What `import` of the project would give. */
+function exportedFile(exports: unknown): string | undefined {
+  if (typeof exports === "string") return exports;
+  if (typeof exports !== "object" || exports === null) return undefined;
+  const choices = exports as Record<string, unknown>;
+  for (const key of [".", "import", "node", "default"]) {
+    const found = exportedFile(choices[key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

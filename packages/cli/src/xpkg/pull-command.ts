@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
 import { formatReference, parsePackage, parseReference, readPackageText, writeArchive } from "@purlin/oci";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { createStyle } from "../terminal/style.ts";
-import { openImage } from "./open-package.ts";
-import { defaultFile } from "./package-file-name.ts";
-import { platformOption } from "./platform-option.ts";
-import { inWorkspace } from "./xpkg-workspace.ts";
+import { defaultFile, openImage } from "./open-package.ts";
+import { inWorkspace, platformOption } from "./xpkg-workspace.ts";
 
 /** `purlin xpkg pull IMAGE` */
 export function run(input: CommandInput, io: Io): Promise<undefined> {

@@ -14,9 +14,9 @@ import {
   readPackageText,
 } from "@purlin/oci";
 import { commandName } from "../command-name.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { createStyle } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
 import { inWorkspace, type Workspace } from "./xpkg-workspace.ts";
@@ -26,9 +26,7 @@ export function run(input: CommandInput, io: Io): Promise<undefined> {
   return inWorkspace(input, io, async (workspace) => {
     const to = parseReference(input.args[0] ?? "");
     if (to.tag === undefined || to.digest !== undefined) {
-      throw new UserError(
-        `${formatReference(to)}: a package is pushed under a tag: write <registry>/<repository>:<tag>`,
-      );
+      throw new UserError(`${formatReference(to)}: missing tag: use <registry>/<repository>:<tag>`);
     }
     const packages: Opened[] = [];
     for (const file of await filesOf(input, io)) packages.push(await openPackage(file, workspace, io));
@@ -52,9 +50,8 @@ async function filesOf(input: CommandInput, io: Io): Promise<string[]> {
   if (given !== undefined) return given.split(",").filter((file) => file !== "");
   const found = (await readdir(io.cwd)).filter((name) => name.endsWith(".xpkg")).toSorted();
   if (found.length === 1) return found;
-  const what =
-    found.length === 0 ? "there is no .xpkg file here" : `there are several .xpkg files: ${found.join(", ")}`;
-  throw new UserError(`${what}: name what to push with -f, or make it with "${commandName(io.env)} xpkg build"`);
+  const what = found.length === 0 ? "no .xpkg file found" : `found several .xpkg files: ${found.join(", ")}`;
+  throw new UserError(`${what}: specify the file with -f, or build it with "${commandName(io.env)} xpkg build"`);
 }
 
 interface Opened {
@@ -78,11 +75,11 @@ async function openPackage(file: string, { store }: Workspace, io: Io): Promise<
 function refuseStrangers(packages: readonly Opened[]): void {
   const seen = new Map<string, string>();
   const [first] = packages;
-  if (first === undefined) throw new UserError("-f names no file: name what to push", { exitCode: 2 });
+  if (first === undefined) throw new UserError("-f: no file given", { exitCode: 2 });
   for (const { file, meta, platform } of packages) {
     if (meta.name !== first.meta.name || meta.kind !== first.meta.kind) {
       const [one, two] = [`${first.meta.kind} ${first.meta.name}`, `${meta.kind} ${meta.name}`];
-      throw new UserError(`${first.file} is ${one}, ${file} is ${two}: push each under a name of its own`);
+      throw new UserError(`${first.file} is ${one}, ${file} is ${two}: push each to its own repository`);
     }
     const same = seen.get(platform);
     if (same !== undefined) {

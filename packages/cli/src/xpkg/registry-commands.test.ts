@@ -117,7 +117,7 @@ test("credentials come from --registry-config, from DOCKER_CONFIG and from HOME"
     const refused = await xpkg(project, push);
     assert.match(
       refused.stderr,
-      /requires a user name and password: log in with "docker login", or name a file with --registry-config; for the registry of "purlin up", run the command in its folder or set PURLIN_DATA_DIR to its data directory\n$/,
+      /requires a user name and password: log in with "docker login", or specify a file with --registry-config; for the registry of "purlin up", run the command in its folder or set PURLIN_DATA_DIR to its data directory\n$/,
     );
     const ways: [string[], Record<string, string>][] = [
       [["--registry-config", config], {}],
@@ -137,7 +137,7 @@ test("credentials come from --registry-config, from DOCKER_CONFIG and from HOME"
   }
 });
 
-test("what a registry has under a name, and what comes for it, is told", async () => {
+test("push and pull report the digests", async () => {
   using project = functionPackage();
   const none = `${registry.address}/acme/none`;
   const unknown = await xpkg(project, ["pull", `${none}@sha256:${"0".repeat(64)}`]);
@@ -162,7 +162,7 @@ test("what a registry has under a name, and what comes for it, is told", async (
   }
 });
 
-test("an image that is no package is told by pull, inspect and push", async () => {
+test("pull, inspect and push report an image that is not a package", async () => {
   using project = functionPackage();
   const reference = parseReference(`${registry.address}/acme/plain:v1`);
   const store = await openContentStore(join(project.path, "store"));
@@ -189,24 +189,24 @@ test("an image that is no package is told by pull, inspect and push", async () =
 });
 
 const refused: Record<string, { readonly args: string[]; readonly code?: number; readonly says: RegExp }> = {
-  NothingToPush: { args: ["push", "r.example.org/x:v1"], says: /^error: there is no \.xpkg file here: name what/ },
+  NothingToPush: { args: ["push", "r.example.org/x:v1"], says: /^error: no \.xpkg file found: specify the file/ },
   NoFile: {
     args: ["push", "-f", "n.xpkg", "r.example.org/x:v1"],
-    says: /^error: cannot read n\.xpkg: there is no such/,
+    says: /^error: cannot read n\.xpkg: no such file/,
   },
   NoPackage: { args: ["push", "-f", "a.yaml", "r.example.org/x:v1"], says: /^error: a\.yaml is not a package file: / },
-  NoTag: { args: ["push", `r.example.org/x@sha256:${"0".repeat(64)}`], says: /a package is pushed under a tag/ },
+  NoTag: { args: ["push", `r.example.org/x@sha256:${"0".repeat(64)}`], says: /missing tag: use/ },
   NoImage: { args: ["pull", "x"], says: /^error: "x" names no image: it has no registry/ },
-  Unreachable: { args: ["pull", "127.0.0.1:1/x:v1"], says: /cannot reach 127\.0\.0\.1:1: .*check the name of the/ },
+  Unreachable: { args: ["pull", "127.0.0.1:1/x:v1"], says: /cannot reach 127\.0\.0\.1:1: .*check the registry's name/ },
   NoPackageToInspect: {
     args: ["inspect", "a.yaml"],
     says: /^error: a\.yaml is not a package file: unexpected end of file; .*, or build one with "purlin xpkg build"/,
   },
   FolderToInspect: {
     args: ["inspect", "."],
-    says: /^error: cannot read \.: it is a folder: name a file in it; build one with /,
+    says: /^error: cannot read \.: it is a folder: specify a file in it; build one with /,
   },
-  Neither: { args: ["inspect", "x"], says: /^error: there is no file x, and "x" names no image/ },
+  Neither: { args: ["inspect", "x"], says: /^error: no such file x, and "x" names no image/ },
   NoFormat: { args: ["inspect", "x", "-o", "xml"], code: 2, says: /^error: --output xml: expected text, json or yaml/ },
 };
 for (const [name, { args, code = 1, says }] of Object.entries(refused)) {

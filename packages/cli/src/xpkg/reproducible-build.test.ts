@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same bytes, whoever builds: in processes that differ in all that should not matter.
+// The same bytes in every build: the processes differ in everything that should not matter.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, readFileSync, utimesSync } from "node:fs";
@@ -23,7 +23,7 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
   "a plain one": { umask: "022", env: { TZ: "UTC", LANG: "C", HOME: "/nonexistent" } },
   "another time zone, language, umask and user": {
     umask: "077",
-    env: { TZ: "Pacific/Kiritimati", LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8", HOME: "/tmp", USER: "somebody" },
+    env: { TZ: "Pacific/Kiritimati", LANG: "tr_TR.UTF-8", LC_ALL: "tr_TR.UTF-8", HOME: "/tmp", USER: "another" },
   },
 };
 
@@ -59,7 +59,7 @@ function root(folder: TempFolder): void {
   }
 }
 
-test("a root is the same wherever it is packed, whoever may read it there", async () => {
+test("a root file system is packed the same, regardless of its folder and permissions", async () => {
   using one = tempFolder();
   using two = tempFolder();
   root(one);

@@ -20,7 +20,7 @@ test("a function that answers is built, and the report says that it was started"
   using project = functionPackage();
   const { exitCode, stdout, stderr } = await build(project);
   assert.deepEqual([exitCode, stderr], [0, ""]);
-  assert.match(stdout, /\n {2}started +yes, it answers/);
+  assert.match(stdout, /\n {2}started +yes, it responds/);
   assert.ok(isBuilt(project));
 });
 
@@ -41,7 +41,7 @@ for (const [what, { source, says }] of Object.entries(broken)) {
     const { exitCode, stderr } = await build(project);
     assert.equal(exitCode, 1);
     assert.match(stderr, /^error: function-hello does not start: /);
-    assert.match(stderr, /build it without starting it: purlin xpkg build --skip-start/);
+    assert.match(stderr, /skip this check: purlin xpkg build --skip-start/);
     assert.match(stderr, says);
     assert.equal(isBuilt(project), false);
     const skipped = await build(project, "--skip-start");

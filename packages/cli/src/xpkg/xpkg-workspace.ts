@@ -16,16 +16,16 @@ import {
   isPackageError,
   isPullSecretError,
   openContentStore,
+  type Platform,
   provesToken,
   type RegistryClient,
   type RegistryCredentials,
 } from "@purlin/oci";
 import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
-import { type CommandInput, textOption } from "../commands/command-spec.ts";
 import { explain, readText, readTextIfThere } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
-import { currentDataDir } from "../project/data-dir.ts";
-import { dockerConfigPath } from "../project/docker-config.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { currentDataDir, dockerConfigPath } from "../project/data-dir.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
 
 /** What Docker's `config.json` says about programs that keep credentials. */
@@ -84,13 +84,13 @@ export function asUserError(error: unknown): unknown {
   if (isOciError(error, "unauthorized")) {
     // The library speaks of pull secrets, which is what a control plane has.
     const what = textOf(error).replace(/; (?:check|create) .*$/, "");
-    const login = `log in with "docker login", or name a file with --registry-config`;
+    const login = `log in with "docker login", or specify a file with --registry-config`;
     const advice = /\b127\.0\.0\.1:/.test(what) ? `${login}; ${ownRegistryAdvice}` : login;
     return new UserError(`${what}: ${advice}`, { cause: error });
   }
   if (isOciError(error, "unreachable")) {
     const what = textOf(error).replace(/; check .*$/, "");
-    return new UserError(`${what}: check the name of the registry, and whether it runs`, { cause: error });
+    return new UserError(`${what}: check the registry's name, and that it is running`, { cause: error });
   }
   if (isOciError(error) || isPackageError(error) || isImageReferenceError(error) || isPullSecretError(error)) {
     return new UserError(textOf(error), { cause: error });
@@ -161,8 +161,9 @@ function credentialsFromHelpers(text: string, where: string, io: Io): Credential
 
 /** What a helper prints about a registry; undefined when it knows nothing. */
 function ask({ helper, registry, where }: Question, { env, signal, stderr }: Io): Promise<string | undefined> {
-  // A name, never a path: whoever writes config.json does not choose which file is run.
-  if (!/^[A-Za-z0-9._-]+$/.test(helper)) throw new UserError(`${where}: ${JSON.stringify(helper)} names no helper`);
+  // A name, never a path: config.json must not choose which file is run.
+  if (!/^[A-Za-z0-9._-]+$/.test(helper))
+    throw new UserError(`${where}: ${JSON.stringify(helper)} is not a valid credential helper name`);
   const program = `docker-credential-${helper}`;
   const options = { env: { ...env }, signal, timeout: timeoutMs, maxBuffer: maxAnswerBytes };
   return new Promise((resolve, reject) => {
@@ -170,14 +171,14 @@ function ask({ helper, registry, where }: Question, { env, signal, stderr }: Io)
       if (error === null) return resolve(stdout);
       if (unknownRegistry.test(stdout) || unknownRegistry.test(said)) return resolve(undefined);
       if (error.code === "ENOENT") {
-        // Left behind by a Docker that is gone, often; many registries want nobody's credentials.
-        stderr.write(`warning: ${where} names ${program}, which is not there: going on without it\n`);
+        // Often left over from an uninstalled Docker; many registries need no credentials.
+        stderr.write(`warning: ${where}: ${program} not found; continuing without it\n`);
         return resolve(undefined);
       }
       const why = [stdout, said].map((one) => one.trim()).find((one) => one !== "") ?? error.message;
-      reject(new UserError(`${program} gives no credentials for ${registry}: ${oneLine(why)}`, { cause: error }));
+      reject(new UserError(`${program} returned no credentials for ${registry}: ${oneLine(why)}`, { cause: error }));
     });
-    // One that ends without listening is told of above.
+    // A helper that exits without reading its input is reported above.
     child.stdin?.on("error", () => {});
     child.stdin?.end(registry);
   });
@@ -193,9 +194,20 @@ function credentialsOf(answer: string | undefined, program: string): RegistryCre
   try {
     read = (JSON.parse(answer) ?? {}) as typeof read;
   } catch (cause) {
-    throw new UserError(`${program} does not answer in JSON`, { cause });
+    throw new UserError(`${program} returned invalid JSON`, { cause });
   }
   const { Username: username, Secret: secret } = read;
   if (typeof username !== "string" || typeof secret !== "string" || secret === "") return undefined;
   return username === tokenUser ? { identityToken: secret } : { username, password: secret };
+}
+
+/** The value of --platform. */
+export function platformOption(input: CommandInput): Platform | undefined {
+  const text = textOption(input, "platform");
+  if (text === undefined) return undefined;
+  const [, os, architecture, variant] = /^([a-z0-9]+)\/([a-z0-9]+)(?:\/([a-z0-9]+))?$/.exec(text) ?? [];
+  if (os !== undefined && architecture !== undefined) {
+    return variant === undefined ? { os, architecture } : { os, architecture, variant };
+  }
+  throw new UserError(`--platform ${text}: expected <os>/<architecture>, such as linux/amd64`, { exitCode: 2 });
 }

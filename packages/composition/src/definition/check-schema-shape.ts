@@ -33,13 +33,13 @@ const aSchema: Check = (value, path) => {
 };
 
 const aText: Check = (value, path) => {
-  if (typeof value !== "string") throw misfit(path, "must be a text");
+  if (typeof value !== "string") throw misfit(path, "must be a string");
 };
 const aNumber: Check = (value, path) => {
   if (typeof value !== "number" && typeof value !== "bigint") throw misfit(path, "must be a number");
 };
 const aCount: Check = (value, path) => {
-  if (typeof value !== "number" || !Number.isInteger(value)) throw misfit(path, "must be a number without fraction");
+  if (typeof value !== "number" || !Number.isInteger(value)) throw misfit(path, "must be an integer");
 };
 const aFlag: Check = (value, path) => {
   if (typeof value !== "boolean") throw misfit(path, "must be true or false");

@@ -24,7 +24,7 @@ interface RenderOptions {
   readonly runStep: RunStep;
   /** Where bootstrap requirements come from. */
   readonly fetchers: RequirementFetchers;
-  /** Secrets that steps name as credentials, or that hold connection details. */
+  /** Secrets that steps use as credentials, or that hold connection details. */
   readonly secrets?: readonly KubeObject[] | undefined;
   /** The initial context of the pipeline. */
   readonly context?: JsonObject | undefined;

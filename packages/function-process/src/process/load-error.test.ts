@@ -28,7 +28,7 @@ const cases: Record<string, { readonly files: Record<string, string>; readonly s
   },
   NoProgram: {
     files: { "fn.ts": 'import "./request.yaml";\nexport {};\n', "request.yaml": "a: 1\n" },
-    says: /^request\.yaml: Unknown file extension "\.yaml" for .*: a function is a TypeScript or JavaScript file: name the one that exports it$/,
+    says: /^request\.yaml: Unknown file extension "\.yaml" for .*: not a TypeScript or JavaScript file: specify the file that exports the function$/,
   },
   MissingExport: {
     files: { "fn.ts": 'import { nope } from "node:fs";\nexport default nope;\n' },

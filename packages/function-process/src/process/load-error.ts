@@ -51,7 +51,7 @@ function remedy(error: Error): string {
     case "ERR_MODULE_NOT_FOUND":
       return error.message.startsWith("Cannot find package") ? ": run npm install" : ": check the path and its ending";
     case "ERR_UNKNOWN_FILE_EXTENSION":
-      return ": a function is a TypeScript or JavaScript file: name the one that exports it";
+      return ": not a TypeScript or JavaScript file: specify the file that exports the function";
     case "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX":
       return ": Node removes types and compiles nothing; set erasableSyntaxOnly in tsconfig.json to see all such places";
     default:

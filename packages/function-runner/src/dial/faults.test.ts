@@ -36,7 +36,7 @@ const faults: Readonly<
     reason: "a function that never answers costs one deadline, and its error names function and step",
     server: { handler: () => new Promise(() => {}) },
     limitMs: 150,
-    want: `${prefix}DeadlineExceeded desc = the function did not answer pipeline step "compose" before its deadline`,
+    want: `${prefix}DeadlineExceeded desc = function did not respond to pipeline step "compose" before its deadline`,
   },
   Garbage: {
     reason: "a malformed message is distinguished from a failing function",

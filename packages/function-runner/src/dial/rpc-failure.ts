@@ -85,7 +85,7 @@ function describe(error: ServiceError, failed: FailedCall): string {
 function missedDeadline({ call, problem }: FailedCall): string {
   const step = call.step === undefined ? "the call" : `pipeline step "${call.step.name}"`;
   return problem === undefined
-    ? `the function did not answer ${step} before its deadline`
+    ? `function did not respond to ${step} before its deadline`
     : `function unreachable for ${step} before its deadline: ${problem}`;
 }
 

@@ -91,7 +91,7 @@ test("a chain of causes that never ends is cut", () => {
   assert.ok(errorText(deep).length < 200);
 });
 
-test("function errors are told apart by their brand, not by their class", () => {
+test("function errors are recognized by their brand, not by their class", () => {
   const error = new FunctionError("NOT_FOUND", "nothing there");
   const copy = Object.create({}, Object.getOwnPropertyDescriptors(error)) as unknown;
   assert.ok(isFunctionError(error));

@@ -7,7 +7,7 @@ const longestChain = 16;
  * message already ends with is not repeated, so errors wrapped as `outer: inner` read well too.
  */
 export function errorText(error: unknown): string {
-  // Half a surrogate pair could not be sent, and an error is no place to fail.
+  // Half a surrogate pair cannot be sent, and formatting an error must not fail.
   return textOf(error, longestChain).toWellFormed();
 }
 

@@ -61,7 +61,7 @@ test("property: what is written as a path is read as the same steps", () => {
   const segment = fc.oneof(name, fc.nat(1024), fc.constant(wildcard));
   fc.assert(
     fc.property(fc.array(segment, { minLength: 1, maxLength: 6 }), (segments) => {
-      // A name that ends in a quote cannot be told from the closing one.
+      // A name that ends in a quote is ambiguous with the closing quote.
       fc.pre(!segments.some((one) => typeof one === "string" && /['"]$/.test(one)));
       assert.deepEqual(parsePath(formatPath(segments)), segments);
     }),

@@ -60,7 +60,7 @@ function setChild(container: Container, segment: Segment, value: JsonValue): voi
   container[index] = value;
 }
 
-/** Removes what is at a path; a list closes the gap. A missing path is no error. Copies and returns as writePath does. */
+/** Removes the value at a path; later items of a list move up. A missing path is not an error. Copies and returns as writePath does. */
 export function deletePath(root: JsonObject, path: string): JsonObject {
   const segments = parsePath(path);
   if (segments.includes(wildcard)) throw wildcardRefused(segments);
@@ -87,7 +87,7 @@ function removeChild(container: Container, segment: Segment): void {
   else delete container[segment as string];
 }
 
-/** Copies what is frozen: it belongs to a request, or to somebody else who does not expect changes. */
+/** Copies frozen values: they belong to a request, or to other code that does not expect changes. */
 function thawed<T extends Container>(container: T): T {
   if (!Object.isFrozen(container)) return container;
   return (Array.isArray(container) ? [...container] : { ...container }) as T;

@@ -5,7 +5,7 @@ export type LogFields = Readonly<Record<string, unknown>>;
 
 /** Where a function writes what happens. Messages are constant; what varies goes into fields. */
 export interface Logger {
-  /** Details for whoever looks for a problem; shown with --debug only. */
+  /** Details for debugging; shown with --debug only. */
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;

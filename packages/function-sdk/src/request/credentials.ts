@@ -29,7 +29,7 @@ export function lookupCredentials(req: RunFunctionRequest, name: string): DataCr
 
 function toData({ source }: Credentials, name: string): DataCredentials {
   if (source?.case !== "credentialData") {
-    const text = `credentials ${JSON.stringify(name)} come from a source this SDK does not know; update it`;
+    const text = `credentials ${JSON.stringify(name)} come from a source that this SDK does not support; update the SDK`;
     throw new FunctionError("UNSUPPORTED_CREDENTIALS", text);
   }
   const data = new Map(source.value.data);

@@ -25,7 +25,7 @@ export function getInput<T = JsonObject>(req: RunFunctionRequest, decode?: Input
 export function requireInput<T = JsonObject>(req: RunFunctionRequest, decode?: InputDecoder<T>): T {
   const input = getInput(req, decode);
   if (input === undefined) {
-    throw new FunctionError("MISSING_INPUT", "this function needs an input: add one to its step in the Composition");
+    throw new FunctionError("MISSING_INPUT", "this function requires an input: add one to its step in the Composition");
   }
   return input;
 }

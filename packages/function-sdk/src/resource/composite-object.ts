@@ -77,7 +77,7 @@ export class CompositeObject extends KubeObject {
     this.#set("compositionUpdatePolicy", value);
   }
 
-  /** The composed resources; empty when there are none. */
+  /** The composed resources; empty by default. */
   get resourceRefs(): readonly ObjectReference[] {
     return this.#list("resourceRefs");
   }

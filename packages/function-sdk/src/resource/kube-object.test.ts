@@ -88,7 +88,7 @@ test("connection secret and observed generation", () => {
   assert.equal(object.writeConnectionSecretToReference, undefined);
 });
 
-test("a composed object from a typed model leaves out what nobody wants to apply", () => {
+test("a composed object from a typed model omits fields that must not be applied", () => {
   interface Typed {
     kind: string;
     metadata: { name?: string; creationTimestamp: null };

@@ -28,7 +28,7 @@ export class KubeObject extends PathObject {
     this.setOrDelete("kind", value);
   }
 
-  /** `metadata.name`, empty when there is none. */
+  /** `metadata.name`; empty if unset. */
   get name(): string {
     return this.#text("metadata.name") ?? "";
   }
@@ -95,7 +95,7 @@ export class KubeObject extends PathObject {
     this.setOrDelete("spec.writeConnectionSecretToRef", value);
   }
 
-  /** `status.observedGeneration`; undefined when there is none. */
+  /** `status.observedGeneration`; undefined if unset. */
   get observedGeneration(): number | undefined {
     const value = this.getValue("status.observedGeneration", undefined);
     return typeof value === "number" ? value : undefined;
@@ -115,7 +115,7 @@ export class KubeObject extends PathObject {
     return typeof value === "string" ? value : undefined;
   }
 
-  /** What somebody wrote in place of labels is not worth an exception in every function that looks at them. */
+  /** Malformed labels read as empty, so that functions that read them need not handle an exception. */
   #strings(path: string): Record<string, string> {
     const value: JsonValue | undefined = findLeniently(this.toJSON(), path);
     if (!isJsonObject(value)) return {};

@@ -75,7 +75,7 @@ test("a plain object is wrapped, not copied", () => {
   assert.equal(plain.spec.size, 2);
 });
 
-test("a Struct nobody reads is never decoded, and goes out as it came in", () => {
+test("a Struct that is not read is never decoded, and is sent as received", () => {
   const broken = Struct.fromBytes(Uint8Array.of(0xff, 0xff));
   for (const access of ["shared", "private"] as const) {
     assert.equal(new PathObject(broken, access).toStruct(), broken);
@@ -84,7 +84,7 @@ test("a Struct nobody reads is never decoded, and goes out as it came in", () =>
   for (const access of ["shared", "private"] as const) {
     const wrapped = new PathObject(read, access);
     assert.equal(wrapped.getInteger("a"), 1);
-    assert.equal(wrapped.toStruct(), read, "reading by path is no edit");
+    assert.equal(wrapped.toStruct(), read, "reading by path is not an edit");
   }
 });
 
@@ -126,7 +126,7 @@ test("deleteValue removes, closes gaps, and takes what is missing for done", () 
   assert.deepEqual(wrapped.object, { a: [2, 3], b: {} });
 });
 
-test("a mutable copy is nobody else's", () => {
+test("a mutable copy is independent", () => {
   const wrapped = new PathObject(Struct.from({ a: { b: 1 } }));
   const copy = wrapped.toMutable() as { a: { b: number } };
   copy.a.b = 2;

@@ -15,7 +15,7 @@ type ObjectAccess = "shared" | "private";
 
 /**
  * A JSON object whose fields are reached by path. It wraps a plain object without copying it, or a Struct without
- * decoding it until somebody looks. Its setters never change a Struct or anything frozen: they copy what lies on the
+ * decoding it until it is read. Its setters never change a Struct or anything frozen: they copy what lies on the
  * path, so an edited observed object leaves the request as it came.
  */
 export class PathObject {
@@ -43,7 +43,7 @@ export class PathObject {
     return this.toStruct().toMutable();
   }
 
-  /** The object as it travels. The Struct it came in when nobody edited it. */
+  /** The object as a Struct: the received one if it was not edited. */
   toStruct(): Struct {
     return this.#object === undefined ? (this.#struct ?? Struct.from({})) : Struct.from(this.#object);
   }

@@ -25,7 +25,7 @@ export function isResourceMessage(value: object): value is Resource {
 }
 
 /**
- * The Struct of an object. A wrapper nobody edited and a Struct are taken as they are; anything else is encoded now, so
+ * The Struct of an object. An unedited wrapper and a Struct are used as they are; anything else is encoded now, so
  * later changes of it do not show. `what` names the object in the error.
  */
 export function structOf(source: ObjectSource, what: string): Struct {

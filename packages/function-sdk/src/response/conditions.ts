@@ -81,6 +81,6 @@ function append(rsp: RunFunctionResponse, type: string, status: Status, reason: 
 /** Control planes drop these without a word, so an author would wait for them in vain. */
 export function checkType(type: string): void {
   if (!reservedTypes.includes(type)) return;
-  const text = `condition type "${type}" belongs to the control plane, which would ignore it; choose another`;
+  const text = `condition type "${type}" is reserved for the control plane, which would ignore it; choose another`;
   throw new FunctionError("RESERVED_CONDITION", `${text} (reserved: ${reservedTypes.join(", ")})`);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, type Resource, type RunFunctionResponse, State, Struct } from "@purlin/function-protocol";
-import { mergeObjects } from "../resource/merge.ts";
 import { normalise } from "../resource/model.ts";
 import {
   isResourceMessage,
@@ -10,6 +9,7 @@ import {
   structOf,
   toReady,
 } from "../resource/resource-message.ts";
+import { mergeObjects } from "../resource/update.ts";
 
 /** Things by name, as a Map or an object. */
 export type ByName<T> = ReadonlyMap<string, T> | Readonly<Record<string, T>>;

@@ -47,7 +47,7 @@ test("C22 nothing done to a response shows in the request it came from", () => {
   assert.deepEqual(encode(RunFunctionRequest, req), before);
 });
 
-test("what nobody edits is shared, not copied", () => {
+test("unedited fields are shared, not copied", () => {
   const req = full();
   const rsp = response.to(req);
   assert.equal(rsp.desired?.resources.get("a")?.resource, req.desired?.resources.get("a")?.resource);
@@ -65,7 +65,7 @@ test("C23 no desired and no context: present empty desired, absent context", () 
   assert.equal(encode(RunFunctionResponse, rsp).toString("hex"), "0a0412020 83c1200".replace(" ", ""));
 });
 
-test("C24 a desired state nobody touches goes out in the bytes it came in", () => {
+test("an untouched desired state is sent in the bytes received", () => {
   const req = full();
   // Fields of a newer protocol, on the state and on a resource.
   assert.ok(req.desired);
@@ -104,7 +104,7 @@ for (const [name, { ttl, want }] of Object.entries(ttls)) {
   });
 }
 
-test("what is no length of time is refused as a TTL", () => {
+test("an invalid duration is rejected as a TTL", () => {
   for (const ttl of [
     -1,
     Number.NaN,
@@ -350,7 +350,7 @@ test("C30 requirements add up; the same name overwrites", () => {
   );
 });
 
-test("results are added in order, aimed at the composite unless told otherwise", () => {
+test("results are added in order, by default for the composite resource", () => {
   const rsp = response.to(newRequest());
   response.normal(rsp, "n");
   response.warning(rsp, new Error("w", { cause: new Error("why") })).withReason("Careful");

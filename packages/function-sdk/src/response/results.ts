@@ -9,8 +9,8 @@ import {
   Target,
 } from "@purlin/function-protocol";
 import { errorText } from "../errors/error-text.ts";
-import type { BuiltResult } from "../result/result-builder.ts";
 import { addCondition, checkType } from "./conditions.ts";
+import type { BuiltResult } from "./result-builder.ts";
 
 /** A result that was added to a response and may still be adjusted. */
 export interface ResultOption {

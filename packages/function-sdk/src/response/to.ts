@@ -1,13 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-import type {
-  Duration,
-  Resource,
-  ResponseMeta,
-  RunFunctionRequest,
-  RunFunctionResponse,
-  State,
+import {
+  type Duration,
+  type JsonObject,
+  type JsonValue,
+  type Resource,
+  type ResponseMeta,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  type State,
+  Struct,
+  setOwn,
 } from "@purlin/function-protocol";
-import { DEFAULT_TTL, type Ttl, toDuration } from "./ttl.ts";
+import { errorText } from "../errors/error-text.ts";
+import { FunctionError, type FunctionErrorCode } from "../errors/function-error.ts";
+
+/** How long a response may be reused: milliseconds, a duration, or null for no statement at all. */
+export type Ttl = number | { readonly seconds: number; readonly nanos?: number | undefined } | null;
+
+/** One minute, in milliseconds. */
+export const DEFAULT_TTL = 60_000;
+
+const longestSeconds = 315_576_000_000;
+const largestNanos = 999_999_999;
+
+/** The TTL as it travels. Throws INVALID_TTL on what is not a length of time. */
+export function toDuration(ttl: Ttl): Duration | undefined {
+  if (ttl === null) return undefined;
+  return typeof ttl === "number" ? fromMilliseconds(ttl) : fromParts(ttl.seconds, ttl.nanos ?? 0);
+}
+
+function fromMilliseconds(ms: number): Duration {
+  if (!Number.isFinite(ms) || ms < 0) throw invalid(ms);
+  const seconds = Math.floor(ms / 1000);
+  return fromParts(seconds, Math.min(Math.round((ms - seconds * 1000) * 1e6), largestNanos));
+}
+
+function fromParts(seconds: number, nanos: number): Duration {
+  const valid = Number.isInteger(seconds) && seconds >= 0 && seconds <= longestSeconds;
+  if (!valid || !Number.isInteger(nanos) || nanos < 0 || nanos > largestNanos) throw invalid({ seconds, nanos });
+  return { seconds: BigInt(seconds), nanos, $unknown: undefined };
+}
+
+function invalid(ttl: unknown): FunctionError {
+  const expected = "non-negative milliseconds, {seconds, nanos} or null";
+  return new FunctionError("INVALID_TTL", `cannot use ${JSON.stringify(ttl)} as a TTL: expected ${expected}`);
+}
 
 /** Options of {@link to}. */
 export interface ToOptions {
@@ -56,4 +93,36 @@ function copyResource(resource: Resource): Resource {
     ready: resource.ready,
     $unknown: resource.$unknown?.slice(),
   };
+}
+
+/** Sets a key of the context later steps see. Throws INVALID_CONTEXT when JSON cannot hold the value. */
+export function setContextKey(rsp: RunFunctionResponse, key: string, value: JsonValue | object): void {
+  const context: JsonObject = { ...rsp.context?.value };
+  setOwn(context, key, value as JsonValue);
+  rsp.context = encode(context, "INVALID_CONTEXT", `context key ${JSON.stringify(key)}`);
+}
+
+/** Removes a key of the context. Returns whether it was there. */
+export function deleteContextKey(rsp: RunFunctionResponse, key: string): boolean {
+  const before = rsp.context?.value;
+  if (before === undefined || !Object.hasOwn(before, key)) return false;
+  const { [key]: _, ...rest } = before;
+  rsp.context = Struct.from(rest);
+  return true;
+}
+
+/** Sets the output of an Operation, a JSON object. Throws INVALID_OUTPUT on anything else. */
+export function setOutput(rsp: RunFunctionResponse, output: object): void {
+  if (typeof output !== "object" || output === null || Array.isArray(output)) {
+    throw new FunctionError("INVALID_OUTPUT", "the output must be a JSON object");
+  }
+  rsp.output = encode(output, "INVALID_OUTPUT", "the output");
+}
+
+function encode(object: object, code: FunctionErrorCode, what: string): Struct {
+  try {
+    return Struct.from(object);
+  } catch (error) {
+    throw new FunctionError(code, `${what}: ${errorText(error)}`, { cause: error });
+  }
 }

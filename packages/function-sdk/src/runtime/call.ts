@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Duration, ProtocolVersion, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import type { Logger } from "../logging/logger.ts";
-import { responseTo } from "../response/to.ts";
-import type { Ttl } from "../response/ttl.ts";
+import { responseTo, type Ttl } from "../response/to.ts";
 import type { CallContext } from "./function-handler.ts";
 
 /** Where a call comes from. */
@@ -22,7 +21,7 @@ export interface CallSettings {
   readonly ttlDuration: Duration | undefined;
 }
 
-/** The context of one call. Most handlers use little of it, so each part is made when somebody asks. */
+/** The context of one call. Most handlers use little of it, so each part is created on first use. */
 export class Call implements CallContext {
   readonly #settings: CallSettings;
   readonly #origin: CallOrigin;
@@ -48,7 +47,7 @@ export class Call implements CallContext {
       this.#controller = controller;
       this.#origin.onCancel(() => {
         // A call that was answered is not cancelled, though the transport closes it in the same way.
-        if (!this.#finished) controller.abort(new DOMException("the caller gave up", "AbortError"));
+        if (!this.#finished) controller.abort(new DOMException("call cancelled by the client", "AbortError"));
       });
     }
     return this.#controller.signal;

@@ -11,8 +11,7 @@ import {
   writeCertificates,
 } from "../../test/certificate-files.ts";
 import { type LogFields, type Logger, nopLogger } from "../logging/logger.ts";
-import { CertificateWatch } from "./certificate-watch.ts";
-import { type Certificates, readCertificates } from "./certificates.ts";
+import { type Certificates, CertificateWatch, readCertificates } from "./certificate-watch.ts";
 
 const authority = newAuthority();
 
@@ -56,7 +55,7 @@ async function prepared(t: TestContext, name = "one"): Promise<string> {
 
 test("three files written one after the other are one change", async (t) => {
   const directory = await prepared(t);
-  // How long the machine takes to write three files is nobody's promise: it is quiet when the test says so.
+  // The time to write three files is not bounded: the test controls the clock.
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const { changes, errors } = await watching(t, directory);
   const renewed = serverCertificate(authority, "two");

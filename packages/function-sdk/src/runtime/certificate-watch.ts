@@ -1,13 +1,61 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FSWatcher, watch } from "node:fs";
-import { errorText } from "../errors/error-text.ts";
-import type { Logger } from "../logging/logger.ts";
-import { type Certificates, readCertificates, sameCertificates } from "./certificates.ts";
 
-/** Whoever rotates certificates writes three files; wait until it is quiet before reading them. */
+import type { Buffer } from "node:buffer";
+import { type FSWatcher, watch } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createSecureContext } from "node:tls";
+import { parseCertificates } from "@purlin/certificates/peer";
+import { errorText } from "../errors/error-text.ts";
+import { FunctionError } from "../errors/function-error.ts";
+import type { Logger } from "../logging/logger.ts";
+
+/** The three files of a certificate directory. */
+export interface Certificates {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+  /** Signs the certificates callers must show. */
+  readonly ca: Buffer;
+}
+
+/** Reads tls.crt, tls.key and ca.crt. Throws INVALID_CERTIFICATES when one is missing or they do not fit together. */
+export async function readCertificates(directory: string): Promise<Certificates> {
+  // One after the other, so that the same file is named each time when several are missing.
+  const cert = await readOne(directory, "tls.crt");
+  const key = await readOne(directory, "tls.key");
+  const ca = await readOne(directory, "ca.crt");
+  // A context accepts a ca.crt without certificates, and then refuses every caller.
+  check(() => parseCertificates(ca), `${join(directory, "ca.crt")} contains no PEM certificate`);
+  check(() => createSecureContext({ cert, key }), `tls.crt and tls.key in ${directory} do not match`);
+  return { cert, key, ca };
+}
+
+function check(use: () => unknown, problem: string): void {
+  try {
+    use();
+  } catch (error) {
+    throw new FunctionError("INVALID_CERTIFICATES", `${problem}: ${errorText(error)}`, { cause: error });
+  }
+}
+
+async function readOne(directory: string, name: string): Promise<Buffer> {
+  const path = join(directory, name);
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new FunctionError("INVALID_CERTIFICATES", `cannot read ${path}: ${errorText(error)}`, { cause: error });
+  }
+}
+
+/** True when both have the same content. */
+function sameCertificates(a: Certificates, b: Certificates): boolean {
+  return a.cert.equals(b.cert) && a.key.equals(b.key) && a.ca.equals(b.ca);
+}
+
+/** A certificate rotation writes three files; read them once writes have settled. */
 const settleMs = 100;
 
-/** Some file systems tell nobody about changes, and a directory may be replaced as a whole. */
+/** Some file systems report no changes, and a directory may be replaced as a whole. */
 const lookAnywayMs = 60_000;
 
 /** What a certificate watch needs. */
@@ -48,7 +96,7 @@ export class CertificateWatch {
       watcher.on("error", () => watcher.close());
       return watcher;
     } catch (error) {
-      this.#options.log.debug("cannot watch the certificates, looking once a minute", { error });
+      this.#options.log.debug("cannot watch the certificate files, polling once a minute", { error });
       return undefined;
     }
   }
@@ -63,7 +111,8 @@ export class CertificateWatch {
     readCertificates(directory).then(
       (found) => this.#take(found),
       (error: unknown) => {
-        if (!this.#closed) log.error("cannot use the new certificates, keeping the old", { error: errorText(error) });
+        if (!this.#closed)
+          log.error("cannot load the new certificates, keeping the old ones", { error: errorText(error) });
       },
     );
   }

@@ -38,7 +38,7 @@ async function serve(t: TestContext, authority = crossplane, server = serverOf(a
   const refused: unknown[] = [];
   const { promise: replaced, resolve } = Promise.withResolvers<void>();
   const info = (message: string, fields: LogFields = {}): void => {
-    if (message === "client certificate refused") refused.push(fields["code"]);
+    if (message === "client certificate rejected") refused.push(fields["code"]);
     if (message === "using new certificates") resolve();
   };
   const options = { address: "localhost:0", tlsCertsDir: directory, metricsAddress: "", log: { ...nopLogger, info } };

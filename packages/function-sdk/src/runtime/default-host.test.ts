@@ -10,11 +10,11 @@ const rows: { where: string; at: Whereabouts; host: string }[] = [
 ];
 
 for (const { where, at, host } of rows) {
-  test(`${where} a function listens on ${host || "all interfaces"} unless told otherwise`, () => {
+  test(`${where} a function listens on ${host || "all interfaces"} by default`, () => {
     assert.equal(defaultHost(at), host);
     const { address, metricsAddress } = applyDefaults({ insecure: true }, at);
     assert.deepEqual([address, metricsAddress], [`${host}:9443`, `${host}:8080`]);
-    const told = applyDefaults({ insecure: true, address: ":1", metricsAddress: "" }, at);
-    assert.deepEqual([told.address, told.metricsAddress], [":1", ""]);
+    const explicit = applyDefaults({ insecure: true, address: ":1", metricsAddress: "" }, at);
+    assert.deepEqual([explicit.address, explicit.metricsAddress], [":1", ""]);
   });
 }

@@ -24,7 +24,7 @@ export const standardFlags: readonly Flag[] = [
   {
     names: ["address"],
     value: "HOST:PORT",
-    help: "Where to listen; :PORT for all interfaces (default 127.0.0.1:9443, in a container :9443)",
+    help: "Address to listen on; :PORT for all interfaces (default 127.0.0.1:9443, in a container :9443)",
     apply: (options, text) => {
       options.address = text;
     },
@@ -32,7 +32,7 @@ export const standardFlags: readonly Flag[] = [
   {
     names: ["network"],
     value: "tcp|unix",
-    help: "Kind of address; unix takes a socket path as address (default tcp)",
+    help: "Network type; unix takes a socket path as address (default tcp)",
     apply: (options, text) => {
       if (text !== "tcp" && text !== "unix") throw usage("--network", text, "tcp or unix");
       options.network = text;
@@ -41,7 +41,7 @@ export const standardFlags: readonly Flag[] = [
   {
     names: ["tls-certs-dir", "tls-server-certs-dir"],
     value: "DIR",
-    help: "Directory with tls.crt, tls.key and ca.crt; callers must show a certificate of that authority",
+    help: "Directory with tls.crt, tls.key and ca.crt; clients must present a certificate signed by ca.crt",
     env: "TLS_SERVER_CERTS_DIR",
     apply: (options, text) => {
       options.tlsCertsDir = text;
@@ -49,7 +49,7 @@ export const standardFlags: readonly Flag[] = [
   },
   {
     names: ["insecure"],
-    help: "Serve plaintext; certificates are not even read",
+    help: "Serve plaintext; ignore certificates",
     apply: (options, text) => {
       options.insecure = onOrOff("--insecure", text);
     },
@@ -83,7 +83,7 @@ export const standardFlags: readonly Flag[] = [
   {
     names: ["metrics-address"],
     value: "HOST:PORT",
-    help: 'Where to serve Prometheus metrics; "" for nowhere (default 127.0.0.1:8080, in a container :8080)',
+    help: 'Address of the Prometheus metrics; "" disables them (default 127.0.0.1:8080, in a container :8080)',
     env: "METRICS_ADDRESS",
     apply: (options, text) => {
       options.metricsAddress = text;
@@ -91,7 +91,7 @@ export const standardFlags: readonly Flag[] = [
   },
   {
     names: ["debug", "d"],
-    help: "Log debug messages, in a form for people",
+    help: "Log debug messages in human-readable form",
     apply: (options, text) => {
       options.debug = onOrOff("--debug", text);
     },

@@ -69,7 +69,7 @@ const failures: Record<string, { reason: string; run: RunFunction; text: RegExp 
     text: /returned no response/,
   },
   NumberReturned: {
-    reason: "a number is no response that desires nothing",
+    reason: "a number is not an empty response",
     run: (() => 5) as unknown as RunFunction,
     text: /returned no response/,
   },
@@ -84,7 +84,7 @@ const failures: Record<string, { reason: string; run: RunFunction; text: RegExp 
     text: /returned no response/,
   },
   PlainObject: {
-    reason: "an object where a Struct should be is told by its place",
+    reason: "an object in place of a Struct is reported with its field",
     run: (req) => {
       const rsp = response.to(req);
       rsp.desired?.resources.set("x", { resource: { kind: "A" } } as unknown as Resource);
@@ -98,9 +98,9 @@ const failures: Record<string, { reason: string; run: RunFunction; text: RegExp 
       const refuse = (): never => {
         throw new Error("no");
       };
-      throw Object.defineProperty(new Error("told all the same"), "stack", { get: refuse });
+      throw Object.defineProperty(new Error("reported all the same"), "stack", { get: refuse });
     },
-    text: /^told all the same$/,
+    text: /^reported all the same$/,
   },
   Unencodable: {
     reason: "a response that cannot be sent is the function's failure, not the transport's",
@@ -238,7 +238,7 @@ test("the signal is made when asked for, aborts when the caller gives up, and no
     origin: { onCancel: (listener) => listeners.push(listener) },
   });
   await send(newRequest());
-  assert.equal(listeners.length, 0, "nobody asked, nobody listens");
+  assert.equal(listeners.length, 0, "no listener unless the signal is used");
   await send(newRequest({ input: { cancel: true } }));
   assert.equal(signals[0], signals[1]);
   assert.equal(signals[0]?.aborted, true);

@@ -97,7 +97,7 @@ function withTag(rsp: RunFunctionResponse, req: RunFunctionRequest, call: Call):
   const answered = rsp.meta?.tag ?? "";
   if (answered === tag) return rsp;
   if (answered !== "") {
-    call.log.error("the function answered with a tag that is not the request's", { answered });
+    call.log.error("the function returned a response whose tag differs from the request's", { answered });
     return rsp;
   }
   return { ...rsp, meta: { ...(rsp.meta ?? create(ResponseMeta)), tag } };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ProtocolVersion, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import type { Logger } from "../logging/logger.ts";
-import type { Ttl } from "../response/ttl.ts";
+import type { Ttl } from "../response/to.ts";
 
 /** What a handler gets beside the request. */
 export interface CallContext {

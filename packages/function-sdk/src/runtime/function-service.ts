@@ -3,9 +3,9 @@ import type { Buffer } from "node:buffer";
 import { type Server, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js";
 import { type ProtocolVersion, runFunctionPaths } from "@purlin/function-protocol";
 import type { CallOrigin } from "./call.ts";
-import type { CallCounts } from "./call-counts.ts";
 import { CallFailure, type FunctionCall } from "./function-call.ts";
 import { bytesMethod } from "./grpc-method.ts";
+import type { CallCounts } from "./metrics-text.ts";
 
 type BytesCall = ServerUnaryCall<Buffer, Buffer>;
 type Respond = sendUnaryData<Buffer>;

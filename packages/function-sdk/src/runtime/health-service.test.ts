@@ -82,7 +82,7 @@ test("an author can say that the function does not serve for a while", async (t)
   assert.equal((await statuses.next()).value, ServingStatus.NOT_SERVING);
   assert.equal(await check(client), ServingStatus.NOT_SERVING);
   running.setServing(true);
-  assert.equal((await statuses.next()).value, ServingStatus.SERVING, "told once a change");
+  assert.equal((await statuses.next()).value, ServingStatus.SERVING, "sent once per change");
 });
 
 test("an unknown service is NOT_FOUND to a check and SERVICE_UNKNOWN to a watch", async (t) => {

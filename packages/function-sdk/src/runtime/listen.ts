@@ -46,7 +46,7 @@ async function listenOnce(server: Server, options: ListenOptions): Promise<void>
   await once(server, "listening");
 }
 
-/** True for a socket whose server died without removing it: nobody answers there. Any other file is not ours to remove. */
+/** True for a stale socket, whose server exited without removing it. Other files are never removed. */
 async function isAbandoned(path: string, error: unknown): Promise<boolean> {
   if ((error as NodeJS.ErrnoException).code !== "EADDRINUSE" || !(await lstat(path)).isSocket()) return false;
   const socket = connect({ path });

@@ -17,7 +17,7 @@ export interface MainOptions extends ServeUntilOptions {
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   /** Flags of your own, by name without dashes. */
   readonly flags?: Readonly<Record<string, CustomFlag>> | undefined;
-  /** Told the values of your own flags before the function is served. */
+  /** Called with the values of your own flags before the function is served. */
   readonly onFlags?: ((values: ParsedFlags["values"]) => void) | undefined;
 }
 
@@ -33,7 +33,7 @@ export async function main(handler: FunctionHandler, options: MainOptions = {}):
   // biome-ignore lint/style/noProcessEnv: main is the entry point of a program, where the environment is read.
   const env = rest.env ?? process.env;
   process.exitCode = await run(handler, { name, argv, env, flags, rest });
-  // A handler that outlived its grace period, or a timer nobody cleared, must not keep a stopped function around.
+  // A handler that outlived its grace period, or a timer that is still set, must not keep a stopped function around.
   setTimeout(() => process.exit(), lingerMs).unref();
 }
 

@@ -4,9 +4,8 @@ import type { ProtocolVersion } from "@purlin/function-protocol";
 import type { Registry } from "prom-client";
 import { errorText } from "../errors/error-text.ts";
 import type { Logger } from "../logging/logger.ts";
-import type { CallCounts } from "./call-counts.ts";
 import { listen } from "./listen.ts";
-import { createMetricsRegistry } from "./metrics-text.ts";
+import { type CallCounts, createMetricsRegistry } from "./metrics-text.ts";
 import type { MetricsSource } from "./serve-options.ts";
 
 /** What a metrics server needs. */
@@ -32,7 +31,7 @@ export async function startMetrics(options: MetricsServerOptions): Promise<Metri
     const bound = await listen(server, "tcp", address);
     return { address: bound.address, close: () => close(server) };
   } catch (error) {
-    log.error("cannot serve metrics, going on without", { address, error: errorText(error) });
+    log.error("cannot serve metrics, continuing without them", { address, error: errorText(error) });
     return undefined;
   }
 }

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
 import { parseCertificates, verifyPeer } from "@purlin/certificates/peer";
 import type { Logger } from "../logging/logger.ts";
-import type { Certificates } from "./certificates.ts";
+import type { Certificates } from "./certificate-watch.ts";
 
 /** What mutual TLS needs. */
 interface MutualTlsOptions {
@@ -49,7 +49,7 @@ export class MutualTls {
       serveHttp2(socket);
       return;
     }
-    log.info("client certificate refused", { client: socket.remoteAddress, error: error.message, code: error.code });
+    log.info("client certificate rejected", { client: socket.remoteAddress, error: error.message, code: error.code });
     socket.destroy();
   }
 }

@@ -84,7 +84,7 @@ function nextValue(flag: Flag, word: string, rest: string[]): string {
 /** What --help prints: every flag, its environment variable and what it does. */
 export function usageText(name: string, flags: Readonly<Record<string, CustomFlag>> = {}): string {
   const all = [...standardFlags, ...Object.entries(flags).map((entry) => toFlag(entry, {}))];
-  const rows = all.map(describe).concat([["-h, --help", "Print this text"]]);
+  const rows = all.map(describe).concat([["-h, --help", "Print this help"]]);
   const width = Math.max(...rows.map(([left]) => left.length));
   const lines = rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`);
   return `Usage: ${name} [flags]\n\nFlags:\n${lines.join("\n")}\n`;

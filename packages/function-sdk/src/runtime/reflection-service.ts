@@ -19,7 +19,7 @@ type Stream = ServerDuplexStream<reflection.ServerReflectionRequest, reflection.
 export function registerReflection(server: Server, services: readonly string[]): void {
   let index: DescriptorIndex | undefined;
   const serve = (stream: Stream): void => {
-    // Hardly anybody asks; whoever does can wait a millisecond.
+    // Reflection is rarely used: building the index on first use takes a millisecond.
     index ??= createDescriptorIndex();
     const known = index;
     stream.on("data", (request: reflection.ServerReflectionRequest) => {
@@ -57,9 +57,9 @@ function answer(
     case "allExtensionNumbersOfType":
       return extensions(asked.value, index);
     case "fileContainingExtension":
-      return problem(status.NOT_FOUND, "there are no extensions");
+      return problem(status.NOT_FOUND, "extensions are not supported");
     case undefined:
-      return problem(status.INVALID_ARGUMENT, "the request asks for nothing");
+      return problem(status.INVALID_ARGUMENT, "empty reflection request");
   }
 }
 

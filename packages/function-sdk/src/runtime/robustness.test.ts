@@ -82,7 +82,7 @@ test("a hundred calls at once get their own answers", async (t) => {
   await Promise.all(calls);
 });
 
-test("a caller that vanishes in the middle of its request harms nobody", async (t) => {
+test("a client that disconnects during its request does no harm", async (t) => {
   const running = await serving(t, curious);
   const session = connectHttp2(`http://${running.address}`);
   session.on("error", () => {});

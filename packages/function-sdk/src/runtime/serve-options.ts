@@ -3,7 +3,7 @@
 import process from "node:process";
 import { FunctionError } from "../errors/function-error.ts";
 import type { Logger } from "../logging/logger.ts";
-import { DEFAULT_TTL, type Ttl, toDuration } from "../response/ttl.ts";
+import { DEFAULT_TTL, type Ttl, toDuration } from "../response/to.ts";
 import type { OnHandlerError } from "./function-call.ts";
 
 /** What is looked at to find out where a function runs. */
@@ -99,7 +99,7 @@ export function applyDefaults(options: ServeOptions, whereabouts?: Whereabouts):
 function certsDir({ insecure, tlsCertsDir }: ServeOptions): string | undefined {
   if (insecure === true) return undefined;
   if (tlsCertsDir !== undefined && tlsCertsDir !== "") return tlsCertsDir;
-  const remedy = "name a directory with --tls-certs-dir or TLS_SERVER_CERTS_DIR, or serve plaintext with --insecure";
+  const remedy = "specify a directory with --tls-certs-dir or TLS_SERVER_CERTS_DIR, or serve plaintext with --insecure";
   throw new FunctionError("NO_CREDENTIALS", `no TLS certificates: ${remedy}`);
 }
 

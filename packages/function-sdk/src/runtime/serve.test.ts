@@ -28,7 +28,7 @@ test("a function is served until its signal is aborted, and the process is left 
   assert.equal(listeners(), before);
 });
 
-test("a signal that was aborted before serves nobody", async () => {
+test("an aborted signal serves nothing", async () => {
   await serve(noOp, { ...quiet, signal: AbortSignal.abort() });
 });
 

@@ -8,7 +8,7 @@ import { type RunningFunction, start } from "./start.ts";
 export interface ServeUntilOptions extends ServeOptions {
   /** Stops the function when it is aborted, as a signal to the process does. */
   readonly signal?: AbortSignal | undefined;
-  /** Told once the function listens. */
+  /** Called once the function listens. */
   readonly onReady?: ((running: RunningFunction) => void) | undefined;
 }
 

@@ -234,7 +234,7 @@ test("a unix socket is served, also over one whose server died", async (t) => {
     isFunctionError(error, "LISTEN_FAILED"),
   );
   await running.stop();
-  // What a killed process leaves behind: a socket file nobody listens on.
+  // What a killed process leaves behind: a socket file without a listener.
   const abandoned = createServer().listen(path);
   await once(abandoned, "listening");
   const handle = abandoned as unknown as { _handle: { close(): void }; _pipeName?: string };
@@ -246,7 +246,7 @@ test("a unix socket is served, also over one whose server died", async (t) => {
   await assert.rejects(start(noOp, { ...quiet, network: "unix", address: path }), (error: unknown) =>
     isFunctionError(error, "LISTEN_FAILED"),
   );
-  assert.equal(await readFile(path, "utf8"), "not a socket", "a file that is no socket is left alone");
+  assert.equal(await readFile(path, "utf8"), "not a socket", "a file that is not a socket is kept");
 });
 
 test("C42 stopping lets calls in flight finish and refuses new ones", async (t) => {

@@ -4,10 +4,8 @@ import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { type ProtocolVersion, serviceNames } from "@purlin/function-protocol";
 import type { Logger } from "../logging/logger.ts";
 import { newLogger } from "../logging/new-logger.ts";
-import { toDuration } from "../response/ttl.ts";
-import { type CallCounts, createCallCounts } from "./call-counts.ts";
-import { CertificateWatch } from "./certificate-watch.ts";
-import { readCertificates } from "./certificates.ts";
+import { toDuration } from "../response/to.ts";
+import { CertificateWatch, readCertificates } from "./certificate-watch.ts";
 import { Connections } from "./connections.ts";
 import { createFunctionCall } from "./function-call.ts";
 import { type FunctionHandler, toRunFunction } from "./function-handler.ts";
@@ -15,6 +13,7 @@ import { FunctionService } from "./function-service.ts";
 import { HealthService, healthServiceName } from "./health-service.ts";
 import { type BoundAddress, listen } from "./listen.ts";
 import type { MetricsServer } from "./metrics-server.ts";
+import { type CallCounts, createCallCounts } from "./metrics-text.ts";
 import { MutualTls } from "./mutual-tls.ts";
 import { reflectionServiceName, registerReflection } from "./reflection-service.ts";
 import { applyDefaults, type ServeOptions, type Settings } from "./serve-options.ts";
@@ -23,7 +22,7 @@ import { applyDefaults, type ServeOptions, type Settings } from "./serve-options
 export interface RunningFunction extends BoundAddress {
   /** Where metrics are served; undefined when they are not. */
   readonly metricsAddress: string | undefined;
-  /** What health checks are told. True from the start; false, for instance, while a dependency is down. */
+  /** The health reported to health checks. True from the start; set it to false, for example, while a dependency is down. */
   setServing(serving: boolean): void;
   /** Accepts no more calls, lets those in flight finish, cuts what is left after the grace period. */
   stop(graceMs?: number): Promise<void>;

@@ -79,7 +79,7 @@ test("TLS below 1.2 is refused", async (t) => {
   assert.match(error.message, /version|protocol|alert/i);
 });
 
-test("a peer that speaks no TLS, or hangs up in the middle, harms nobody", async (t) => {
+test("a peer without TLS, or one that disconnects during the handshake, does no harm", async (t) => {
   const running = await serveTls(t, await newDirectory(t));
   for (const bytes of ["GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01"]) {
     const socket = connect(running.port, "localhost");
@@ -99,12 +99,12 @@ const broken: Record<string, { change: (directory: string) => Promise<void>; nam
   },
   OtherKey: {
     change: (directory) => writeFile(join(directory, "tls.key"), serverCertificate(authority).keyPem),
-    names: /tls\.crt and tls\.key in .* do not work together/,
+    names: /tls\.crt and tls\.key in .* do not match/,
   },
   GarbageCertificate: { change: (directory) => writeFile(join(directory, "tls.crt"), "garbage"), names: /tls\.crt/ },
   GarbageAuthority: {
     change: (directory) => writeFile(join(directory, "ca.crt"), "garbage"),
-    names: /ca\.crt holds no PEM certificate/,
+    names: /ca\.crt contains no PEM certificate/,
   },
   EmptyAuthority: { change: (directory) => writeFile(join(directory, "ca.crt"), ""), names: /ca\.crt/ },
 };
@@ -192,7 +192,7 @@ test("a mounted Secret, which changes by moving a link, is noticed", async (t) =
 
 test("new certificates that do not work are reported and the old ones kept", async (t) => {
   const directory = await newDirectory(t, serverCertificate(authority, "good"));
-  const { log, heard } = listening("cannot use the new certificates, keeping the old");
+  const { log, heard } = listening("cannot load the new certificates, keeping the old ones");
   const running = await serveTls(t, directory, log);
   await writeFile(join(directory, "tls.crt"), "garbage");
   assert.match(String((await heard())["error"]), /tls\.crt/);

@@ -7,7 +7,7 @@ import {
   RunFunctionResponse,
 } from "@purlin/function-protocol";
 import { type Logger, nopLogger } from "../logging/logger.ts";
-import { DEFAULT_TTL, type Ttl, toDuration } from "../response/ttl.ts";
+import { DEFAULT_TTL, type Ttl, toDuration } from "../response/to.ts";
 import type { CallOrigin } from "../runtime/call.ts";
 import { CallFailure, createFunctionCall } from "../runtime/function-call.ts";
 import { type FunctionHandler, toRunFunction } from "../runtime/function-handler.ts";

@@ -14,12 +14,12 @@ const bytesBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 export class RequestMetrics {
   readonly #total = new NumberFamily("counter", {
     name: "apiserver_request_total",
-    help: "Requests by verb, dry run, group, version, resource, scope, component and code of the answer.",
+    help: "Number of requests by verb, dry run, group, version, resource, scope, component and response code.",
     labels: ["code", "component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"],
   });
   readonly #seconds = new HistogramFamily({
     name: "apiserver_request_duration_seconds",
-    help: "Seconds until an answer, by verb, dry run, group, version, resource, subresource, scope and component.",
+    help: "Response latency in seconds by verb, dry run, group, version, resource, subresource, scope and component.",
     labels: ["component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"],
     bounds: secondsBuckets,
   });
@@ -48,7 +48,7 @@ export class RequestMetrics {
     const inFlight = computedFamily(
       {
         name: "apiserver_current_inflight_requests",
-        help: "Requests under way, without watches, by whether they may change something.",
+        help: "Number of requests in progress, excluding watches, by request kind (mutating or readOnly).",
         labels: ["request_kind"],
       },
       () => Object.entries(this.#inFlight).map(([kind, count]) => [[kind], count] as const),

@@ -40,7 +40,7 @@ function answer(families: readonly MetricFamily[]): CompleteResponse {
 function objectMetrics({ store, catalog }: ServerMetricsOptions): MetricFamily {
   const options = {
     name: "apiserver_resource_objects",
-    help: "Objects in the store by kind.",
+    help: "Number of stored objects by kind.",
     labels: ["group", "resource"],
   };
   return computedFamily(options, () =>
@@ -68,7 +68,7 @@ function buildInfo(version: JsonObject): MetricFamily {
   };
   const labels = Object.keys(pairs);
   const values = Object.values(pairs).map((name) => String(version[name] ?? ""));
-  return computedFamily({ name: "kubernetes_build_info", help: "What this server is; always 1.", labels }, () => [
+  return computedFamily({ name: "kubernetes_build_info", help: "Build information; always 1.", labels }, () => [
     [values, 1],
   ]);
 }
@@ -76,7 +76,7 @@ function buildInfo(version: JsonObject): MetricFamily {
 function healthMetrics(checks: HealthChecks): MetricFamily {
   const options = {
     name: "kubernetes_healthcheck",
-    help: "Whether a check finds everything well.",
+    help: "Result of a health check: 1 if it passes, otherwise 0.",
     labels: ["name", "type"],
   };
   return computedFamily(options, () =>

@@ -18,7 +18,7 @@ const at = (name: string): string => join(folder, name);
 const limits = { maxBytes: 1000 };
 
 const refused: Record<string, { readonly make: (path: string) => void | Promise<void>; readonly says: RegExp }> = {
-  Folder: { make: (path) => void mkdirSync(path), says: /^it is a folder: name a file in it$/ },
+  Folder: { make: (path) => void mkdirSync(path), says: /^it is a folder: specify a file in it$/ },
   Fifo: { make: (path) => void execFileSync("mkfifo", [path]), says: /^it is a named pipe \(FIFO\), not a regular/ },
   LinkToFifo: {
     make: (path) => {
@@ -34,7 +34,7 @@ const refused: Record<string, { readonly make: (path: string) => void | Promise<
         server.unref();
         after(() => server.close());
       }),
-    says: /^it is a socket, not a regular file: name a file$/,
+    says: /^it is a socket, not a regular file: specify a file$/,
   },
   ...Object.fromEntries(
     ["zero", "random", "urandom", "null", "full", "tty", "ptmx"].map((name) => [

@@ -96,8 +96,8 @@ export async function readStreamWithin(
 function requireRegular(found: Stats): void {
   if (found.isFile()) return;
   const what = found.isDirectory()
-    ? "a folder: name a file in it"
-    : `${kindOf(found)}, not a regular file: name a file`;
+    ? "a folder: specify a file in it"
+    : `${kindOf(found)}, not a regular file: specify a file`;
   throw new UnreadableFileError("not-regular", `it is ${what}`);
 }
 
@@ -114,7 +114,7 @@ function requireSize(size: number, limits: ReadLimits): void {
 function tooLarge(found: string, { maxBytes }: ReadLimits): UnreadableFileError {
   return new UnreadableFileError(
     "too-large",
-    `${found}; the limit is ${bytesText(maxBytes)}: split it, or name another file`,
+    `${found}; the limit is ${bytesText(maxBytes)}: split it, or choose another file`,
   );
 }
 

@@ -29,7 +29,7 @@ const banner = `import { createRequire as purlinRequire } from "node:module"; co
 export async function bundleFunction(file: string): Promise<FunctionBundle> {
   const path = resolve(file);
   await access(path).catch((cause: unknown) => {
-    throw new PackageError(`${file}: there is no such file`, { cause });
+    throw new PackageError(`${file}: no such file`, { cause });
   });
   // A program of its own, needed only here.
   const { build } = await import("esbuild");

@@ -91,7 +91,7 @@ const refused: { what: string; text: string; problem: RegExp }[] = [
     problem: /dependsOn\[0\]\.kind: toString is not a kind of package/,
   },
   { what: "an unknown version", text: meta("Function", "{}", "v1alpha1"), problem: /cannot hold Function of meta/ },
-  { what: "broken YAML", text: `${meta()}---\n\na: [\n`, problem: /package\.yaml:\d+: not valid YAML/ },
+  { what: "broken YAML", text: `${meta()}---\n\na: [\n`, problem: /package\.yaml:\d+: invalid YAML/ },
   { what: "a text", text: "hello", problem: /package\.yaml:1: expected an object/ },
   { what: "no name", text: "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function", problem: /:1: metadata\.name/ },
   {

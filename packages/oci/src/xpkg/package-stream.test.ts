@@ -74,10 +74,10 @@ function chain(lines: number): string {
 }
 
 const refused: { why: string; text: string; says: RegExp }[] = [
-  { why: "broken YAML, with its line in the stream", text: "a: 1\n---\nb: [\n", says: /^p\.yaml:\d: not valid YAML: / },
+  { why: "broken YAML, with its line in the stream", text: "a: 1\n---\nb: [\n", says: /^p\.yaml:\d: invalid YAML: / },
   { why: "a list", text: "- a\n", says: /^p\.yaml:1: expected an object with apiVersion and kind$/ },
   { why: "a text after a good one", text: "a: 1\n---\nhello\n", says: /^p\.yaml:2: expected an object/ },
-  { why: "a key twice", text: "a: 1\na: 2\n", says: /not valid YAML: duplicated mapping key/ },
+  { why: "a key twice", text: "a: 1\na: 2\n", says: /invalid YAML: duplicated mapping key/ },
   {
     why: "a document that is too large",
     text: `a: ${"x".repeat(8 * 1024 * 1024)}\n`,
@@ -91,7 +91,7 @@ const refused: { why: string; text: string; says: RegExp }[] = [
     text: `a: &x ${"x".repeat(100_000)}\nb: [${"*x, ".repeat(10_000)}]\n`,
     says: aliases,
   },
-  { why: "nesting that is too deep", text: `a: ${"[".repeat(5000)}${"]".repeat(5000)}\n`, says: /not valid YAML/ },
+  { why: "nesting that is too deep", text: `a: ${"[".repeat(5000)}${"]".repeat(5000)}\n`, says: /invalid YAML/ },
 ];
 for (const { why, text, says } of refused) {
   test(`no stream: ${why}`, async () => {

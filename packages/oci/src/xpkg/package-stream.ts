@@ -45,7 +45,7 @@ function parseDocument(body: string, line: number, place: StreamPlace): JsonObje
   } catch (error) {
     const { reason = String(error), mark } = error instanceof YAMLException ? error : {};
     const where = place(line + (mark?.line ?? 0));
-    throw new PackageError(`${where}: not valid YAML: ${reason.slice(0, maxReasonLength)}`, { cause: error });
+    throw new PackageError(`${where}: invalid YAML: ${reason.slice(0, maxReasonLength)}`, { cause: error });
   }
   if (!isJsonObject(value)) throw new PackageError(`${place(line)}: expected an object with apiVersion and kind`);
   if (!isBounded(value, expansion)) {

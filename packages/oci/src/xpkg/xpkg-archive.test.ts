@@ -198,7 +198,7 @@ test("files that are not archives, truncated or unreadable fail with a reason an
     );
   }
   await assert.rejects(readArchive(store, folder.path, "dir"), {
-    message: `cannot read dir: it is a folder: name a file in it${advice}`,
+    message: `cannot read dir: it is a folder: specify a file in it${advice}`,
   });
   await assert.rejects(readArchive(store, join(folder.path, "none"), "none.xpkg"), {
     message: /^cannot read none\.xpkg: ENOENT/,

@@ -34,7 +34,7 @@ test("a Function says how its source file does, and nothing about it once anothe
   state = { phase: "serving", endpoint: "127.0.0.1:4711" };
   assert.deepEqual(await conditions(inFile), [installed, "Healthy True SourceServing"]);
   state = { ...state, problem: "fn.ts:1: no" };
-  const problem = "Healthy False SourceFailed fn.ts:1: no (the last good version keeps serving)";
+  const problem = "Healthy False SourceFailed fn.ts:1: no (the last working version keeps serving)";
   assert.deepEqual(await conditions(inFile), [installed, problem]);
   assert.deepEqual(await conditions(elsewhere), [installed]);
 });

@@ -74,7 +74,7 @@ async function reportSource(context: PackageContext, state: ProcessState): Promi
 function healthOfSource(state: Exclude<ProcessState, { readonly phase: "starting" }>): ConditionText {
   const { problem } = state;
   if (problem === undefined) return { type: "Healthy", status: "True", reason: servingReason };
-  const message = state.phase === "serving" ? `${problem} (the last good version keeps serving)` : problem;
+  const message = state.phase === "serving" ? `${problem} (the last working version keeps serving)` : problem;
   return { type: "Healthy", status: "False", reason: failedReason, message };
 }
 

@@ -2,7 +2,7 @@
 // The process of another user: it drops its privileges first, then runs the requested attempts.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
-import { compiledCodeFolder } from "../../../../packages/cli/src/compiled/own-cache.ts";
+import { compiledCodeFolder } from "../../../../packages/cli/src/compiled/code-cache.ts";
 import { folderRisk } from "../../../../packages/cli/src/files/own-folder.ts";
 import { secureDataDir } from "../../../../packages/cli/src/project/secure-data-dir.ts";
 

@@ -12,12 +12,12 @@ function readLimit(text: string): readonly [string, number] {
   const [name = "", value = "", ...rest] = text.split("=");
   if (!isAnswerLimitName(name)) {
     const names = Object.keys(defaultAnswerLimits).join(", ");
-    throw new UserError(`--function-limit ${text}: no such limit; expected NAME=NUMBER with one of ${names}`, {
+    throw new UserError(`--function-limit ${text}: unknown limit; expected NAME=NUMBER with one of ${names}`, {
       exitCode: 2,
     });
   }
   if (rest.length === 0 && /^[1-9][0-9]{0,14}$/.test(value)) return [name, Number(value)];
-  throw new UserError(`--function-limit ${text}: expected ${name}=NUMBER with a positive whole number`, {
+  throw new UserError(`--function-limit ${text}: expected ${name}=NUMBER with a positive integer`, {
     exitCode: 2,
   });
 }

@@ -7,16 +7,15 @@ import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { TestIo } from "../testing/test-io.ts";
 import { plainStyle } from "../testing/test-style.ts";
-import { createLiveView } from "./live-view.ts";
-import { createLookout } from "./lookout.ts";
 import {
+  collectStatus,
   isSettled,
-  type SituationSource,
-  situationLines,
-  situationTexts,
-  takeIn,
+  type StatusSource,
+  snapshotLines,
+  snapshotTexts,
   unsettledLines,
-} from "./situation.ts";
+} from "./status-snapshot.ts";
+import { createLiveView, createStatusWatcher } from "./status-watcher.ts";
 import type { PackageSource } from "./watch-packages.ts";
 
 function composite(name: string, status: "True" | "False", more: object = {}): KubeObject {
@@ -31,13 +30,13 @@ function sourceOf(
   composites: readonly KubeObject[],
   pending: readonly KubeObject[] = [],
   packages: Partial<PackageSource> = {},
-): SituationSource {
-  const find: SituationSource["find"] = ({ name }) => composites.find(({ metadata }) => metadata.name === name);
+): StatusSource {
+  const find: StatusSource["find"] = ({ name }) => composites.find(({ metadata }) => metadata.name === name);
   const none = { packages: [], compositions: [], compositionRevisions: [] };
   return { composites, pending, find, packages: { ...none, ...packages } };
 }
 
-const withPackages = (...packages: readonly KubeObject[]): SituationSource => sourceOf([], [], { packages });
+const withPackages = (...packages: readonly KubeObject[]): StatusSource => sourceOf([], [], { packages });
 
 /** A Function with the conditions Installed and Healthy, unless other ones are given. */
 function functionObject(
@@ -88,10 +87,10 @@ const definition = (message: string): KubeObject => ({
 
 const serving = { phase: "serving", endpoint: "e" } as const;
 
-const situations: Record<
+const snapshots: Record<
   string,
   {
-    readonly source: SituationSource;
+    readonly source: StatusSource;
     readonly processes?: readonly FunctionProcess[];
     readonly applied?: readonly KubeObject[];
     readonly settled: boolean;
@@ -199,59 +198,59 @@ const situations: Record<
     source: sourceOf([]),
     processes: [process({ ...serving, problem: "fn.ts:1:2: no" })],
     settled: false,
-    waiting: ["Function fn: fn.ts:1:2: no (the last good version keeps serving)"],
+    waiting: ["Function fn: fn.ts:1:2: no (the last working version keeps serving)"],
   },
 };
-for (const [name, { source, processes = [], applied = [], settled, waiting }] of Object.entries(situations)) {
+for (const [name, { source, processes = [], applied = [], settled, waiting }] of Object.entries(snapshots)) {
   test(`whether there is anything to wait for: ${name}`, () => {
     const seen = (object: KubeObject): KubeObject | undefined =>
       source.composites.find(({ metadata }) => metadata.name === object.metadata.name);
-    const situation = takeIn(
+    const snapshot = collectStatus(
       source,
       processes,
       applied.map((object) => ({ object, seen })),
     );
-    assert.equal(isSettled(situation), settled);
-    assert.deepEqual(unsettledLines(situation), waiting);
+    assert.equal(isSettled(snapshot), settled);
+    assert.deepEqual(unsettledLines(snapshot), waiting);
   });
 }
 
 test("a screen shows trees and what is wrong; lines tell of functions that serve as well", () => {
-  const situation = takeIn(sourceOf([composite("a", "True")]), [
+  const snapshot = collectStatus(sourceOf([composite("a", "True")]), [
     process(serving),
     { name: "bad", state: { phase: "failed", problem: "no" } } as unknown as FunctionProcess,
   ]);
-  assert.deepEqual(situationLines(situation, plainStyle), ["✓ X a  Ready", "✗ Function bad", "    no"]);
+  assert.deepEqual(snapshotLines(snapshot, plainStyle), ["✓ X a  Ready", "✗ Function bad", "    no"]);
   assert.deepEqual(
-    [...situationTexts(situation)].map((entry) => entry.join(": ")),
+    [...snapshotTexts(snapshot)].map((entry) => entry.join(": ")),
     ["Function fn: serving", "Function bad: no", "X a: Ready"],
   );
 });
 
-test("a screen that is too small shows what needs somebody first, else everything by name", () => {
+test("a screen that is too small shows objects that need attention first, otherwise all by name", () => {
   const failing = { status: { conditions: [{ type: "Synced", status: "False", reason: "No" }] } };
   const nodes = [composite("a", "True"), composite("b", "False"), { ...composite("c", "True"), ...failing }];
   const bad = { name: "bad", state: { phase: "failed", problem: "no" } } as unknown as FunctionProcess;
-  const situation = takeIn(sourceOf(nodes), [bad]);
+  const snapshot = collectStatus(sourceOf(nodes), [bad]);
   const byName = ["✓ X a  Ready", "… X b  Waiting", "✗ X c  Failing", "✗ Function bad"];
   const titles = (rows?: number): string[] =>
-    situationLines(situation, plainStyle, rows).filter((line) => !line.startsWith(" "));
+    snapshotLines(snapshot, plainStyle, rows).filter((line) => !line.startsWith(" "));
   assert.deepEqual(titles(), byName);
   assert.deepEqual(titles(7), byName);
   assert.deepEqual(titles(6), ["✗ Function bad", "✗ X c  Failing", "… X b  Waiting", "✓ X a  Ready"]);
 });
 
 test("without a terminal each change is a line; on one the tree is drawn again", () => {
-  const before = takeIn(sourceOf([composite("a", "False")]), []);
-  const after = takeIn(sourceOf([composite("a", "True")]), []);
+  const before = collectStatus(sourceOf([composite("a", "False")]), []);
+  const after = collectStatus(sourceOf([composite("a", "True")]), []);
   const pipe = new TestIo();
   const lines = createLiveView(pipe);
   lines.say("hello");
-  for (const situation of [before, before, after]) lines.show(situation);
+  for (const snapshot of [before, before, after]) lines.show(snapshot);
   assert.equal(pipe.stdout.text, "hello\nX a: Waiting: Ready: Creating\nX a: Ready\n");
   const terminal = new TestIo({ isTTY: true, env: { NO_COLOR: "1" } });
   const drawn = createLiveView(terminal);
-  for (const situation of [before, after]) drawn.show(situation);
+  for (const snapshot of [before, after]) drawn.show(snapshot);
   drawn.say("hello");
   assert.equal(
     terminal.stdout.text,
@@ -262,9 +261,9 @@ test("without a terminal each change is a line; on one the tree is drawn again",
 test("lines say that a problem is resolved, and that an object is gone only if it is", () => {
   const pipe = new TestIo();
   const lines = createLiveView(pipe);
-  const shown = (source: SituationSource, processes: readonly FunctionProcess[] = []): string => {
+  const shown = (source: StatusSource, processes: readonly FunctionProcess[] = []): string => {
     const { length } = pipe.stdout.text;
-    lines.show(takeIn(source, processes));
+    lines.show(collectStatus(source, processes));
     return pipe.stdout.text.slice(length);
   };
   const packages = [functionObject("fn", target)];
@@ -288,23 +287,23 @@ test("lines say that a problem is resolved, and that an object is gone only if i
   assert.equal(shown(sourceOf([])), "Function f: gone\nFunctionRevision f-1: gone\n");
 });
 
-test("a lookout looks once for many changes, and knows when there is nothing left to wait for", async () => {
-  const lookout = createLookout();
+test("the status watcher collects once for many changes, and resolves when everything is ready", async () => {
+  const statusWatcher = createStatusWatcher();
   let ready: "True" | "False" = "False";
-  let looks = 0;
-  lookout.look = () => {
-    looks++;
-    return takeIn(sourceOf([composite("a", ready)]), []);
+  let collected = 0;
+  statusWatcher.collect = () => {
+    collected++;
+    return collectStatus(sourceOf([composite("a", ready)]), []);
   };
-  const settled = lookout.settled(new AbortController().signal);
-  for (let i = 0; i < 10; i++) lookout.changed();
+  const settled = statusWatcher.settled(new AbortController().signal);
+  for (let i = 0; i < 10; i++) statusWatcher.changed();
   ready = "True";
   await settled;
-  assert.equal(looks, 2, "once at the start, once for all changes");
+  assert.equal(collected, 2, "once at the start, once for all changes");
   const stop = new AbortController();
   ready = "False";
-  const never = lookout.settled(stop.signal);
+  const never = statusWatcher.settled(stop.signal);
   stop.abort(new Error("enough"));
   await assert.rejects(never, /enough/);
-  lookout.close();
+  statusWatcher.close();
 });

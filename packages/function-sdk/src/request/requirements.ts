@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, Resource, Resources, RunFunctionRequest } from "@purlin/function-protocol";
+import {
+  Capability,
+  type JsonObject,
+  type Resource,
+  type Resources,
+  type RunFunctionRequest,
+} from "@purlin/function-protocol";
 import { ComposedObject } from "../resource/composed-object.ts";
 import { WATCHED_RESOURCE } from "../resource/well-known.ts";
 
@@ -72,4 +78,49 @@ function allOf(answers: ReadonlyMap<string, Resources>): Map<string, RequiredRes
 
 function itemsOf(answer: Resources | undefined): RequiredResource[] {
   return answer?.items.map((item) => new RequiredItem(item)) ?? [];
+}
+
+/** What a function can know about a capability of the control plane that calls it. */
+export type CapabilitySupport = "supported" | "unsupported" | "unknown";
+
+/** True when the control plane says that it supports a capability. False also for one too old to say. */
+export function hasCapability(req: RunFunctionRequest, capability: Capability): boolean {
+  return req.meta?.capabilities.includes(capability) ?? false;
+}
+
+/** True when the control plane lists what it supports, so that a capability it does not list is one it lacks. */
+export function advertisesCapabilities(req: RunFunctionRequest): boolean {
+  return hasCapability(req, Capability.CAPABILITY_CAPABILITIES);
+}
+
+/**
+ * `supported` when listed, `unsupported` when the list is complete and lacks it, `unknown` when the control plane
+ * predates such lists: the feature may work there.
+ */
+export function capabilitySupport(req: RunFunctionRequest, capability: Capability): CapabilitySupport {
+  if (hasCapability(req, capability)) return "supported";
+  return advertisesCapabilities(req) ? "unsupported" : "unknown";
+}
+
+/** What became of a request for a schema: not asked yet, asked and there is no such kind, or the schema. */
+export type SchemaLookup =
+  | { readonly state: "pending" }
+  | { readonly state: "absent" }
+  | { readonly state: "found"; readonly schema: JsonObject };
+
+/** The schema of a name. Undefined while it is pending and when there is no such kind; lookupRequiredSchema tells which. */
+export function getRequiredSchema(req: RunFunctionRequest, name: string): JsonObject | undefined {
+  return req.requiredSchemas.get(name)?.openapiV3?.value;
+}
+
+/** What became of the schema of a name. An empty schema is found: it accepts anything. */
+export function lookupRequiredSchema(req: RunFunctionRequest, name: string): SchemaLookup {
+  const answer = req.requiredSchemas.get(name);
+  if (answer === undefined) return { state: "pending" };
+  return answer.openapiV3 === undefined ? { state: "absent" } : { state: "found", schema: answer.openapiV3.value };
+}
+
+/** All names that were looked up; undefined when there is no such kind. */
+export function allRequiredSchemas(req: RunFunctionRequest): Map<string, JsonObject | undefined> {
+  return new Map([...req.requiredSchemas].map(([name, answer]) => [name, answer.openapiV3?.value]));
 }

@@ -2,7 +2,7 @@
 import { Condition, create, Result, Severity, Status, Target } from "@purlin/function-protocol";
 import { errorText } from "../errors/error-text.ts";
 import { FunctionError } from "../errors/function-error.ts";
-import { checkType } from "../response/conditions.ts";
+import { checkType } from "./conditions.ts";
 
 /** A result and its conditions, ready for response.addResult. */
 export interface BuiltResult {
@@ -10,7 +10,7 @@ export interface BuiltResult {
   readonly conditions: readonly Readonly<Condition>[];
 }
 
-/** Puts a result together: who is told, why, and which conditions go with it. */
+/** Builds a result: its target, its reason and its conditions. */
 export interface ResultBuilder {
   /** For the composite alone. The last call wins; this is also the default. */
   targetComposite(): ResultBuilder;
@@ -94,7 +94,7 @@ class Builder implements ResultBuilder {
 
   #condition({ type, status, reason = this.#reason, message = this.#message }: Wanted): Condition {
     if (!reason) {
-      const remedy = "give it one, or give the result one with withReason";
+      const remedy = "set one, or set one on the result with withReason";
       throw new FunctionError("MISSING_REASON", `condition "${type}" has no reason: ${remedy}`);
     }
     return create(Condition, { type, status, reason, message, target: this.#target });

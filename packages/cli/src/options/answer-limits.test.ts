@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFunctionLimits } from "./function-limits.ts";
+import { readFunctionLimits } from "./answer-limits.ts";
 
 const read = (...functionLimit: string[]): unknown => readFunctionLimits({ args: [], options: { functionLimit } });
 
@@ -11,11 +11,11 @@ test("limits are read by name, and the last of several counts", () => {
 });
 
 const refused: Readonly<Record<string, RegExp>> = {
-  "": /no such limit; expected NAME=NUMBER with one of answerBytes, resources,/,
-  resource: /--function-limit resource: no such limit/,
-  "__proto__=1": /no such limit/,
-  "toString=1": /no such limit/,
-  resources: /expected resources=NUMBER with a positive whole number/,
+  "": /unknown limit; expected NAME=NUMBER with one of answerBytes, resources,/,
+  resource: /--function-limit resource: unknown limit/,
+  "__proto__=1": /unknown limit/,
+  "toString=1": /unknown limit/,
+  resources: /expected resources=NUMBER with a positive integer/,
   "resources=": /expected resources=NUMBER/,
   "resources=0": /expected resources=NUMBER/,
   "resources=-1": /expected resources=NUMBER/,

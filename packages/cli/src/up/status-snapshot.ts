@@ -6,17 +6,16 @@ import { functionNotFound } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
-import { conditionOf, conditionsOf } from "../tree/conditions.ts";
 import { buildForest, type ForestSource, type TreeNode } from "../tree/forest.ts";
-import type { Health } from "../tree/object-state.ts";
+import { conditionOf, conditionsOf, type Health } from "../tree/object-state.ts";
 import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
 import { packageParts } from "./package-parts.ts";
 import type { PackageSource } from "./watch-packages.ts";
 
 const compositionLabel = "crossplane.io/composition-name";
 
-/** How everything is at one moment. */
-export interface Situation {
+/** The status of everything at one moment. */
+export interface StatusSnapshot {
   readonly forest: readonly TreeNode[];
   /** Packages and the processes of functions. */
   readonly functions: readonly Part[];
@@ -28,7 +27,7 @@ export interface Situation {
   readonly unseen: number;
 }
 
-/** Something beside claims and composite resources that has to work. */
+/** The status of an object other than a claim or composite resource. */
 export interface Part {
   /** Such as `Function quickstart-app`. */
   readonly title: string;
@@ -38,19 +37,19 @@ export interface Part {
   readonly state: "ready" | "waiting" | "problem" | "covered";
 }
 
-/** What there is to look at. */
-export interface SituationSource extends ForestSource {
+/** Where the status is read from. */
+export interface StatusSource extends ForestSource {
   readonly pending: readonly KubeObject[];
   /** Packages and Compositions. */
   readonly packages: PackageSource;
 }
 
-/** Looks at everything once. `applied` are objects with the caches that must have seen them as they were stored. */
-export function takeIn(
-  source: SituationSource,
+/** Collects the status. `applied` are objects with the caches that must have seen them as stored. */
+export function collectStatus(
+  source: StatusSource,
   processes: readonly FunctionProcess[],
   applied: readonly AppliedObject[] = [],
-): Situation {
+): StatusSnapshot {
   const unseen = applied.filter(({ object, seen }) => !isSeen(object, seen(object)));
   return {
     forest: buildForest(source),
@@ -74,22 +73,22 @@ function definitionPart(definition: KubeObject): Part {
   return { title, text: harmlessLine(reason.message), state: "problem" };
 }
 
-/** Versions are numbers that grow. */
+/** Resource versions of the embedded API server are increasing numbers. */
 function isSeen(applied: KubeObject, seen: KubeObject | undefined): boolean {
   return Number(seen?.metadata.resourceVersion ?? 0) >= Number(applied.metadata.resourceVersion ?? 0);
 }
 
 /** Whether nothing is left to wait for. */
-export function isSettled(situation: Situation): boolean {
-  return situation.unseen === 0 && unreadyParts(situation).length === 0 && situation.forest.every(isReady);
+export function isSettled(snapshot: StatusSnapshot): boolean {
+  return snapshot.unseen === 0 && unreadyParts(snapshot).length === 0 && snapshot.forest.every(isReady);
 }
 
-function partsOf({ definitions, functions, compositions }: Situation): readonly Part[] {
+function partsOf({ definitions, functions, compositions }: StatusSnapshot): readonly Part[] {
   return [...definitions, ...functions, ...compositions];
 }
 
-function unreadyParts(situation: Situation): readonly Part[] {
-  return partsOf(situation).filter(({ state }) => state === "waiting" || state === "problem");
+function unreadyParts(snapshot: StatusSnapshot): readonly Part[] {
+  return partsOf(snapshot).filter(({ state }) => state === "waiting" || state === "problem");
 }
 
 function isReady({ state, children }: TreeNode): boolean {
@@ -97,9 +96,13 @@ function isReady({ state, children }: TreeNode): boolean {
 }
 
 /** Everything as lines for a screen of so many rows. Where not all of it fits, what needs attention comes first. */
-export function situationLines(situation: Situation, style: Style, rows: number = Number.POSITIVE_INFINITY): string[] {
-  const { forest } = situation;
-  const parts = unreadyParts(situation).toSorted(
+export function snapshotLines(
+  snapshot: StatusSnapshot,
+  style: Style,
+  rows: number = Number.POSITIVE_INFINITY,
+): string[] {
+  const { forest } = snapshot;
+  const parts = unreadyParts(snapshot).toSorted(
     (a, b) => Number(a.state === "waiting") - Number(b.state === "waiting"),
   );
   const lines = parts.flatMap(({ title, text, state }) => {
@@ -121,12 +124,12 @@ function urgencyOf({ state, children }: TreeNode): number {
 }
 
 /** The state of functions, packages, claims and composite resources by name, in a line each, to see what changes. */
-export function situationTexts({ forest, functions }: Situation): Map<string, string> {
+export function snapshotTexts({ forest, functions }: StatusSnapshot): Map<string, string> {
   return new Map([...textsOf(functions), ...stateLines(forest)]);
 }
 
 /** The problems of definitions and Compositions by name. Without a problem they are not listed, although they exist. */
-export function problemTexts({ definitions, compositions }: Situation): Map<string, string> {
+export function problemTexts({ definitions, compositions }: StatusSnapshot): Map<string, string> {
   return new Map(textsOf([...definitions, ...compositions].filter(({ state }) => state === "problem")));
 }
 
@@ -135,15 +138,15 @@ function textsOf(parts: readonly Part[]): (readonly [string, string])[] {
 }
 
 /** What is not ready, and why, in a line each. */
-export function unsettledLines(situation: Situation): string[] {
-  const waiting: string[] = unreadyParts(situation).map(({ title, text }) => `${title}: ${text}`);
+export function unsettledLines(snapshot: StatusSnapshot): string[] {
+  const waiting: string[] = unreadyParts(snapshot).map(({ title, text }) => `${title}: ${text}`);
   const visit = ({ title, state, children }: TreeNode): void => {
     if (state.health === "waiting" || state.health === "failed") {
       waiting.push(`${title}: ${stateText(state)}`);
     }
     children.forEach(visit);
   };
-  situation.forest.forEach(visit);
+  snapshot.forest.forEach(visit);
   return waiting;
 }
 

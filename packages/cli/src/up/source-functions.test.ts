@@ -9,7 +9,7 @@ import { installCrds } from "@purlin/kube-controller";
 import { functionCrds } from "@purlin/package-manager";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { followFunctions, functionType } from "./follow-functions.ts";
+import { followFunctions, functionType } from "./source-functions.ts";
 
 test("a source file runs for as long as the files of its Function name it", async () => {
   using folder = tempFolder();
@@ -19,17 +19,17 @@ test("a source file runs for as long as the files of its Function name it", asyn
   await installCrds(client, functionCrds({ functionRevisionSelectors: false }), {
     signal: AbortSignal.timeout(60_000),
   });
-  let told = Promise.withResolvers<string>();
+  let pending = Promise.withResolvers<string>();
   const next = async (): Promise<string> => {
-    const text = await told.promise;
-    told = Promise.withResolvers();
+    const text = await pending.promise;
+    pending = Promise.withResolvers();
     return text;
   };
   // Real processes are started in the tests of the package that runs them.
   const processes = {
     run: ({ name, program }: { name: string; program: { file: string } }) =>
-      told.resolve(`run ${name} from ${program.file}`),
-    stop: async (name: string) => told.resolve(`stop ${name}`),
+      pending.resolve(`run ${name} from ${program.file}`),
+    stop: async (name: string) => pending.resolve(`stop ${name}`),
   } as unknown as FunctionProcesses;
   const within = { folders: ["/project"], except: [] };
   const following = followFunctions(client, processes, { cwd: "/project", within });
@@ -46,7 +46,7 @@ test("a source file runs for as long as the files of its Function name it", asyn
   assert.equal(await next(), "stop fn");
   await functionFrom("a.ts");
   assert.equal(await next(), "run fn from /project/a.ts");
-  await functionFrom("b.ts", "somebody-else");
+  await functionFrom("b.ts", "another-manager");
   assert.equal(await next(), "stop fn");
   await functionFrom("a.ts");
   assert.equal(await next(), "run fn from /project/a.ts");

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";
 import { UserError } from "../user-error.ts";
-import { writeFolder } from "./write-folder.ts";
+import { writeFolder } from "./write-files.ts";
 
 const fill = (folder: string): Promise<void> => writeFile(join(folder, "a.txt"), "a");
 
@@ -55,9 +55,9 @@ test("what was moved into an empty folder is removed when the rest cannot be", a
 const refused: Record<string, { readonly files: Record<string, string>; readonly says: string }> = {
   NotEmpty: {
     files: { "new/mine.txt": "mine" },
-    says: "cannot make new: the folder exists and is not empty: choose another name or empty it",
+    says: "cannot create new: the folder exists and is not empty: choose another name, or empty it",
   },
-  AFile: { files: { new: "mine" }, says: "cannot make new: a file of that name exists: choose another name" },
+  AFile: { files: { new: "mine" }, says: "cannot create new: a file with that name exists: choose another name" },
 };
 for (const [name, { files, says }] of Object.entries(refused)) {
   test(`what exists is left alone: ${name}`, async () => {

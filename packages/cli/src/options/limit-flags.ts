@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionLimits } from "@purlin/function-process";
-import type { OptionSpec } from "../commands/command-spec.ts";
+import type { OptionSpec } from "./command-spec.ts";
 
 /** A limit of functions, as flags and purlin.yaml have it. */
 export interface LimitSetting {
@@ -20,27 +20,27 @@ export const mebibyte: number = 1024 ** 2;
 export const limitSettings: Readonly<Record<keyof FunctionLimits, LimitSetting>> = {
   memoryBytes: {
     ...{ field: "memoryLimit", flags: "--function-memory-limit <quantity>", least: 16 * mebibyte, isWhole: true },
-    ...{ description: "what the processes of a function may use of memory (2Gi)", example: "512Mi" },
+    ...{ description: "memory limit of a function (2Gi)", example: "512Mi" },
   },
   cpus: {
     ...{ field: "cpuLimit", flags: "--function-cpu-limit <quantity>", least: 0.01, isWhole: false },
-    ...{ description: "processors that a function may use (three quarters of the machine's)", example: "1500m" },
+    ...{ description: "CPU limit of a function (three quarters of the machine's CPUs)", example: "1500m" },
   },
   processes: {
     ...{ field: "processLimit", flags: "--function-process-limit <n>", least: 32, isWhole: true },
-    ...{ description: "processes and threads of a function (1024)", example: "256" },
+    ...{ description: "maximum number of maximum number of processes and threads of a function (1024)", example: "256" },
   },
   openFiles: {
     ...{ field: "openFileLimit", flags: "--function-open-file-limit <n>", least: 64, isWhole: true },
-    ...{ description: "files and sockets that each process of a function may have open (16384)", example: "1024" },
+    ...{ description: "maximum number of open files and sockets per process of a function (16384)", example: "1024" },
   },
   tmpBytes: {
     ...{ field: "tmpLimit", flags: "--function-tmp-limit <quantity>", least: mebibyte, isWhole: true },
-    ...{ description: "temporary files of a function (64Mi)", example: "256Mi" },
+    ...{ description: "size limit of a function's temporary files (64Mi)", example: "256Mi" },
   },
   logBytesPerSecond: {
     ...{ field: "logLimit", flags: "--function-log-limit <quantity>", least: 1024, isWhole: true },
-    ...{ description: "what is kept of a function's output in a second (1Mi)", example: "4Mi" },
+    ...{ description: "maximum log output of a function per second (1Mi)", example: "4Mi" },
   },
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isNoMatch, type KubeReader } from "@purlin/kube-client";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
-import { conditionOf } from "../tree/conditions.ts";
+import { conditionOf } from "./object-state.ts";
 
-/** The type of the objects that define composite resources, in the version whose reading nobody is warned about. */
+/** The type of XRDs, in a version that is not deprecated. */
 export const definitionType: TypeRef = {
   apiVersion: "apiextensions.crossplane.io/v2",
   kind: "CompositeResourceDefinition",

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { OptionSpec } from "./command-spec.ts";
+
+/** The control plane that a command is about. */
+export const dataDirOption: OptionSpec = {
+  flags: "--data-dir <dir>",
+  description: "data directory of purlin up ($PURLIN_DATA_DIR, purlin.yaml, or .purlin here or in a parent)",
+};
+
+/** How a command finds the API server it talks to. */
+export const clusterOptions: readonly OptionSpec[] = [
+  dataDirOption,
+  { flags: "--kubeconfig <file>", description: "kubeconfig of another API server ($KUBECONFIG)" },
+  { flags: "--context <name>", description: "kubeconfig context (the current context)" },
+];
+
+/** How much a function may answer, for every command that runs a control plane. Apart from its reading, so that help stays quick. */
+export const functionLimit: OptionSpec = {
+  flags: "--function-limit <name=number>",
+  description: "limit of a function's response, such as resources=20000",
+  repeatable: true,
+};

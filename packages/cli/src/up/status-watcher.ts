@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Io } from "../io.ts";
+import { createScreen } from "../terminal/screen.ts";
+import { createStyle } from "../terminal/style.ts";
+import { changedLines } from "../tree/render-forest.ts";
+import { isSettled, problemTexts, type StatusSnapshot, snapshotLines, snapshotTexts } from "./status-snapshot.ts";
+
+/** Shows the status: redrawn on a terminal, otherwise one line per change. */
+export interface LiveView extends Disposable {
+  /** Prints a line that stays on the screen. */
+  say(text: string): void;
+  show(snapshot: StatusSnapshot): void;
+}
+
+/** A view for the output: a terminal or a stream. */
+export function createLiveView(io: Io): LiveView {
+  return io.stdout.isTTY && io.env["TERM"] !== "dumb" ? onTerminal(io) : inLines(io);
+}
+
+function onTerminal(io: Io): LiveView {
+  const screen = createScreen(io.stdout);
+  const style = createStyle(io.stdout, io.env);
+  let last: StatusSnapshot | undefined;
+  const lines = (): string[] => (last === undefined ? [] : ["", ...snapshotLines(last, style, screen.room() - 1)]);
+  const stop = io.stdout.onResize?.(() => screen.resized(lines()));
+  return {
+    say: (text) => screen.print(`${text}\n`),
+    show(snapshot) {
+      last = snapshot;
+      screen.draw(lines());
+    },
+    [Symbol.dispose]: () => stop?.(),
+  };
+}
+
+function inLines(io: Io): LiveView {
+  let before: ReadonlyMap<string, string> = new Map();
+  let problems: ReadonlyMap<string, string> = new Map();
+  return {
+    say: (text) => io.stdout.write(`${text}\n`),
+    show(snapshot) {
+      const now = snapshotTexts(snapshot);
+      const problemsNow = problemTexts(snapshot);
+      const lines = [...changedLines(before, now), ...changedLines(problems, problemsNow, "resolved")];
+      for (const line of lines) io.stdout.write(`${line}\n`);
+      before = now;
+      problems = problemsNow;
+    },
+    [Symbol.dispose]() {},
+  };
+}
+
+/** Changes within this time are collected into one snapshot. */
+const pauseMs = 80;
+/** A snapshot of ten thousand composite resources takes a while: the pause grows with it, so that the controllers are not delayed. */
+const pausePerCollect = 50;
+
+const nothing: StatusSnapshot = { forest: [], functions: [], compositions: [], definitions: [], unseen: 0 };
+
+/** Collects a status snapshot after changes, and notifies its subscribers. */
+export interface StatusWatcher {
+  /** Reports that something may have changed. */
+  readonly changed: () => void;
+  /** The current status. */
+  collect: () => StatusSnapshot;
+  /** Calls the handler with the current status, then after each change. */
+  subscribe(handler: (snapshot: StatusSnapshot) => void): Disposable;
+  /** Resolves when nothing is left to wait for. */
+  settled(signal: AbortSignal): Promise<void>;
+  /** No more callbacks. */
+  close(): void;
+}
+
+/** A watcher with an empty status until its `collect` is set. */
+export function createStatusWatcher(): StatusWatcher {
+  const handlers = new Set<(snapshot: StatusSnapshot) => void>();
+  let timer: NodeJS.Timeout | undefined;
+  let pause = pauseMs;
+  const notify = (): void => {
+    timer = undefined;
+    const start = performance.now();
+    const snapshot = statusWatcher.collect();
+    for (const handler of handlers) handler(snapshot);
+    pause = Math.max(pauseMs, (performance.now() - start) * pausePerCollect);
+  };
+  const statusWatcher: StatusWatcher = {
+    collect: () => nothing,
+    changed() {
+      timer ??= setTimeout(notify, pause);
+    },
+    subscribe(handler) {
+      handlers.add(handler);
+      handler(statusWatcher.collect());
+      return { [Symbol.dispose]: () => void handlers.delete(handler) };
+    },
+    async settled(signal) {
+      signal.throwIfAborted();
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const abort = (): void => reject(signal.reason as Error);
+      signal.addEventListener("abort", abort, { once: true });
+      using _ = statusWatcher.subscribe((snapshot) => {
+        if (isSettled(snapshot)) resolve();
+      });
+      await promise.finally(() => signal.removeEventListener("abort", abort));
+    },
+    close() {
+      clearTimeout(timer);
+      handlers.clear();
+    },
+  };
+  return statusWatcher;
+}
