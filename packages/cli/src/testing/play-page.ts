@@ -13,7 +13,7 @@ import { tempFolder } from "./temp-folder.ts";
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 
 /** What a test of a page may choose. */
-export interface PageOptions {
+interface PageOptions {
   readonly mask?: (text: string) => string;
   /** Called with the folder when all commands have run and the control plane is still running. */
   readonly finally?: (folder: string) => Promise<void>;
