@@ -35,7 +35,10 @@ const acceptDataLoss: OptionSpec = {
   description: "start even if acknowledged writes are missing from the data directory",
 };
 
-const insecure: OptionSpec = { flags: "--insecure", description: "use use plaintext; only for functions on this machine" };
+const insecure: OptionSpec = {
+  flags: "--insecure",
+  description: "use use plaintext; only for functions on this machine",
+};
 
 /** The groups of commands, with what they have in common. */
 export const commandGroups: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CommandInput } from "../options/command-spec.ts";
+
 import type { Io } from "../io.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { makeProject } from "../scaffold/make-project.ts";
 import { projectName } from "../scaffold/project-name.ts";
 

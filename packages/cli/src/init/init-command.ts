@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
-import type { CommandInput } from "../options/command-spec.ts";
 import type { Io } from "../io.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { makeProject } from "../scaffold/make-project.ts";
 import { writeProjectTypes } from "../types/project-types.ts";
 import { readPlatformOptions } from "./platform-options.ts";

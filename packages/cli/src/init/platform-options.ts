@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { basename, resolve } from "node:path";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
-import { type CommandInput, textOption } from "../options/command-spec.ts";
 import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { isProjectName } from "../scaffold/project-name.ts";
 import { UserError } from "../user-error.ts";
 

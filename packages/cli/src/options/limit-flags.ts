@@ -28,7 +28,10 @@ export const limitSettings: Readonly<Record<keyof FunctionLimits, LimitSetting>>
   },
   processes: {
     ...{ field: "processLimit", flags: "--function-process-limit <n>", least: 32, isWhole: true },
-    ...{ description: "maximum number of maximum number of processes and threads of a function (1024)", example: "256" },
+    ...{
+      description: "maximum number of maximum number of processes and threads of a function (1024)",
+      example: "256",
+    },
   },
   openFiles: {
     ...{ field: "openFileLimit", flags: "--function-open-file-limit <n>", least: 64, isWhole: true },

@@ -40,7 +40,10 @@ async function answering(args: readonly string[], env: Record<string, string>): 
 
 test("flags come before $KUBECONFIG, then $PURLIN_DATA_DIR, purlin.yaml and a .purlin in a parent", async () => {
   const nothing = await answering([], {});
-  assert.match(nothing, /^error: no control plane found: \.purlin\/kubeconfig does not exist: start a control plane with "purlin up", or specify/);
+  assert.match(
+    nothing,
+    /^error: no control plane found: \.purlin\/kubeconfig does not exist: start a control plane with "purlin up", or specify/,
+  );
   mkdirSync(join(folder.path, "project/.purlin"));
   cpSync(kubeconfig("parent"), join(folder.path, "project/.purlin/kubeconfig"));
   assert.equal(await answering([], {}), "parent");
@@ -56,7 +59,10 @@ test("flags come before $KUBECONFIG, then $PURLIN_DATA_DIR, purlin.yaml and a .p
 test("$KUBECONFIG may list files: the first one wins, missing ones are skipped", async () => {
   const env = { KUBECONFIG: `${folder.path}/missing:${kubeconfig("variable")}:${kubeconfig("flag")}` };
   assert.equal(await answering([], env), "variable");
-  assert.match(await answering([], { KUBECONFIG: "missing" }), /^error: cannot read \$KUBECONFIG \S+missing: no such file/);
+  assert.match(
+    await answering([], { KUBECONFIG: "missing" }),
+    /^error: cannot read \$KUBECONFIG \S+missing: no such file/,
+  );
 });
 
 test("purlin.yaml sets ports, features and the namespace of purlin up and of commands; flags come first", async () => {

@@ -4,9 +4,9 @@ import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-obj
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { servedVersions } from "@purlin/kube-objects/openapi";
 import { parseFieldPath } from "../files/yaml-position.ts";
-import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { definitionProblems } from "../manifests/definition-problems.ts";
 import type { Manifest } from "../manifests/manifest.ts";
+import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { textOf } from "../user-error.ts";
 import type { CustomKind } from "./custom-module.ts";
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import type { Io } from "../io.ts";
-import { crdType } from "../tree/defined-kinds.ts";
 import type { Manifest } from "../manifests/manifest.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
+import { crdType } from "../tree/defined-kinds.ts";
 import { DefinitionsError, writeProjectTypes } from "./project-types.ts";
 
 /** `purlin types [PATH…]` */

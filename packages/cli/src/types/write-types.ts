@@ -2,8 +2,8 @@
 import { randomUUID } from "node:crypto";
 import { readdir, rename, rm, rmdir, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
-import { makeFolder, whyNoFolder } from "../files/write-files.ts";
 import { readTextIfThere } from "../files/read-text.ts";
+import { makeFolder, whyNoFolder } from "../files/write-files.ts";
 import { isUserError, UserError } from "../user-error.ts";
 import { type GeneratedFile, isGenerated } from "./generated-file.ts";
 
