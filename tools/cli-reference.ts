@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CommandSpec, OptionSpec } from "../packages/cli/src/options/command-spec.ts";
+
 import { commandGroups, commandTable } from "../packages/cli/src/commands/command-table.ts";
 import { debugOption } from "../packages/cli/src/commands/program.ts";
 import { helpMarkdown } from "../packages/cli/src/help/help-text.ts";
+import type { CommandSpec, OptionSpec } from "../packages/cli/src/options/command-spec.ts";
 
 /** The reference of the command line, made from what `--help` shows. */
 export function generateCliReference(): ReadonlyMap<string, string> {
