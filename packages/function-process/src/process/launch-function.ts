@@ -14,7 +14,7 @@ import type { Supervision } from "../spawn/supervision.ts";
 import { isWorkerMessage } from "../spawn/worker-message.ts";
 import { withCompileCache } from "./clean-environment.ts";
 import type { PortPool } from "./free-port.ts";
-import { relativeTo } from "./load-error.ts";
+import { relativeTo } from "./function-module.ts";
 import { findSourceFile, type SourceFolders } from "./source-file.ts";
 import { workerProgram } from "./worker-program.ts";
 

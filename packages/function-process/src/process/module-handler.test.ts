@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { findHandler } from "./module-handler.ts";
+import { findHandler } from "./function-module.ts";
 
 const fn = (): never => assert.fail("never called");
 

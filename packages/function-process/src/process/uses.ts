@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "@purlin/base";
 
-/** Who uses which address right now. */
+/** Which addresses are in use. */
 export interface Uses {
   /** A run begins there; call the result when it is over. */
   hold(address: string): () => void;
@@ -9,16 +9,16 @@ export interface Uses {
   released(address: string): Promise<void>;
 }
 
-/** How patient to be with runs at an address that has been replaced. */
+/** Timeouts for runs at an address that has been replaced. */
 interface UsesOptions {
   readonly clock: Clock;
   /** A run that was sent there a moment ago may not have begun yet. */
   readonly lingerMs: number;
-  /** After this long a run is not waited for any more. */
+  /** The longest time to wait for a run. */
   readonly limitMs: number;
 }
 
-/** Counts the runs at each address, so that a process is stopped only when nobody needs it. */
+/** Counts the runs at each address, so that a process is stopped only when no run uses it. */
 export function createUses({ clock, lingerMs, limitMs }: UsesOptions): Uses {
   const counts = new Map<string, number>();
   const waiting = new Map<string, Set<() => void>>();

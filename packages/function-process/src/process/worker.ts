@@ -4,8 +4,7 @@ import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { WorkerMessage } from "../spawn/worker-message.ts";
-import { describeLoadError, relativeTo } from "./load-error.ts";
-import { findHandler } from "./module-handler.ts";
+import { describeLoadError, findHandler, relativeTo } from "./function-module.ts";
 
 const [file = "", ...flags] = process.argv.slice(2);
 

@@ -108,7 +108,7 @@ async function unpackArchive(path: string, folder: string, name: string): Promis
       }
       // Names are the archive's own, and stay in the table: files on disk are numbered.
       const target = join(folder, String(files.size));
-      await pipeline(entry as unknown as Readable, createWriteStream(target, { mode: 0o600 }));
+      await pipeline(entry, createWriteStream(target, { mode: 0o600 }));
       files.set(file, target);
     }
     await reading;
