@@ -9,6 +9,7 @@ const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> 
   { name: "types", command: "tsc --noEmit" },
   { name: "types of the documentation's scripts", command: "tsc --noEmit -p tools/docs-site/browser" },
   { name: "generated code", command: "node tools/generate.ts --check" },
+  { name: "voice", command: "node tools/voice/main.ts" },
   { name: "tests", command: "node tools/run-tests.ts unit" },
 ];
 

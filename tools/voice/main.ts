@@ -9,7 +9,7 @@ import { findings } from "./findings.ts";
 const paths = process.argv.slice(2);
 const listed = execFileSync("git", ["ls-files", "-z"], { encoding: "utf8", maxBuffer: 1 << 28 });
 
-const isText = (path: string): boolean => /\.(?:[cm]?[jt]s|md|go|py|sh)$/.test(path) || path.startsWith(".ci/");
+const isText = (path: string): boolean => /\.(?:[cm]?[jt]s|md|go|proto|py|sh)$/.test(path) || path.startsWith(".ci/");
 const isData = (path: string): boolean => /(^|\/)(gen|generated|testdata|reference-data)\//.test(path);
 
 /** The lint names the phrases itself; it is checked only when it is asked for. */

@@ -44,7 +44,7 @@ export const Severity = {
 export type Severity = (typeof Severity)[keyof typeof Severity] | (number & {});
 const SeverityType: EnumType = { typeName: "apiextensions.fn.proto.v1.Severity", values: Severity };
 
-/** Who is told about a result or a condition. */
+/** The targets of a result or a condition. */
 export const Target = {
   /** Same as TARGET_COMPOSITE. */
   TARGET_UNSPECIFIED: 0,
