@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Schema } from "@purlin/kube-objects/schema";
 import type { Environment } from "./check/environment.ts";
-import { formatType } from "./check/types.ts";
 import { estimateCost } from "./estimate/estimate.ts";
 import { type CompileFailure, compile } from "./program.ts";
 import { ruleCostLimit } from "./rules/cost-limits.ts";
@@ -9,6 +8,7 @@ import { type DeclType, declare, environmentOf } from "./schema/decl-type.ts";
 import { SchemaNode } from "./schema/schema-node.ts";
 import { schemaValue } from "./schema/schema-value.ts";
 import { isRawBacked } from "./schema/to-raw.ts";
+import { formatType } from "./types/types.ts";
 import { isError } from "./values/cel-error.ts";
 import { durationSeconds } from "./values/convert.ts";
 import { Duration } from "./values/duration.ts";

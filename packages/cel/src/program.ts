@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
-import type { CelType } from "./check/types.ts";
-import { dynType } from "./check/types.ts";
 import { validateAst } from "./check/validators.ts";
 import { Evaluation, maxWork, type Variables } from "./eval/evaluation.ts";
 import { PlanProblem } from "./eval/plan-problem.ts";
@@ -13,6 +11,8 @@ import { childrenOf } from "./syntax/ast.ts";
 import { renderIssues } from "./syntax/issues.ts";
 import { parse } from "./syntax/parser.ts";
 import { createSource } from "./syntax/source.ts";
+import type { CelType } from "./types/types.ts";
+import { dynType } from "./types/types.ts";
 import { CelError } from "./values/cel-error.ts";
 import { InternalFailure } from "./values/internal-failure.ts";
 import { CostExceeded } from "./values/meter.ts";

@@ -5,12 +5,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { formatType } from "./check/types.ts";
 import { estimateCost } from "./estimate/estimate.ts";
 import { createSchemaEnv } from "./expression.ts";
 import { compile } from "./program.ts";
 import { type ReferenceCase, readSubject, readTable } from "./testing/reference-cases.ts";
 import { showValue } from "./testing/show-value.ts";
+import { formatType } from "./types/types.ts";
 import { isError } from "./values/cel-error.ts";
 import { none, OptionalValue } from "./values/optional.ts";
 

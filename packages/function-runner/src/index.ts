@@ -18,13 +18,13 @@ export { createInspectorSink, type InspectorSink } from "./record/inspector-sink
 export type { RunSink } from "./record/record-runs.ts";
 // Requests.
 export { buildRequest, firstState, type RequestSources, type StepState, selectorOf } from "./request/build-request.ts";
-export { observedStruct, observedStructsEncoded } from "./request/observed-struct.ts";
 export { requestTag } from "./request/request-tag.ts";
 export { secretData, secretsFrom } from "./request/secret-reader.ts";
 export type { StepDefinition } from "./request/step-definition.ts";
 // What functions require.
 export { isClusterScoped } from "./requirements/cluster-scoped-kinds.ts";
 export { objectsReader, type ScopeOf, scopesOfCrds } from "./requirements/objects-reader.ts";
+export { observedStruct, observedStructsEncoded } from "./requirements/observed-struct.ts";
 export { createResourceFetcher } from "./requirements/resource-fetcher.ts";
 export type { KindScope, ResourceReader } from "./requirements/resource-reader.ts";
 export { type RequirementFetchers, settleRequirements } from "./requirements/settle-requirements.ts";

@@ -220,7 +220,7 @@ type ListBody = {
 
 /** Items of a built-in list carry no type; everybody who gets one wants it. */
 function toList({ apiVersion, kind }: TypeRef, body: JsonValue): KubeList {
-  const { metadata = {}, items } = body as unknown as ListBody;
+  const { metadata = {}, items } = body as ListBody;
   return {
     items: (items ?? []).map((item) => (item.kind ? item : Object.freeze({ ...item, apiVersion, kind }))),
     resourceVersion: metadata.resourceVersion ?? "",

@@ -85,7 +85,7 @@ export function createDirectTransport<User>(
 function bodyOf({ code, payload }: Extract<DirectResponse, { kind: "complete" }>): JsonValue {
   const body = payload?.value() ?? null;
   if (code >= 200 && code < 300) return body;
-  const status = body as unknown as Partial<Status> | null;
+  const status = body as Partial<Status> | null;
   if (status?.kind === "Status") throw new StatusError({ ...(status as Status), code: status.code ?? code });
   const message = typeof body === "string" ? body.trim() : `the server answered ${code}`;
   throw new StatusError({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, code });

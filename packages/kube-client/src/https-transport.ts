@@ -132,7 +132,7 @@ function parseBody(text: string, contentType: unknown): JsonValue {
 
 /** A proxy in between may answer with something that is not a Status; its text is kept, cut to what a line can hold. */
 function asStatusError(code: number, body: JsonValue, text: string): StatusError {
-  const status = body as unknown as Partial<Status> | null;
+  const status = body as Partial<Status> | null;
   if (status?.kind === "Status") return new StatusError({ ...(status as Status), code: status.code ?? code });
   const message = text.trim().slice(0, 500) || `the server answered ${code} without a body`;
   return new StatusError({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, code });

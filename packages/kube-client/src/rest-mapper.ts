@@ -56,7 +56,7 @@ export function createRestMapper(transport: KubeTransport): RestMapper {
     const path = groupVersionPath(apiVersion);
     try {
       const { body } = await transport.request({ method: "GET", path, signal });
-      return mappingsOf(apiVersion, (body as unknown as { resources?: readonly ApiResource[] }).resources ?? []);
+      return mappingsOf(apiVersion, (body as { resources?: readonly ApiResource[] }).resources ?? []);
     } catch (error) {
       if (isNotFound(error)) return new Map();
       throw error;

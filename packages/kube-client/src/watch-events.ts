@@ -12,7 +12,7 @@ export async function* readWatchEvents(stream: AsyncIterable<JsonValue>): AsyncG
 }
 
 function toWatchEvent(raw: JsonValue): WatchEvent {
-  const { type, object } = raw as unknown as { readonly type: string; readonly object: KubeObject };
+  const { type, object } = raw as { readonly type: string; readonly object: KubeObject };
   switch (type) {
     case "ADDED":
     case "MODIFIED":

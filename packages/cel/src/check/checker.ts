@@ -5,9 +5,6 @@ import { qualifiedNameOf } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/issues.ts";
 import { op } from "../syntax/operators.ts";
 import { locationOf, noLocation, type Source } from "../syntax/source.ts";
-import { type Environment, typeNames, unplannedTypeNames } from "./environment.ts";
-import { literalType } from "./literal-type.ts";
-import { OverloadResolver } from "./overloads.ts";
 import {
   boolType,
   type CelType,
@@ -23,7 +20,10 @@ import {
   param,
   typeParam,
   withoutOptional,
-} from "./types.ts";
+} from "../types/types.ts";
+import { type Environment, typeNames, unplannedTypeNames } from "./environment.ts";
+import { literalType } from "./literal-type.ts";
+import { OverloadResolver } from "./overloads.ts";
 import { mostGeneral, Substitution } from "./unify.ts";
 
 /** Gives every node of an expression its type. Returns the errors; the tree is valid only without errors. */

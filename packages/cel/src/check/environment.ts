@@ -17,7 +17,7 @@ import {
   typeParam,
   typeType,
   uintType,
-} from "./types.ts";
+} from "../types/types.ts";
 
 /** The fields of one object type by the name under which an expression selects them. */
 export type Fields = ReadonlyMap<string, CelType>;

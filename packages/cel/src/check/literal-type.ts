@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import {
+  boolType,
+  bytesType,
+  type CelType,
+  doubleType,
+  intType,
+  nullType,
+  stringType,
+  uintType,
+} from "../types/types.ts";
 import { Uint } from "../values/integers.ts";
 import type { Value } from "../values/value.ts";
-import { boolType, bytesType, type CelType, doubleType, intType, nullType, stringType, uintType } from "./types.ts";
 
 /** The type of a literal. */
 export function literalType(value: Value): CelType {

@@ -2,7 +2,16 @@
 import type { FunctionDecl, Overload } from "../library/function.ts";
 import type { Call } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";
-import { boolType, type CelType, dynType, errorType, formatSignature, formatType, isDyn, isSameType } from "./types.ts";
+import {
+  boolType,
+  type CelType,
+  dynType,
+  errorType,
+  formatSignature,
+  formatType,
+  isDyn,
+  isSameType,
+} from "../types/types.ts";
 import { Substitution } from "./unify.ts";
 
 interface ResolverContext {

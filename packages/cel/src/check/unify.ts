@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CelType, dynType, isDyn, isSameType, listOf, mapOf, opaqueType, param, typeOf } from "./types.ts";
+import { type CelType, dynType, isDyn, isSameType, listOf, mapOf, opaqueType, param, typeOf } from "../types/types.ts";
 
 /** What type parameters stand for. A failed assignment leaves it as it was. */
 export class Substitution {

@@ -5,10 +5,10 @@ import { type PatternStore, tooManyPatterns } from "../library/pattern.ts";
 import { type Ast, type Call, childrenOf, type Expr, type ListExpr, type MapExpr } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/issues.ts";
 import { locationOf, noLocation, type Source } from "../syntax/source.ts";
+import { type CelType, errorType, formatType, isSameType, param, type TypeKind } from "../types/types.ts";
 import { isError } from "../values/cel-error.ts";
 import { toDuration, toTimestamp } from "../values/convert.ts";
 import type { Value } from "../values/value.ts";
-import { type CelType, errorType, formatType, isSameType, param, type TypeKind } from "./types.ts";
 
 const taken: Readonly<Record<ClauseVerb, readonly TypeKind[]>> = {
   s: ["list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null"],

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CelType, errorType, isOptional, param } from "../check/types.ts";
+
 import type { CallEstimate, EstimatedArg, EstimatedCall } from "../library/cost-model.ts";
 import { listCost, mapCost, structCost } from "../library/costs.ts";
 import { functions } from "../library/libraries.ts";
@@ -17,6 +17,7 @@ import { type DeclType, follow } from "../schema/decl-type.ts";
 import type { Call, Comprehension, Expr, ListExpr, MapExpr, Select } from "../syntax/ast.ts";
 import { accumulator } from "../syntax/macro-builder.ts";
 import { op } from "../syntax/operators.ts";
+import { type CelType, errorType, isOptional, param } from "../types/types.ts";
 import { type EntrySize, literalSize, unionEntries } from "./sizes.ts";
 
 /** The least and the most an expression can cost, given how large the schema lets its data be. */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type CelType, param } from "../check/types.ts";
 import { conversionNames } from "../library/conversions.ts";
 import type { CostModel } from "../library/cost-model.ts";
 import type { FunctionDecl, Overload } from "../library/function.ts";
@@ -9,6 +8,7 @@ import type { PatternStore } from "../library/pattern.ts";
 import { patternUses } from "../library/regex.ts";
 import type { Call } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";
+import { type CelType, param } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { Duration } from "../values/duration.ts";
 import { equalValues } from "../values/equality.ts";

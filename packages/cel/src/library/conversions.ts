@@ -12,7 +12,7 @@ import {
   typeOf,
   typeParam,
   uintType,
-} from "../check/types.ts";
+} from "../types/types.ts";
 import {
   toBool,
   toBytes,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CelType } from "../check/types.ts";
+
 import type { Expr } from "../syntax/ast.ts";
+import type { CelType } from "../types/types.ts";
 import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 import type { Range } from "./range.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Expr } from "../syntax/ast.ts";
 import {
   boolType,
   bytesType,
@@ -12,8 +14,7 @@ import {
   timestampType,
   typeParam,
   uintType,
-} from "../check/types.ts";
-import type { Expr } from "../syntax/ast.ts";
+} from "../types/types.ts";
 import { CelError, noSuchOverload } from "../values/cel-error.ts";
 import { compareValues, isOrdered } from "../values/compare.ts";
 import { equalValues } from "../values/equality.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote } from "@purlin/kube-objects/json";
-import { dynType, listOf, stringType } from "../check/types.ts";
+import { dynType, listOf, stringType } from "../types/types.ts";
 import { CelError, isError } from "../values/cel-error.ts";
 import { toText } from "../values/convert.ts";
 import { Duration } from "../values/duration.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { listOf, optionalOf, stringType, structType } from "../check/types.ts";
+import { listOf, optionalOf, stringType, structType } from "../types/types.ts";
 import { type CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { ArrayList } from "../values/list.ts";
 import { OpaqueValue } from "../values/opaque.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CelType } from "../check/types.ts";
+import type { CelType } from "../types/types.ts";
 import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 import type { CostModel } from "./cost-model.ts";

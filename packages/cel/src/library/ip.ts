@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote } from "@purlin/kube-objects/json";
-import { boolType, type CelType, intType, opaqueType, stringType } from "../check/types.ts";
+import { boolType, type CelType, intType, opaqueType, stringType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { OpaqueValue } from "../values/opaque.ts";
 import type { Value } from "../values/value.ts";

@@ -11,7 +11,7 @@ import {
   timestampType,
   typeParam,
   uintType,
-} from "../check/types.ts";
+} from "../types/types.ts";
 import { add } from "../values/arithmetic.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { compareValues, isOrdered } from "../values/compare.ts";

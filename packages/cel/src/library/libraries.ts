@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { boolType, type CelType, listOf, mapOf, stringType, structType, typeParam } from "../check/types.ts";
+import { boolType, type CelType, listOf, mapOf, stringType, structType, typeParam } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { describe } from "../values/describe.ts";
 import { equalValues } from "../values/equality.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { op } from "../syntax/operators.ts";
 import {
   boolType,
   bytesType,
@@ -12,8 +14,7 @@ import {
   timestampType,
   typeParam,
   uintType,
-} from "../check/types.ts";
-import { op } from "../syntax/operators.ts";
+} from "../types/types.ts";
 import { type Arithmetic, add, divide, modulo, multiply, negate, subtract } from "../values/arithmetic.ts";
 import { isError, noSuchOverload } from "../values/cel-error.ts";
 import { compareValues, isOrdered, type Order } from "../values/compare.ts";

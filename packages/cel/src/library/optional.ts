@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { boolType, dynType, intType, listOf, mapOf, optionalOf, stringType, typeParam } from "../check/types.ts";
+
 import { op } from "../syntax/operators.ts";
+import { boolType, dynType, intType, listOf, mapOf, optionalOf, stringType, typeParam } from "../types/types.ts";
 import { CelError, noSuchOverload } from "../values/cel-error.ts";
 import { describe } from "../values/describe.ts";
 import { Duration } from "../values/duration.ts";

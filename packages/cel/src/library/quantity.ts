@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { boolType, doubleType, intType, stringType, structType } from "../check/types.ts";
+import { boolType, doubleType, intType, stringType, structType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import type { Meter } from "../values/meter.ts";
 import { OpaqueValue } from "../values/opaque.ts";

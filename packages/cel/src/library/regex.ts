@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { intType, listOf, stringType } from "../check/types.ts";
+import { intType, listOf, stringType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { ArrayList } from "../values/list.ts";
 import type { Meter } from "../values/meter.ts";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote } from "@purlin/kube-objects/json";
-import { compareText } from "../values/text.ts";
 
 export interface Version {
   readonly major: bigint;
@@ -87,27 +86,4 @@ export function normalizeVersion(text: string): string {
   }
   while (parts.length < 3) parts.push("0");
   return parts.join(".");
-}
-
-/** The order of two versions; build data does not count. */
-export function compareVersions(a: Version, b: Version): -1 | 0 | 1 {
-  for (const part of ["major", "minor", "patch"] as const) {
-    if (a[part] !== b[part]) return a[part] < b[part] ? -1 : 1;
-  }
-  if (a.prerelease.length === 0 || b.prerelease.length === 0) {
-    return Math.sign(b.prerelease.length - a.prerelease.length) as -1 | 0 | 1;
-  }
-  const length = Math.min(a.prerelease.length, b.prerelease.length);
-  for (let index = 0; index < length; index++) {
-    const order = comparePrerelease(a.prerelease[index] ?? "", b.prerelease[index] ?? "");
-    if (order !== 0) return order;
-  }
-  return Math.sign(a.prerelease.length - b.prerelease.length) as -1 | 0 | 1;
-}
-
-function comparePrerelease(a: bigint | string, b: bigint | string): -1 | 0 | 1 {
-  if (typeof a === "string" && typeof b === "string") return compareText(a, b);
-  if (typeof a !== typeof b) return typeof a === "bigint" ? -1 : 1;
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

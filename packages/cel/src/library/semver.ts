@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { boolType, intType, stringType, structType } from "../check/types.ts";
+import { compareSemanticVersions } from "@purlin/base";
+import { boolType, intType, stringType, structType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { OpaqueValue } from "../values/opaque.ts";
 import type { Value } from "../values/value.ts";
 import { fixedCost, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { compareVersions, normalizeVersion, parseVersion, type Version, VersionProblem } from "./semantic-version.ts";
+import { normalizeVersion, parseVersion, type Version, VersionProblem } from "./semantic-version.ts";
 
 const semverType = structType("kubernetes.Semver");
 
@@ -21,7 +22,7 @@ class SemverValue extends OpaqueValue {
 
   equals(other: Value): boolean | CelError {
     if (!(other instanceof SemverValue)) return isError(other) ? other : noSuchOverload;
-    return compareVersions(this.version, other.version) === 0;
+    return compareSemanticVersions(this.version, other.version) === 0;
   }
 
   override toString(): string {
@@ -55,7 +56,7 @@ const onTwo =
   (run: (order: number) => Value): Implementation =>
   ([a, b]) => {
     if (!(a instanceof SemverValue) || !(b instanceof SemverValue)) return noSuchOverload;
-    return run(compareVersions(a.version, b.version));
+    return run(compareSemanticVersions(a.version, b.version));
   };
 
 // Numbers are kept in 64 bits without sign and read as signed ones.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { boolType, bytesType, intType, listOf, mapOf, stringType, typeParam } from "../check/types.ts";
+import { boolType, bytesType, intType, listOf, mapOf, stringType, typeParam } from "../types/types.ts";
 import { noSuchOverload } from "../values/cel-error.ts";
 import { ListValue } from "../values/list.ts";
 import { MapValue } from "../values/map.ts";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goShortEscapes } from "@purlin/kube-objects/json";
-import { intType, listOf, stringType } from "../check/types.ts";
+import { intType, listOf, stringType } from "../types/types.ts";
 import { CelError } from "../values/cel-error.ts";
 import { describe } from "../values/describe.ts";
 import { ArrayList, elementsOf, ListValue } from "../values/list.ts";

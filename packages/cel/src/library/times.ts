@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote } from "@purlin/kube-objects/json";
-import { durationType, intType, stringType, timestampType } from "../check/types.ts";
+import { durationType, intType, stringType, timestampType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { Duration } from "../values/duration.ts";
 import type { Meter } from "../values/meter.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { boolType, type CelType, listOf, mapOf, stringType, structType } from "../check/types.ts";
+import { boolType, type CelType, listOf, mapOf, stringType, structType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { ArrayList } from "../values/list.ts";
 import { EntryMap } from "../values/map.ts";

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import type { Environment } from "../check/environment.ts";
-import type { TypeKind } from "../check/types.ts";
 import { estimateCost } from "../estimate/estimate.ts";
 import { trimSpace } from "../library/text.ts";
 import { compile, type Program } from "../program.ts";
 import { type DeclType, environmentOf, maxRequestBytes } from "../schema/decl-type.ts";
+import type { TypeKind } from "../types/types.ts";
 import { FieldPathProblem, resolveFieldPath } from "./field-path.ts";
 
 /** An expression with the most it can cost. */

@@ -15,7 +15,7 @@ import {
   stringType,
   structType,
   timestampType,
-} from "../check/types.ts";
+} from "../types/types.ts";
 import { escapeName } from "./escape.ts";
 import { valueSchema, withResourceFields } from "./schema.ts";
 

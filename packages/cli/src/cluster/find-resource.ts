@@ -60,7 +60,7 @@ async function discover(client: KubeClient, signal: AbortSignal): Promise<readon
   const groups = await Promise.all(
     ["/api", "/apis"].map(async (path) => {
       const answer = await client.raw({ method: "GET", path, accept, signal });
-      return (answer as unknown as { readonly items?: readonly DiscoveredGroup[] }).items ?? [];
+      return (answer as { readonly items?: readonly DiscoveredGroup[] }).items ?? [];
     }),
   );
   return groups.flat();

@@ -47,7 +47,7 @@ export async function fetchTarget(
 /** The objects of an answer. Items of built-in lists carry no type. */
 export function objectsOf({ target, answer }: Fetched): KubeObject[] {
   if (target.name !== undefined) return [answer as KubeObject];
-  const { items } = answer as unknown as { readonly items?: readonly KubeObject[] | null };
+  const { items } = answer as { readonly items?: readonly KubeObject[] | null };
   const { apiVersion, kind } = target.resource;
   return (items ?? []).map((item) => (item.kind ? item : { ...item, apiVersion, kind }));
 }

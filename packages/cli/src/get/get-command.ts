@@ -182,7 +182,7 @@ async function* watchTarget(
   const query = { ...queryOf(selection), ...named, resourceVersion };
   const path = pathOf(resource, { namespace: selection.namespace });
   for await (const event of await client.rawWatch({ method: "GET", path, accept, query, signal })) {
-    const { type, object } = event as unknown as { readonly type: string; readonly object: JsonValue };
+    const { type, object } = event as { readonly type: string; readonly object: JsonValue };
     if (type === "ERROR") throw new StatusError(object as Status);
     if (type !== "BOOKMARK") yield object;
   }

@@ -16,9 +16,9 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
+import { observedStruct } from "../requirements/observed-struct.ts";
 import type { RequirementFetchers } from "../requirements/settle-requirements.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";
-import { observedStruct } from "./observed-struct.ts";
 import { requestTagInTurns } from "./request-tag.ts";
 import type { SecretReader } from "./secret-reader.ts";
 import type { BootstrapResources, StepDefinition } from "./step-definition.ts";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { observedStructsEncoded } from "../request/observed-struct.ts";
 import { objectsReader, scopesOfCrds } from "./objects-reader.ts";
+import { observedStructsEncoded } from "./observed-struct.ts";
 import { createResourceFetcher, type FetchLimits } from "./resource-fetcher.ts";
 
 interface Made {

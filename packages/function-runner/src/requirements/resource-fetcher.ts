@@ -3,8 +3,8 @@ import { create, Resource, type ResourceSelector, Resources, Turns } from "@purl
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { formatApiVersion, type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
 import { defaultAnswerLimits, defaultMaxRequestBytes, raiseLimit } from "../answer/answer-limits.ts";
-import { observedStruct } from "../request/observed-struct.ts";
 import { RunnerError, wrapError } from "../runner-error.ts";
+import { observedStruct } from "./observed-struct.ts";
 import type { KindScope, ResourceReader } from "./resource-reader.ts";
 
 /** Answers resource selectors. */

@@ -8,7 +8,7 @@ import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import { scaleFields } from "../custom/scale-problems.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
-import { compareVersions } from "../registry/version-order.ts";
+import { compareApiVersions } from "../registry/version-order.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -128,8 +128,8 @@ function deprecationWarning(version: JsonObject, { group, kind, versions }: Arou
   const [newest] = versions
     .filter((one) => one["served"] === true && one["deprecated"] !== true)
     .map((one) => stringAt(one, ["name"]))
-    .filter((other) => compareVersions(other, name) < 0)
-    .sort(compareVersions);
+    .filter((other) => compareApiVersions(other, name) < 0)
+    .sort(compareApiVersions);
   const instead = newest === undefined ? "" : `; use ${group}/${newest} ${kind}`;
   return `${group}/${name} ${kind} is deprecated${instead}`;
 }

@@ -2,8 +2,8 @@
 import { createRuleSet, validateRules } from "@purlin/cel";
 import { childPath, type FieldError, type FieldPath, invalidValue, keyPath } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
-import { checkValue, type Schema, type SchemaFinding } from "@purlin/kube-objects/schema";
-import { checkEmbeddedResources, prune } from "@purlin/kube-objects/structural";
+import { checkEmbeddedResources, checkValue, type Schema, type SchemaFinding } from "@purlin/kube-objects/schema";
+import { prune } from "@purlin/kube-objects/structural";
 import type { SchemaProps } from "./schema-props.ts";
 
 /** What is wrong with the defaults of a structural schema: they must be valid and hold nothing that would be pruned. */

@@ -5,7 +5,7 @@ import { testTypes } from "@purlin/kube-builtin/testing";
 import fc from "fast-check";
 import { Registry } from "./registry.ts";
 import type { ResourceType } from "./resource-type.ts";
-import { compareVersions } from "./version-order.ts";
+import { compareApiVersions } from "./version-order.ts";
 
 test("versions come in the order Kubernetes documents", () => {
   const ordered = [
@@ -23,7 +23,7 @@ test("versions come in the order Kubernetes documents", () => {
     "v1beta0",
   ];
   const shuffled = [...ordered].reverse();
-  assert.deepEqual(shuffled.sort(compareVersions), ordered);
+  assert.deepEqual(shuffled.sort(compareApiVersions), ordered);
 });
 
 test("the order of versions is an order", () => {
@@ -33,8 +33,8 @@ test("the order of versions is an order", () => {
   );
   fc.assert(
     fc.property(version, version, version, (a, b, c) => {
-      assert.equal(Math.sign(compareVersions(a, b)), -Math.sign(compareVersions(b, a)) || 0);
-      if (compareVersions(a, b) <= 0 && compareVersions(b, c) <= 0) assert.ok(compareVersions(a, c) <= 0);
+      assert.equal(Math.sign(compareApiVersions(a, b)), -Math.sign(compareApiVersions(b, a)) || 0);
+      if (compareApiVersions(a, b) <= 0 && compareApiVersions(b, c) <= 0) assert.ok(compareApiVersions(a, c) <= 0);
     }),
   );
 });

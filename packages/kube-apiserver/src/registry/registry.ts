@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ResourceType } from "./resource-type.ts";
-import { compareVersions } from "./version-order.ts";
+import { compareApiVersions } from "./version-order.ts";
 
 /** Everything that is served at one moment. Never changes; another moment has another one. */
 export interface Catalog {
@@ -71,5 +71,5 @@ function toGroup(name: string, types: readonly ResourceType[]): ApiGroup {
     version,
     resources: resources.toSorted((a, b) => (a.resource < b.resource ? -1 : 1)),
   }));
-  return { name, versions: versions.sort((a, b) => compareVersions(a.version, b.version)) };
+  return { name, versions: versions.sort((a, b) => compareApiVersions(a.version, b.version)) };
 }

@@ -4,7 +4,7 @@
  * The order in which Kubernetes prefers versions: v2, v1, v1beta2, v1beta1, v1alpha1, then names of any other form by the alphabet.
  * Negative when `a` comes first.
  */
-export function compareVersions(a: string, b: string): number {
+export function compareApiVersions(a: string, b: string): number {
   const [x, y] = [parse(a), parse(b)];
   if (x === undefined || y === undefined) {
     return Number(x === undefined) - Number(y === undefined) || (a < b ? -1 : Number(a > b));

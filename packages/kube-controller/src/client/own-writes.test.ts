@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { CacheChange, Informer } from "@purlin/kube-client";
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import { compareVersions, OwnWrites } from "./own-writes.ts";
+import { compareResourceVersions, OwnWrites } from "./own-writes.ts";
 
 const type = { apiVersion: "v1", kind: "ConfigMap" };
 
@@ -72,9 +72,9 @@ test("versions are numbers of any length", () => {
     ["", "1", -1],
     ["18446744073709551616", "18446744073709551615", 1],
   ] as const) {
-    assert.equal(Math.sign(compareVersions(a, b)), order, `${a} and ${b}`);
+    assert.equal(Math.sign(compareResourceVersions(a, b)), order, `${a} and ${b}`);
   }
-  assert.ok(compareVersions(undefined, "1") < 0);
+  assert.ok(compareResourceVersions(undefined, "1") < 0);
 });
 
 test("an answer that comes late does not bring back what was deleted since, and a new one of the name is seen", () => {

@@ -42,7 +42,7 @@ export class OwnWrites {
     const { resourceVersion } = object.metadata;
     const known = this.#writes.get(key);
     // Answers may overtake each other, also that to a write and that to the delete after it.
-    if (known !== undefined && compareVersions(versionOf(known), resourceVersion) > 0) return;
+    if (known !== undefined && compareResourceVersions(versionOf(known), resourceVersion) > 0) return;
     this.#remember(key, { kind: "stored", object, lists: this.#informer.lists });
   }
 
@@ -63,7 +63,7 @@ export class OwnWrites {
     const known = this.get(keyOf(object));
     const { resourceVersion } = object.metadata;
     const version = known === undefined ? this.#informer.resourceVersion : known.metadata.resourceVersion;
-    return compareVersions(version, resourceVersion) >= 0 ? known : object;
+    return compareResourceVersions(version, resourceVersion) >= 0 ? known : object;
   }
 
   /**
@@ -136,9 +136,9 @@ export class OwnWrites {
     // The second list since began after the write; if it does not show it, the server has lost it.
     if (informer.lists >= write.lists + 2) return true;
     if (write.kind === "stored") {
-      return compareVersions(informer.resourceVersion, write.object.metadata.resourceVersion) >= 0;
+      return compareResourceVersions(informer.resourceVersion, write.object.metadata.resourceVersion) >= 0;
     }
-    if (compareVersions(informer.resourceVersion, write.version) < 0) return false;
+    if (compareResourceVersions(informer.resourceVersion, write.version) < 0) return false;
     const cached = this.#cached(key);
     return cached?.metadata.uid !== write.uid || cached.metadata.deletionTimestamp !== undefined;
   }
@@ -162,6 +162,6 @@ function isGone({ metadata }: KubeObject): boolean {
 }
 
 /** Compares two resource versions of one API server, which are whole numbers in growing order. None is before any. */
-export function compareVersions(a = "", b = ""): number {
+export function compareResourceVersions(a = "", b = ""): number {
   return a.length - b.length || (a < b ? -1 : a > b ? 1 : 0);
 }

@@ -8,7 +8,6 @@ import {
   conditionOf,
   conditionsOf,
   conditionTime,
-  setCondition,
   setConditions,
   stampCondition,
   withConditions,
@@ -72,7 +71,7 @@ const merges: Readonly<Record<string, { reason: string; set: Condition; want: re
 
 for (const [name, { reason, set, want }] of Object.entries(merges)) {
   test(`setting a condition, ${name}: ${reason}`, () => {
-    assert.deepEqual(setCondition([ready, synced], set), want);
+    assert.deepEqual(setConditions([ready, synced], [set]), want);
   });
 }
 

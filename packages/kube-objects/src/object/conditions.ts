@@ -31,14 +31,10 @@ export function conditionOf(conditions: readonly Condition[], type: string): Con
 }
 
 /**
- * Sets a condition. One that says the same keeps its place and its time; otherwise the new one takes the place of its
- * type, time included, and a new type goes to the end. Generations differ only when both sides name one.
+ * Sets conditions, one after the other. A condition that says the same keeps its place and its time; otherwise the new one takes the place
+ * of its type, time included, and a new type goes to the end. Generations differ only when both sides name one. Functions may set any
+ * number of conditions: the cost is linear.
  */
-export function setCondition(conditions: readonly Condition[], condition: Condition): readonly Condition[] {
-  return setConditions(conditions, [condition]);
-}
-
-/** Sets one condition after the other. Functions may say any number of them: each costs the same, however many there are. */
 export function setConditions(conditions: readonly Condition[], changes: Iterable<Condition>): readonly Condition[] {
   const places = placesOf(conditions);
   let changed: Condition[] | undefined;

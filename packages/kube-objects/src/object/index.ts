@@ -7,7 +7,6 @@ export {
   conditionsOf,
   conditionTime,
   sameCondition,
-  setCondition,
   setConditions,
   stampCondition,
   withConditions,

@@ -3,7 +3,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-valu
 import { ownValue, withOwnValue } from "../json/own-value.ts";
 
 /** A path of member names, such as `["metadata", "labels"]`. */
-export type MemberPath = readonly string[];
+type MemberPath = readonly string[];
 
 /** The value at a path. Undefined when a member on the path is missing or is not an object. */
 export function memberAt(object: object, path: MemberPath): JsonValue | undefined {

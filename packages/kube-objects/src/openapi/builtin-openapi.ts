@@ -93,7 +93,7 @@ function registerKinds(
 }
 
 function withKinds(schema: OpenAPISchema, groupVersions: readonly GroupVersion[]): OpenAPISchema {
-  const kinds = schema[kindsExtension] as unknown as readonly GroupVersionKind[];
+  const kinds = schema[kindsExtension] as readonly GroupVersionKind[];
   const kind = kinds[0]?.kind ?? "";
   const added = groupVersions.map(({ group, version }) => ({ group, kind, version }));
   return { ...schema, [kindsExtension]: [...kinds, ...added] };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
-import { checkEmbeddedResources } from "../structural/embedded-resources.ts";
 import { type CheckValueOptions, checkValue } from "./check-value.ts";
+import { checkEmbeddedResources } from "./embedded-resources.ts";
 import type { SchemaFinding } from "./finding.ts";
 import { checkListTypes } from "./list-types.ts";
 import { maxNesting } from "./nesting.ts";

@@ -2,5 +2,4 @@
 // Structural schemas applied to custom objects: defaults, pruning, embedded objects.
 export { coerceEmbedded } from "./coerce-embedded.ts";
 export { applyDefaults, dropForbiddenNulls } from "./default-values.ts";
-export { checkEmbeddedResources } from "./embedded-resources.ts";
 export { prune } from "./prune.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { compareSemanticVersions } from "@purlin/base";
 
 /** A semantic version. */
 export interface Version {
@@ -29,30 +30,12 @@ export function parseVersion(text: string): Version | undefined {
   return { major: first, minor: second, patch: third, prerelease, build, written };
 }
 
-/** Orders versions as semver does: a prerelease comes before its release, builds do not count. */
+/** Compares versions as semver does: a prerelease comes before its release, builds do not count. */
 export function compareVersions(a: Version, b: Version): number {
-  return a.major - b.major || a.minor - b.minor || a.patch - b.patch || comparePrereleases(a.prerelease, b.prerelease);
+  return compareSemanticVersions(ordered(a), ordered(b));
 }
 
-function comparePrereleases(a: string, b: string): number {
-  if (a === b) return 0;
-  if (a === "") return 1;
-  if (b === "") return -1;
-  const [left, right] = [a.split("."), b.split(".")];
-  for (const [at, part] of left.entries()) {
-    const other = right[at];
-    if (other === undefined) return 1;
-    const order = compareIdentifiers(part, other);
-    if (order !== 0) return order;
-  }
-  return left.length - right.length;
-}
-
-/** Numbers by value and before words; words by their characters. */
-function compareIdentifiers(a: string, b: string): number {
-  if (a === b) return 0;
-  const [aIsNumber, bIsNumber] = [/^\d+$/.test(a), /^\d+$/.test(b)];
-  if (aIsNumber && bIsNumber) return a.length - b.length || (a < b ? -1 : 1);
-  if (aIsNumber !== bIsNumber) return aIsNumber ? -1 : 1;
-  return a < b ? -1 : 1;
-}
+const ordered = ({ prerelease, ...numbers }: Version): Parameters<typeof compareSemanticVersions>[0] => ({
+  ...numbers,
+  prerelease: prerelease === "" ? [] : prerelease.split("."),
+});

@@ -6,11 +6,11 @@ import { dns1035LabelProblems, pathSegmentName } from "../metadata/names.ts";
 import { validateObjectMeta } from "../metadata/validate-metadata.ts";
 import { parseApiVersion } from "../object/gvk.ts";
 import type { ObjectMeta } from "../object/object-meta.ts";
-import { bracketedText, fieldPlace, type SchemaFinding } from "../schema/finding.ts";
-import { walkStructure } from "../schema/structural-walk.ts";
-import { wholeValue } from "../schema/whole-value.ts";
 import { TypedFormError } from "../typed/typed-error.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
+import { bracketedText, fieldPlace, type SchemaFinding } from "./finding.ts";
+import { walkStructure } from "./structural-walk.ts";
+import { wholeValue } from "./whole-value.ts";
 
 /**
  * Checks objects declared as resources of their own (`x-kubernetes-embedded-resource`): they must say what they are by a

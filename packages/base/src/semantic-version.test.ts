@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { compareSemanticVersions, type SemanticVersion } from "./semantic-version.ts";
+
+function version(text: string): SemanticVersion {
+  const [numbers = "", prerelease] = text.split("-");
+  const [major = 0, minor = 0, patch = 0] = numbers.split(".").map(Number);
+  return { major, minor, patch, prerelease: prerelease?.split(".") ?? [] };
+}
+
+test("versions have the order of Semantic Versioning 2.0", () => {
+  const ordered = [
+    ...["0.9.9", "1.0.0-2", "1.0.0-10", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta"],
+    ...["1.0.0-beta.2", "1.0.0-beta.11", "1.0.0-rc.1", "1.0.0", "1.0.1", "1.1.0", "2.0.0"],
+  ];
+  for (const [at, a] of ordered.entries()) {
+    for (const [other, b] of ordered.entries()) {
+      assert.equal(compareSemanticVersions(version(a), version(b)), Math.sign(at - other), `${a} and ${b}`);
+    }
+  }
+});
+
+test("numbers may be bigints", () => {
+  const big = { major: 1n, minor: 2n, patch: 3n, prerelease: [2n] };
+  assert.equal(compareSemanticVersions(big, { ...big, prerelease: [10n] }), -1);
+  assert.equal(compareSemanticVersions(big, { ...big, prerelease: ["a"] }), -1);
+  assert.equal(compareSemanticVersions(big, { ...big, prerelease: [] }), -1);
+});
