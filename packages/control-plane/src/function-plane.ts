@@ -95,15 +95,15 @@ export function leasingResolver(resolver: FunctionResolver, leases: RevisionLeas
   return {
     async resolve(reference, signal) {
       const target = await resolver.resolve(reference, signal);
-      const hold = (): (() => void) => {
-        const release = target.hold?.();
+      const acquire = (): (() => void) => {
+        const release = target.acquire?.();
         const lease = leases.acquire(target.revisionName, target.endpoint);
         return () => {
           lease.release();
           release?.();
         };
       };
-      return { ...target, hold };
+      return { ...target, acquire };
     },
   };
 }

@@ -11,9 +11,9 @@ const reference = { step: "s", functionName: "fn" };
 
 test("a run leases its revision until it is over, and a resolution alone does not", async () => {
   const leases = createRevisionLeases();
-  const { hold } = await leasingResolver(resolverOf(target), leases).resolve(reference);
+  const { acquire } = await leasingResolver(resolverOf(target), leases).resolve(reference);
   assert.equal(leases.isHeld("fn-1"), false);
-  const release = hold?.();
+  const release = acquire?.();
   assert.equal(leases.isHeld("fn-1"), true);
   release?.();
   assert.equal(leases.isHeld("fn-1"), false);
@@ -21,11 +21,11 @@ test("a run leases its revision until it is over, and a resolution alone does no
 
 test("the target's own hold is kept", async () => {
   const calls: string[] = [];
-  const hold = (): (() => void) => {
+  const acquire = (): (() => void) => {
     calls.push("held");
     return () => void calls.push("released");
   };
-  const leased = await leasingResolver(resolverOf({ ...target, hold }), createRevisionLeases()).resolve(reference);
-  leased.hold?.()();
+  const leased = await leasingResolver(resolverOf({ ...target, acquire }), createRevisionLeases()).resolve(reference);
+  leased.acquire?.()();
   assert.deepEqual(calls, ["held", "released"]);
 });

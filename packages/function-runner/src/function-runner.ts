@@ -15,7 +15,7 @@ export interface FunctionTarget {
   /** Call this function without TLS. Set only for development functions, on explicit request. */
   readonly plaintext?: boolean | undefined;
   /** Marks the function as used by a step until the returned function is called. It is not stopped while it is used. */
-  readonly hold?: (() => () => void) | undefined;
+  readonly acquire?: (() => () => void) | undefined;
   /** Aborts when another version has replaced this one, a moment later: a call that is not answered by then is made again there. */
   readonly replaced?: AbortSignal | undefined;
 }

@@ -83,7 +83,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   const sandbox = options.sandbox ?? (await findSandbox());
   const sockets = await socketFolder(directory);
   // A process that is replaced, because its certificate was renewed, ends when its last lease is released.
-  const leases = createRevisionLeases((revision, endpoint) => processes.get(revision)?.hold(endpoint));
+  const leases = createRevisionLeases((revision, endpoint) => processes.get(revision)?.acquire(endpoint));
 
   async function collect({ client }: ControlPlaneDeps, signal: AbortSignal): Promise<void> {
     const unpacked = { roots, used: () => processes.roots() };

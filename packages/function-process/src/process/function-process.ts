@@ -6,6 +6,7 @@ import type { SandboxNetworkPool } from "../image/sandbox-network-pool.ts";
 import type { FunctionLimits } from "../limits/function-limits.ts";
 import { heldText } from "../limits/judge.ts";
 import type { ResourceSupervision } from "../spawn/supervision.ts";
+import { createEndpointLeases, type EndpointLeases } from "./endpoint-leases.ts";
 import type { PortPool } from "./free-port.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
 import { createLogRate, createLogTail, type LogFile, type LogRate } from "./function-output.ts";
@@ -13,7 +14,6 @@ import { untilItAnswers } from "./grpc-probe.ts";
 import { createLaunch, type FunctionProgram, isBare } from "./launch-function.ts";
 import { createRenewal, type Renewal } from "./renewal.ts";
 import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
-import { createUses, type Uses } from "./uses.ts";
 
 /** A function to keep running. */
 export interface FunctionSpec {
@@ -37,7 +37,7 @@ export interface ServedFunction {
   /** Another one for each process, as ports come round again. */
   readonly version: string;
   /** Tells that a run begins; call the result when it is over. A process that is replaced stays until then. */
-  readonly hold: () => () => void;
+  readonly acquire: () => () => void;
   /** Aborts a moment after another version has taken over; only the author of a source file wants that. */
   readonly replaced?: AbortSignal | undefined;
 }
@@ -61,7 +61,7 @@ export interface FunctionProcess {
   /** What serves now; undefined when nothing does. */
   readonly current: ServedFunction | undefined;
   /** Tells that a run begins at an address that was served; call the result when it is over. */
-  hold(endpoint: string): () => void;
+  acquire(endpoint: string): () => void;
   /** The last lines it wrote, oldest first. */
   logs(): readonly string[];
   reload(): void;
@@ -120,7 +120,7 @@ class RunningProcess implements FunctionProcess {
   readonly root: string | undefined;
   readonly #deps: ProcessDeps;
   readonly #log: LogFile;
-  readonly #uses: Uses;
+  readonly #leases: EndpointLeases;
   readonly #renewal: Renewal;
   readonly #supervisor: Supervisor;
   readonly #tail = createLogTail(logCharacters);
@@ -141,7 +141,7 @@ class RunningProcess implements FunctionProcess {
     this.#calls = program.kind === "source" ? new AbortController() : undefined;
     this.#deps = deps;
     this.#log = deps.logFile(spec);
-    this.#uses = createUses({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
+    this.#leases = createEndpointLeases({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
     const supervision = resources.of(spec);
     const tooMuch = (): void => this.#notice(heldText("logBytesPerSecond", supervision.limits));
     this.#rate = createLogRate(supervision.limits.logBytesPerSecond, clock, tooMuch);
@@ -161,7 +161,7 @@ class RunningProcess implements FunctionProcess {
       file: program.kind === "source" ? program.file : undefined,
       answers: (address, signal) =>
         untilItAnswers({ address, tls: certificates.client.current().context, commonName: name, signal }),
-      released: (address) => this.#uses.released(address),
+      released: (address) => this.#leases.released(address),
       startLimitMs: limits.startMs,
       advice: isBare(program) ? bareAdvice : undefined,
       restart: limits.restart,
@@ -185,8 +185,8 @@ class RunningProcess implements FunctionProcess {
     return this.#state.phase === "serving" ? this.#serves(this.#state.endpoint) : undefined;
   }
 
-  hold(endpoint: string): () => void {
-    return this.#uses.hold(endpoint);
+  acquire(endpoint: string): () => void {
+    return this.#leases.acquire(endpoint);
   }
 
   logs(): readonly string[] {
@@ -202,7 +202,7 @@ class RunningProcess implements FunctionProcess {
   }
 
   async released(): Promise<void> {
-    if (this.#state.phase === "serving") await this.#uses.released(this.#state.endpoint);
+    if (this.#state.phase === "serving") await this.#leases.released(this.#state.endpoint);
   }
 
   replace(): void {
@@ -226,7 +226,7 @@ class RunningProcess implements FunctionProcess {
   }
 
   #serves(endpoint: string): ServedFunction {
-    return { endpoint, version: this.#version, hold: () => this.hold(endpoint), replaced: this.#calls?.signal };
+    return { endpoint, version: this.#version, acquire: () => this.acquire(endpoint), replaced: this.#calls?.signal };
   }
 
   #observer(): SupervisorObserver {

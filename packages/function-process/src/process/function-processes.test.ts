@@ -50,8 +50,8 @@ function scene(files: Readonly<Record<string, string>>, limits: Partial<ProcessL
 }
 
 async function callServed(runner: FunctionRunner, process: FunctionProcess, tag: string): Promise<string | undefined> {
-  const { endpoint, hold } = await process.served();
-  const release = hold();
+  const { endpoint, acquire } = await process.served();
+  const release = acquire();
   try {
     const target = {
       functionName: process.name,
@@ -322,8 +322,8 @@ test("stopping a function during close leaves the files of the next run in the s
   await using on = scene({ "fn.ts": functionSource("one") });
   const fn = on.processes.run(on.source("fn"));
   assert.equal(await on.call(fn), "one");
-  const { hold } = await fn.served();
-  const release = hold();
+  const { acquire } = await fn.served();
+  const release = acquire();
   const stopping = on.processes.stop("fn");
   await on.processes.close();
   await using next = createFunctionProcesses({ directory: join(on.folder.path, "state"), env: {} });

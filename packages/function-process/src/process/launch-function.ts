@@ -61,11 +61,11 @@ export function createLaunch(options: LaunchOptions): Launch {
   return (events, before) => {
     let running: GuardedProcess | undefined;
     let wanted = true;
-    const onStart = (child: GuardedProcess): void => {
+    const onSpawned = (child: GuardedProcess): void => {
       running = child;
       if (!wanted) child.kill();
     };
-    const started = start(options, { events, onStart, isWanted: () => wanted }, portOf(before));
+    const started = start(options, { events, onSpawned, isWanted: () => wanted }, portOf(before));
     started.then(events.ended, (error: unknown) => {
       events.ended(`it could not be started: ${error instanceof Error ? error.message : String(error)}`);
     });
@@ -128,7 +128,7 @@ interface Place {
 
 interface Listeners {
   readonly events: LaunchEvents;
-  readonly onStart: (child: GuardedProcess) => void;
+  readonly onSpawned: (child: GuardedProcess) => void;
   /** False as soon as stop or kill is called. */
   readonly isWanted: () => boolean;
 }
@@ -139,12 +139,12 @@ const keptCharacters = 4096;
 async function runOnce(
   options: LaunchOptions,
   place: Place,
-  { events, onStart }: Listeners,
+  { events, onSpawned }: Listeners,
 ): Promise<{ readonly how: string; readonly said: string }> {
   const { address, start, dispose, tmp } = await prepare(options, place);
   try {
     const child = start();
-    onStart(child);
+    onSpawned(child);
     using _watched = options.supervision.watch(child, { events, tmp });
     let said = "";
     listenTo(child, {

@@ -24,7 +24,7 @@ export function refusedProcess(name: string, problem: string): FunctionProcess {
     state: { phase: "failed", problem },
     current: undefined,
     served: () => Promise.reject(new Error(problem)),
-    hold: () => () => {},
+    acquire: () => () => {},
     logs: () => [],
     reload() {},
     checkCertificate() {},

@@ -71,8 +71,8 @@ function scene(folder: TempFolder): Scene {
 }
 
 async function callServed(runner: FunctionRunner, process: FunctionProcess, tag: string): Promise<string | undefined> {
-  const { endpoint, hold } = await process.served();
-  const release = hold();
+  const { endpoint, acquire } = await process.served();
+  const release = acquire();
   try {
     const name = process.name;
     const target = { functionName: name, revisionName: name, packageRef: "", endpoint, revision: 1 };

@@ -26,8 +26,8 @@ function functionWith(annotations: JsonObject | undefined): JsonObject {
 }
 
 const sources: SourceRuntime = {
-  serve: async (name, path) => ({ endpoint: "127.0.0.1:5", version: `${name}:${path}:1`, hold: () => () => {} }),
-  current: () => ({ endpoint: "127.0.0.1:5", version: "now", hold: () => () => {} }),
+  serve: async (name, path) => ({ endpoint: "127.0.0.1:5", version: `${name}:${path}:1`, acquire: () => () => {} }),
+  current: () => ({ endpoint: "127.0.0.1:5", version: "now", acquire: () => () => {} }),
 };
 
 function resolverFor(object: JsonObject | undefined, more: Partial<DevelopmentOptions> = {}): DevelopmentResolver {
@@ -188,12 +188,12 @@ test("a source that does not run has no connection to keep", async () => {
 
 test("a function is held for as long as a step uses it, however the step ends", async () => {
   const log: string[] = [];
-  const hold = (): (() => void) => {
+  const acquire = (): (() => void) => {
     log.push("hold");
     return () => void log.push("release");
   };
   const resolver = resolverFor(functionWith(source), {
-    sources: { serve: async () => ({ endpoint: "e:1", version: "1", hold }), current: () => undefined },
+    sources: { serve: async () => ({ endpoint: "e:1", version: "1", acquire }), current: () => undefined },
   });
   const request = create(RunFunctionRequest, {});
   const call = { deadline: 0 };
@@ -217,8 +217,8 @@ test("a call to a version that was replaced ends, and is made again on its succe
   const resolver = {
     resolve: async (): Promise<FunctionTarget> => {
       const revisionName = `fn-${3 - versions.length}`;
-      const hold = (): (() => void) => () => void held.push(revisionName);
-      return { ...packaged, revisionName, replaced: versions.shift(), hold };
+      const acquire = (): (() => void) => () => void held.push(revisionName);
+      return { ...packaged, revisionName, replaced: versions.shift(), acquire };
     },
   };
   const hanging = {

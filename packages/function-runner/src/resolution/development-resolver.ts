@@ -21,7 +21,7 @@ export interface RunningSource {
   /** Another one for each version of the file, so that nothing an older one said is taken for its answer. */
   readonly version: string;
   /** A run begins; call the result when it is over. */
-  readonly hold: () => () => void;
+  readonly acquire: () => () => void;
   /** Aborts a moment after another version has taken over. */
   readonly replaced?: AbortSignal | undefined;
 }
@@ -143,8 +143,8 @@ async function targetOf(
     throw new RunnerError("FEATURE_DISABLED", text);
   }
   const running = await options.sources.serve(functionName, development.path, signal);
-  const { endpoint, hold, replaced } = running;
-  return { ...plain, revisionName: sourceKey(functionName, running), endpoint, hold, replaced };
+  const { endpoint, acquire, replaced } = running;
+  return { ...plain, revisionName: sourceKey(functionName, running), endpoint, acquire, replaced };
 }
 
 function targetKey(functionName: string, endpoint: string): string {

@@ -52,7 +52,7 @@ async function runHeld(
   target: FunctionTarget,
   ...[request, call]: [RunFunctionRequest, RunCall]
 ): Promise<RunFunctionResponse> {
-  const release = target.hold?.();
+  const release = target.acquire?.();
   const linked = linkSignals(call.signal, target.replaced);
   try {
     return await runner.run(target, request, { ...call, signal: linked.signal });

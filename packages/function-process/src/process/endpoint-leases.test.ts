@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { manualClock } from "@purlin/base/testing";
-import { createUses } from "./uses.ts";
+import { createEndpointLeases } from "./endpoint-leases.ts";
 
 async function isDone(promise: Promise<void>): Promise<boolean> {
   let done = false;
@@ -17,12 +17,12 @@ async function isDone(promise: Promise<void>): Promise<boolean> {
 
 test("released resolves after the linger time, once the last call is over", async () => {
   const clock = manualClock();
-  const uses = createUses({ clock, lingerMs: 10, limitMs: 1_000 });
-  const first = uses.hold("a");
-  const second = uses.hold("a");
-  uses.hold("b");
-  const released = uses.released("a");
-  const unused = uses.released("c");
+  const leases = createEndpointLeases({ clock, lingerMs: 10, limitMs: 1_000 });
+  const first = leases.acquire("a");
+  const second = leases.acquire("a");
+  leases.acquire("b");
+  const released = leases.released("a");
+  const unused = leases.released("c");
   clock.advance(9);
   assert.equal(await isDone(unused), false, "a run may be on its way");
   clock.advance(1);
@@ -36,9 +36,9 @@ test("released resolves after the linger time, once the last call is over", asyn
 
 test("a run that never ends is not waited for without limit", async () => {
   const clock = manualClock();
-  const uses = createUses({ clock, lingerMs: 10, limitMs: 1_000 });
-  uses.hold("a");
-  const released = uses.released("a");
+  const leases = createEndpointLeases({ clock, lingerMs: 10, limitMs: 1_000 });
+  leases.acquire("a");
+  const released = leases.released("a");
   clock.advance(10);
   assert.equal(await isDone(released), false);
   clock.advance(1_000);

@@ -2,15 +2,15 @@
 import type { Clock } from "@purlin/base";
 
 /** Which addresses are in use. */
-export interface Uses {
+export interface EndpointLeases {
   /** A run begins there; call the result when it is over. */
-  hold(address: string): () => void;
+  acquire(address: string): () => void;
   /** Resolves when the last run there is over, but never before runs that are on their way have begun. */
   released(address: string): Promise<void>;
 }
 
 /** Timeouts for runs at an address that has been replaced. */
-interface UsesOptions {
+interface EndpointLeaseOptions {
   readonly clock: Clock;
   /** A run that was sent there a moment ago may not have begun yet. */
   readonly lingerMs: number;
@@ -19,7 +19,7 @@ interface UsesOptions {
 }
 
 /** Counts the runs at each address, so that a process is stopped only when no run uses it. */
-export function createUses({ clock, lingerMs, limitMs }: UsesOptions): Uses {
+export function createEndpointLeases({ clock, lingerMs, limitMs }: EndpointLeaseOptions): EndpointLeases {
   const counts = new Map<string, number>();
   const waiting = new Map<string, Set<() => void>>();
   const release = (address: string): void => {
@@ -32,7 +32,7 @@ export function createUses({ clock, lingerMs, limitMs }: UsesOptions): Uses {
     for (const wake of waiting.get(address) ?? []) wake();
   };
   return {
-    hold(address) {
+    acquire(address) {
       counts.set(address, (counts.get(address) ?? 0) + 1);
       let held = true;
       return () => {
