@@ -10,6 +10,7 @@ const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> 
   { name: "types of the documentation's scripts", command: "tsc --noEmit -p tools/docs-site/browser" },
   { name: "generated code", command: "node tools/generate.ts --check" },
   { name: "voice", command: "node tools/voice/main.ts" },
+  { name: "dead exports and folder cycles", command: "node tools/structure/main.ts --check" },
   { name: "tests", command: "node tools/run-tests.ts unit" },
 ];
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run structure`: how the tree is built, in figures; with `--list` what each figure counts. Exits with 1 when a limit is exceeded.
+// With `--check`, which is a step of `npm run check`, only what must not exist at all counts, and is listed.
 import { deadExports } from "./dead-exports.ts";
 import { folderCycles } from "./folder-cycles.ts";
 import { isForTests, readSourceFiles, type SourceFile } from "./source-files.ts";
@@ -42,10 +43,12 @@ const figures: readonly Figure[] = [
   { title: "folders that import each other", found: folderCycles(files), limit: 0 },
 ];
 
-const isListed = process.argv.includes("--list");
-for (const { title, found, limit } of figures) {
+const isCheck = process.argv.includes("--check");
+const isListed = isCheck || process.argv.includes("--list");
+const shown = isCheck ? figures.filter(({ limit }) => limit === 0) : figures;
+for (const { title, found, limit } of shown) {
   const verdict = found.length <= limit ? "" : "   TOO MANY";
   console.log(`${String(found.length).padStart(5)} of at most ${String(limit).padStart(5)}   ${title}${verdict}`);
   if (isListed && title !== "source files") for (const line of found) console.log(`        ${line}`);
 }
-process.exitCode = figures.some(({ found, limit }) => found.length > limit) ? 1 : 0;
+process.exitCode = shown.some(({ found, limit }) => found.length > limit) ? 1 : 0;

@@ -43,12 +43,12 @@ const declaredPattern =
   /^export (?:default )?(?:declare )?(?:abstract )?(?:async )?(?:function\*?|const|let|class|interface|type) (\w+)/gm;
 const listedPattern = /^export (?:type )?\{([^}]*)\};/gm;
 
-/** Every file that may import another one. */
-export function readSourceFiles(): readonly SourceFile[] {
-  const manifests = packageEntries();
-  return globSync(patterns, { exclude: (path) => path.includes("node_modules") })
+/** Every file that may import another one, of the repository at `root`. */
+export function readSourceFiles(root = "."): readonly SourceFile[] {
+  const manifests = packageEntries(root);
+  return globSync(patterns, { cwd: root, exclude: (path) => path.includes("node_modules") })
     .sort()
-    .map((path) => readSourceFile(path, manifests));
+    .map((path) => readSourceFile(path, readFileSync(join(root, path), "utf8"), manifests));
 }
 
 /** Whether a file is a test or helps tests, and so is not part of the product. */
@@ -61,8 +61,7 @@ export function packageOf(path: string): string | undefined {
   return /^packages\/[^/]+/.exec(path)?.[0];
 }
 
-function readSourceFile(path: string, entries: ReadonlyMap<string, string>): SourceFile {
-  const text = readFileSync(path, "utf8");
+function readSourceFile(path: string, text: string, entries: ReadonlyMap<string, string>): SourceFile {
   const fileOf = (specifier: string): string | undefined =>
     specifier.startsWith(".") ? normalize(join(dirname(path), specifier)) : entries.get(specifier);
   const named = [...text.matchAll(fromPattern)].map(([, keyword, type, clause = "", specifier = ""]) => ({
@@ -101,9 +100,9 @@ function namesIn(clause: string, side: 0 | 1 = 0): string[] {
 }
 
 /** `@purlin/oci/testing` to `packages/oci/src/testing/index.ts`, for every package. */
-function packageEntries(): ReadonlyMap<string, string> {
-  const entries = globSync("packages/*/package.json").flatMap((path) => {
-    const { name, exports = {} } = JSON.parse(readFileSync(path, "utf8")) as {
+function packageEntries(root: string): ReadonlyMap<string, string> {
+  const entries = globSync("packages/*/package.json", { cwd: root }).flatMap((path) => {
+    const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), "utf8")) as {
       name: string;
       exports?: Record<string, string>;
     };
