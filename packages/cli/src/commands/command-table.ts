@@ -37,7 +37,7 @@ const acceptDataLoss: OptionSpec = {
 
 const insecure: OptionSpec = {
   flags: "--insecure",
-  description: "use use plaintext; only for functions on this machine",
+  description: "use plaintext; only for functions on this machine",
 };
 
 /** The groups of commands, with what they have in common. */

@@ -29,7 +29,7 @@ export const limitSettings: Readonly<Record<keyof FunctionLimits, LimitSetting>>
   processes: {
     ...{ field: "processLimit", flags: "--function-process-limit <n>", least: 32, isWhole: true },
     ...{
-      description: "maximum number of maximum number of processes and threads of a function (1024)",
+      description: "maximum number of processes and threads of a function (1024)",
       example: "256",
     },
   },

@@ -125,7 +125,7 @@ const effectiveFlags: readonly OptionSpec[] = [
   {
     flags: "--tls-client-certs-dir <dir>",
     description:
-      "folder of folder of tls.crt, tls.key and ca.crt to call functions with ($TLS_CLIENT_CERTS_DIR, or Secret crossplane-tls-client)",
+      "folder of tls.crt, tls.key and ca.crt to call functions with ($TLS_CLIENT_CERTS_DIR, or Secret crossplane-tls-client)",
   },
   {
     flags: "--tls-client-secret-name <name>",

@@ -25,13 +25,13 @@ export class RequestMetrics {
   });
   readonly #bytes = new HistogramFamily({
     name: "apiserver_response_sizes",
-    help: "Bytes of answers, by group, version, verb, resource, subresource, scope and component.",
+    help: "Response size in bytes by group, version, verb, resource, subresource, scope and component.",
     labels: targetLabels,
     bounds: bytesBuckets,
   });
   readonly #watches = new NumberFamily("gauge", {
     name: "apiserver_longrunning_requests",
-    help: "Watches under way, by verb, group, version, resource, scope and component.",
+    help: "Number of open watches by verb, group, version, resource, scope and component.",
     labels: targetLabels,
   });
   readonly #inFlight = { mutating: 0, readOnly: 0 };
