@@ -43,8 +43,7 @@ export const renderFlags: readonly OptionSpec[] = [
   },
   {
     flags: "--tls-client-certs-dir <dir>",
-    description:
-      "folder of tls.crt, tls.key and ca.crt to call FunctionRevisions with ($TLS_CLIENT_CERTS_DIR)",
+    description: "folder of tls.crt, tls.key and ca.crt to call FunctionRevisions with ($TLS_CLIENT_CERTS_DIR)",
   },
   { flags: "--xrd <path>", description: "XRD of the XR, unless it is in the other files" },
   { flags: "--timeout <duration>", description: "timeout of the whole command", default: "1m" },
