@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 export type { Credentials, TokenAuthenticator } from "./auth/authenticate.ts";
+export { staticTokens } from "./auth/authenticate.ts";
 export { type AccessAttributes, type AccessDecision, type Authorizer, adminAuthorizer } from "./auth/authorizer.ts";
-export { staticTokens } from "./auth/static-tokens.ts";
 export { mastersGroup, type User } from "./auth/user.ts";
-export type { ApiRequest, RequestBody } from "./request/api-request.ts";
-export type { ApiResponse, EventStream, Payload, StreamEvent } from "./request/api-response.ts";
+export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, StreamEvent } from "./request/api-request.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
 export type { RenewalClock } from "./server/certificate-renewal.ts";
 export type { Handler } from "./server/handler.ts";

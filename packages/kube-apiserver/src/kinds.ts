@@ -17,11 +17,11 @@ export {
   portNameProblems,
   portProblems,
   portRange,
+  selectorErrors,
+  selectorProblems,
   within,
 } from "./objects/checks.ts";
-export { metaOf, withMeta } from "./objects/object-meta.ts";
-export { textFields } from "./objects/read-field.ts";
-export { selectorErrors, selectorProblems } from "./objects/selector-checks.ts";
+export { metaOf, textFields, withMeta } from "./objects/object-meta.ts";
 export type { ResourceType } from "./registry/resource-type.ts";
 export type { Entry, Store, Watch } from "./store/store.ts";
 export {

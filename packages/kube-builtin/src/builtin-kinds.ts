@@ -24,10 +24,14 @@ import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts
 import { ServicePlaces } from "./services/service-places.ts";
 import { serviceRules } from "./services/service-rules.ts";
 import { webhookRules } from "./webhooks/webhook-rules.ts";
-import { daemonSetRules } from "./workloads/daemon-set-rules.ts";
 import { cronJobRules, jobRules } from "./workloads/job-rules.ts";
-import { deploymentRules, replicaSetRules, statefulSetRules } from "./workloads/workload-rules.ts";
-import { workloadScale } from "./workloads/workload-scale.ts";
+import {
+  daemonSetRules,
+  deploymentRules,
+  replicaSetRules,
+  statefulSetRules,
+  workloadScale,
+} from "./workloads/workload-rules.ts";
 
 /** The kinds of Kubernetes that an API server does not need itself: Pods, workloads, Services, ConfigMaps, Secrets, Events and others. */
 export const builtinKinds: KindSource = (deps) =>

@@ -5,7 +5,7 @@ import { readIssuer } from "../../../packages/certificates/src/issuer.ts";
 import { parseCertificates } from "../../../packages/certificates/src/peer/tls-identity.ts";
 import { parseYaml } from "../../../packages/cli/src/files/yaml-file.ts";
 import { isUserError } from "../../../packages/cli/src/user-error.ts";
-import { parseAccept } from "../../../packages/kube-apiserver/src/request/media-type.ts";
+import { parseAccept } from "../../../packages/kube-apiserver/src/request/negotiate.ts";
 import { decodeContinue } from "../../../packages/kube-apiserver/src/rest/continue-token.ts";
 import { definitionsPath, widgetCrd } from "../../../packages/kube-apiserver/src/testing/widget-crd.ts";
 import { startTestServer, type TestServer } from "../../../packages/kube-builtin/src/testing/index.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patches, server-side apply, field ownership, schemas and OpenAPI documents.
 import { checkRules } from "../../../packages/cel/src/index.ts";
-import { withCrdDefaults } from "../../../packages/kube-apiserver/src/crd/crd-defaults.ts";
+import { withCrdDefaults } from "../../../packages/kube-apiserver/src/crd/crd-spec.ts";
 import { validateCrd } from "../../../packages/kube-apiserver/src/crd/validate-crd.ts";
 import {
   applyTypeOf,

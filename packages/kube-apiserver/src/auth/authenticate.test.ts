@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isUnauthorized } from "@purlin/kube-objects/errors";
-import { authenticate, type Credentials } from "./authenticate.ts";
-import { staticTokens } from "./static-tokens.ts";
+import { authenticate, type Credentials, staticTokens } from "./authenticate.ts";
 import { serviceAccountUser, type User } from "./user.ts";
 
 const tokens = [

@@ -11,8 +11,8 @@ import { StoreError } from "../store/store-error.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { isConditionTrue } from "./crd-conditions.ts";
 import { CrdController } from "./crd-controller.ts";
-import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
 import { cleanupFinalizer, crdRules } from "./crd-rules.ts";
+import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
 
 const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitFor(check, { timeout: 60_000 });
 

@@ -9,7 +9,7 @@ import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { conversionWarnings } from "./conversion-rules.ts";
 import { withCondition } from "./crd-conditions.ts";
-import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
+import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
 import { named, type SchemaProps, schemaProps } from "./schema-props.ts";
 import { type CheckRules, requiredCrdName, validateCrd, validateCrdStatus, validateCrdUpdate } from "./validate-crd.ts";
 

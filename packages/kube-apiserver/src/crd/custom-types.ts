@@ -7,8 +7,8 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import { scaleFields } from "../custom/scale-problems.ts";
+import { compareApiVersions } from "../registry/registry.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
-import { compareApiVersions } from "../registry/version-order.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];

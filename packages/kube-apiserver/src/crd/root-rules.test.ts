@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { rootProblems } from "./root-rules.ts";
+import { rootProblems } from "./schema-rules.ts";
 
 const problems = (schema: JsonObject): string[] => [...rootProblems(schema, "s")].map(fieldErrorText);
 

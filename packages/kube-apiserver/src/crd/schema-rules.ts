@@ -5,14 +5,16 @@ import {
   type FieldPath,
   forbiddenValue,
   indexPath,
+  invalidPrinted,
   invalidValue,
   keyPath,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { ownValue } from "@purlin/kube-objects/json";
+import { type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { listProblems } from "./list-rules.ts";
 import { named, type SchemaProps } from "./schema-props.ts";
+import { printSchema, schemaFields } from "./schema-struct.ts";
 
 /** What the place of a node forbids. */
 interface SchemaPlace {
@@ -142,5 +144,29 @@ function* extensionProblems(schema: SchemaProps, path: FieldPath): Generator<Fie
   }
   if (mapType !== "atomic" && mapType !== "granular") {
     yield unsupportedValue(childPath(path, "x-kubernetes-map-type"), mapType, ["atomic", "granular"]);
+  }
+}
+
+/** What a root may say that does not get lost when the status is validated by itself. */
+const allowed: readonly string[] = [
+  ...["Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum"],
+  ...["MaxLength", "MinLength", "Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items"],
+  ...["Properties", "ExternalDocs", "Example", "XPreserveUnknownFields", "XValidations"],
+];
+
+/** What the root of a schema says that it may not, where the status is a resource of its own; the first such thing only. */
+export function* rootProblems(schema: JsonObject, path: FieldPath): Generator<FieldError> {
+  const enabled = "at the root of the schema if the status subresource is enabled";
+  for (const { name, member, zero } of schemaFields) {
+    const value = ownValue(schema, member) ?? zero;
+    if (value === zero) continue;
+    if (name === "Type" && value !== "object") {
+      yield invalidValue(childPath(path, "type"), value, `only "object" is allowed as the type ${enabled}`);
+      return;
+    }
+    if (!allowed.includes(name)) {
+      yield invalidPrinted(path, printSchema(schema), `only [${allowed.join(" ")}] fields are allowed ${enabled}`);
+      return;
+    }
   }
 }

@@ -9,7 +9,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { subdomainName } from "@purlin/kube-objects/metadata";
 import type { Schema } from "@purlin/kube-objects/schema";
 import fc from "fast-check";
-import { initialCrdStatus, withCrdDefaults } from "./crd-defaults.ts";
+import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
 import { type CheckRules, requiredCrdName, validateCrd, validateCrdUpdate } from "./validate-crd.ts";
 
 interface Answer {

@@ -17,9 +17,8 @@ import { conversionProblems } from "./conversion-rules.ts";
 import { type CrdSpec, crdSpec } from "./crd-spec.ts";
 import { defaultProblems } from "./default-rules.ts";
 import { missingNames, nameProblems } from "./name-rules.ts";
-import { rootProblems } from "./root-rules.ts";
 import { type SchemaProps, schemaProps } from "./schema-props.ts";
-import { hasUnsupportedMembers, schemaProblems } from "./schema-rules.ts";
+import { hasUnsupportedMembers, rootProblems, schemaProblems } from "./schema-rules.ts";
 import { structuralProblems } from "./structural-rules.ts";
 import {
   columnProblems,

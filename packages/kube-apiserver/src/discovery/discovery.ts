@@ -4,8 +4,7 @@ import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects
 import { formatApiVersion } from "@purlin/kube-objects/object";
 import type { ApiGroup, ApiGroupVersion, Catalog } from "../registry/registry.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
-import type { ApiRequest } from "../request/api-request.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
 import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
 import { documentPayload, encodedPayload } from "../request/payload.ts";
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ApiResponse } from "../request/api-response.ts";
+import type { ApiResponse } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
 
 /** Something that must be well: says what is not, or nothing. */

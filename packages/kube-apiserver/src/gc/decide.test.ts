@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OwnerReference } from "@purlin/kube-objects/object";
-import { type Action, decide, type World } from "./decide.ts";
-import { type OwnedObject, ownedObject } from "./owned-object.ts";
+import { type Action, decide, type OwnedObject, ownedObject, type World } from "./decide.ts";
 
 interface Sketch {
   readonly owners?: readonly string[];

@@ -7,8 +7,8 @@ import type { OwnerReference } from "@purlin/kube-objects/object";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
+import { type OwnedObject, ownedObject } from "./decide.ts";
 import { GarbageCollector } from "./garbage-collector.ts";
-import { type OwnedObject, ownedObject } from "./owned-object.ts";
 
 const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitFor(check, { timeout: 60_000 });
 

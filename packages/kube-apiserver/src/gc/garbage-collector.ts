@@ -3,8 +3,7 @@ import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { OwnerReference } from "@purlin/kube-objects/object";
 import type { Change, Store, Watch } from "../store/store.ts";
-import { type Action, decide, type World } from "./decide.ts";
-import { type OwnedObject, ownedObject } from "./owned-object.ts";
+import { type Action, decide, type OwnedObject, ownedObject, type World } from "./decide.ts";
 
 /** Who depends on whom. Only objects that have owners take room. */
 export class OwnershipIndex {

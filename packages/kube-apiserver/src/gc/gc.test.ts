@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OwnerReference } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import { type Action, decide, type World } from "./decide.ts";
+import { type Action, decide, type OwnedObject, ownedObject, type World } from "./decide.ts";
 import { OwnershipIndex } from "./garbage-collector.ts";
-import { type OwnedObject, ownedObject } from "./owned-object.ts";
 
 const reference = (name: string, more: Partial<OwnerReference> = {}): OwnerReference => ({
   apiVersion: "v1",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ApiResponse } from "../request/api-response.ts";
+import type { ApiResponse } from "../request/api-request.ts";
 import type { OutgoingHeaders } from "./exchange.ts";
 
 /** All texts together; beyond it each is cut. */

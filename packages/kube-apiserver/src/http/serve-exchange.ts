@@ -2,8 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { authenticate, type TokenAuthenticator } from "../auth/authenticate.ts";
 import type { User } from "../auth/user.ts";
-import type { ApiRequest, RequestBody } from "../request/api-request.ts";
-import type { ApiResponse, EventStream, StreamResponse } from "../request/api-response.ts";
+import type { ApiRequest, ApiResponse, EventStream, RequestBody, StreamResponse } from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import type { Exchange, Outlet } from "./exchange.ts";
 import { isExempt, type RequestsInFlight } from "./requests-in-flight.ts";

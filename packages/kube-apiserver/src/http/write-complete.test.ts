@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import type { CompleteResponse } from "../request/api-response.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Exchange } from "./exchange.ts";
 import { writeComplete } from "./write-complete.ts";
 

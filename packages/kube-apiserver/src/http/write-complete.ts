@@ -2,7 +2,7 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { inTurns } from "@purlin/kube-objects/turns";
-import type { CompleteResponse } from "../request/api-response.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Exchange } from "./exchange.ts";
 import { responseHeaders } from "./response-headers.ts";
 

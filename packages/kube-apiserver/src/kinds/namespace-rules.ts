@@ -2,8 +2,7 @@
 import { type FieldError, forbidden, invalidValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { isDeleting, metaOf, withMember, withMeta } from "../objects/object-meta.ts";
-import { textFields } from "../objects/read-field.ts";
+import { isDeleting, metaOf, textFields, withMember, withMeta } from "../objects/object-meta.ts";
 import { type KindRules, wholeMetaChecks } from "../strategy/kind-rules.ts";
 
 const finalizer = "kubernetes";

@@ -3,8 +3,7 @@ import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "
 import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { type Check, eachItem, listAt } from "../objects/checks.ts";
-import { selectorProblems } from "../objects/selector-checks.ts";
+import { type Check, eachItem, listAt, selectorProblems } from "../objects/checks.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 
 const rbacGroup = "rbac.authorization.k8s.io";

@@ -1,15 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+
 import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { crdRules } from "../crd/crd-rules.ts";
 import { isDeleting } from "../objects/object-meta.ts";
 import type { WriteRules } from "../registry/resource-type.ts";
 import { allVerbs, defineKinds, statusSubresource } from "../strategy/define-kinds.ts";
 import { type KindSource, wholeMetaChecks, withEmptyLists } from "../strategy/kind-rules.ts";
+import { ageColumn, ageOfObject, items, nameColumn, nameOfObject, text, wideColumn } from "../table/cell-values.ts";
+import { column, type TablePrinter } from "../table/table.ts";
 import { bootstrapBindings, bootstrapRoles } from "./bootstrap-roles.ts";
 import { namespaceRules } from "./namespace-rules.ts";
 import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./rbac-rules.ts";
-import { apiServicePrinter, bindingPrinter, namespacePrinter, serviceAccountPrinter } from "./server-columns.ts";
+
+const namespacePrinter: TablePrinter = {
+  columns: [nameColumn, column("Status"), ageColumn],
+  cells: (object, now) => [nameOfObject(object), text(object, "status", "phase"), ageOfObject(object, now)],
+};
+
+const serviceAccountPrinter: TablePrinter = {
+  columns: [nameColumn, ageColumn],
+  cells: (object, now) => [nameOfObject(object), ageOfObject(object, now)],
+};
+
+const apiServicePrinter: TablePrinter = {
+  columns: [nameColumn, column("Service"), column("Available"), ageColumn],
+  cells: (object, now) => [
+    nameOfObject(object),
+    // The server forwards no request to another server.
+    "Local",
+    text(items(object, "status", "conditions").find((one) => text(one, "type") === "Available") ?? {}, "status"),
+    ageOfObject(object, now),
+  ],
+};
+
+/** The printer of RoleBindings and ClusterRoleBindings. */
+const bindingPrinter: TablePrinter = {
+  columns: [nameColumn, column("Role"), ageColumn, ...["Users", "Groups", "ServiceAccounts"].map(wideColumn)],
+  cells: bindingCells,
+};
+
+function bindingCells(object: JsonObject, now: number): JsonValue[] {
+  const subjects = items(object, "subjects");
+  const of = (kind: string): JsonObject[] => subjects.filter((one) => text(one, "kind") === kind);
+  const namesOf = (kind: string): string =>
+    of(kind)
+      .map((one) => text(one, "name"))
+      .join(", ");
+  const accounts = of("ServiceAccount").map((one) => `${text(one, "namespace")}/${text(one, "name")}`);
+  return [
+    nameOfObject(object),
+    `${text(object, "roleRef", "kind")}/${text(object, "roleRef", "name")}`,
+    ageOfObject(object, now),
+    namesOf("User"),
+    namesOf("Group"),
+    accounts.join(", "),
+  ];
+}
 
 const rbacGroup = "rbac.authorization.k8s.io";
 const rbacWrites: Partial<WriteRules> = { name: pathSegmentName, createOnUpdate: true };

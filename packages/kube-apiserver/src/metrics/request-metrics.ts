@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { ApiRequest } from "../request/api-request.ts";
-import type { ApiResponse, CompleteResponse, StreamResponse } from "../request/api-response.ts";
+import type { ApiRequest, ApiResponse, CompleteResponse, StreamResponse } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import { computedFamily, HistogramFamily, type LabelValues, type MetricFamily, NumberFamily } from "./metric-family.ts";
 

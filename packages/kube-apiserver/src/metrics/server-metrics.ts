@@ -3,10 +3,9 @@ import { readdirSync } from "node:fs";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { HealthChecks } from "../endpoints/health.ts";
 import type { Catalog } from "../registry/registry.ts";
-import type { ApiRequest } from "../request/api-request.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { keyPrefix } from "../registry/resource-type.ts";
+import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
-import { keyPrefix } from "../rest/storage-key.ts";
 import type { Store } from "../store/store.ts";
 import { computedFamily, type MetricFamily, metricsText } from "./metric-family.ts";
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import type { ObjectMeta } from "@purlin/kube-objects/object";
+
+import { memberAt, type ObjectMeta, type OwnerReference } from "@purlin/kube-objects/object";
 
 /** The metadata of an object whose shape was checked when it was read. */
 export function metaOf(object: JsonObject): ObjectMeta {
@@ -36,4 +38,40 @@ export function withMember(object: JsonObject, name: string, value: JsonValue | 
   if (!Object.hasOwn(object, name)) return object;
   const { [name]: _dropped, ...rest } = object;
   return rest;
+}
+
+/** The object with every owner once, and a warning about those that came twice. */
+export function dedupedOwners(object: JsonObject): {
+  readonly object: JsonObject;
+  readonly warnings: readonly string[];
+} {
+  const owners = metaOf(object).ownerReferences ?? [];
+  const distinct = new Map<string, OwnerReference>();
+  const repeated: string[] = [];
+  for (const owner of owners) {
+    // All members are texts and switches, so two that say the same have the same text.
+    const text = JSON.stringify(Object.entries(owner).sort());
+    if (distinct.has(text)) {
+      repeated.push(owner.uid);
+    } else {
+      distinct.set(text, owner);
+    }
+  }
+  if (repeated.length === 0) return { object, warnings: [] };
+  const warning = `.metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${repeated.join(", ")}`;
+  return { object: withMeta(object, { ownerReferences: [...distinct.values()] }), warnings: [warning] };
+}
+
+/** A field to select by: the text at a path. */
+function textField(path: string): (object: JsonObject) => string {
+  const names = path.split(".");
+  return (object) => {
+    const value = memberAt(object, names);
+    return value === undefined || value === null ? "" : String(value);
+  };
+}
+
+/** Fields to select by, each named by its path. */
+export function textFields(...paths: readonly string[]): Record<string, (object: JsonObject) => string> {
+  return Object.fromEntries(paths.map((path) => [path, textField(path)]));
 }

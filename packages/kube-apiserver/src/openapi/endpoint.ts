@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
-import type { ApiRequest } from "../request/api-request.ts";
-import type { CompleteResponse, Payload } from "../request/api-response.ts";
-import { parseAccept } from "../request/media-type.ts";
+import type { ApiRequest, CompleteResponse, Payload } from "../request/api-request.ts";
+import { parseAccept } from "../request/negotiate.ts";
 import { textPayload } from "../request/payload.ts";
 import type { PublishedDocuments } from "./published-documents.ts";
 import { PublishedV2Document, type V2Document } from "./v2-document.ts";

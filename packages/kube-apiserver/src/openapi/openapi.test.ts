@@ -7,8 +7,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { findSchema, inlineReferences, type OpenAPIDocument } from "@purlin/kube-objects/openapi";
 import { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
-import type { ApiRequest } from "../request/api-request.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
 import { createOpenApiEndpoint } from "./endpoint.ts";
 import { PublishedDocuments } from "./published-documents.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { operationNames } from "./operation-names.ts";
+import { operationNames } from "./operation.ts";
 import { discoveryPath, versionPath } from "./published-documents.ts";
 
 // As the reference names them.

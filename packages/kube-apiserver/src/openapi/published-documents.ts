@@ -18,11 +18,11 @@ import {
   type Content,
   codeTexts,
   type Operation,
+  operationNames,
   type Parameter,
   type PathOperations,
   sharedParameters,
 } from "./operation.ts";
-import { operationNames } from "./operation-names.ts";
 import { resourcePaths } from "./resource-operations.ts";
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { GroupVersionKind } from "@purlin/kube-objects/object";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
-import type { Content, Operation, Parameter, PathOperations } from "./operation.ts";
-import { operationNames } from "./operation-names.ts";
+import { type Content, type Operation, operationNames, type Parameter, type PathOperations } from "./operation.ts";
 
 /** Which component describes a kind; undefined when the document has none. */
 type ComponentOf = (kind: GroupVersionKind) => string | undefined;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { builtinOpenAPI, crdToOpenAPI } from "@purlin/kube-objects/openapi";
-import { builtinV2Schema, customV2Schema } from "./v2-schema.ts";
+import { builtinV2Schema, customV2Schema } from "./v2-document.ts";
 
 /** CRDs with all kinds of schemas, and the definitions kube-apiserver 1.36.3 made of them, its own words left out. */
 const recorded = JSON.parse(readFileSync(new URL("testdata/v2-definitions.json", import.meta.url), "utf8")) as {

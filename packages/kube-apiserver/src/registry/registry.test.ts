@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import fc from "fast-check";
-import { Registry } from "./registry.ts";
+import { compareApiVersions, Registry } from "./registry.ts";
 import type { ResourceType } from "./resource-type.ts";
-import { compareApiVersions } from "./version-order.ts";
 
 test("versions come in the order Kubernetes documents", () => {
   const ordered = [

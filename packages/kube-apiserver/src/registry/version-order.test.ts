@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { compareApiVersions } from "./version-order.ts";
+import { compareApiVersions } from "./registry.ts";
 
 // The example of the documentation of CustomResourceDefinitions.
 const documented = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"];

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { findStatusError, internalError, type Status, serviceUnavailable } from "@purlin/kube-objects/errors";
 import { isStoreError } from "../store/store-error.ts";
-import type { CompleteResponse } from "./api-response.ts";
-import { negotiateError } from "./negotiate.ts";
+import type { CompleteResponse } from "./api-request.ts";
+import { negotiateError, type Reader, wantsPretty } from "./negotiate.ts";
 import { documentPayload } from "./payload.ts";
-import { type Reader, wantsPretty } from "./pretty.ts";
 
 /** The Status of any thrown value. For an unexpected error the client does not see the cause. */
 function statusOf(error: unknown): Status {

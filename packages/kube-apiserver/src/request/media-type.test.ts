@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseAccept } from "./media-type.ts";
+import { parseAccept } from "./negotiate.ts";
 
 const cases: Record<string, { reason: string; header: string; want: readonly string[] }> = {
   One: { reason: "as it is", header: "application/json", want: ["application/json"] },

@@ -1,6 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
 import { notAcceptable } from "@purlin/kube-objects/errors";
-import { type MediaClause, parseAccept } from "./media-type.ts";
+import type { ApiRequest } from "./api-request.ts";
+import { notProduced } from "./plain-refusals.ts";
+
+/** One clause of an Accept header. */
+interface MediaClause {
+  readonly type: string;
+  readonly subtype: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/**
+ * The clauses of an Accept header, the most wanted first: by weight, concrete before wildcard, else as they came. As in the reference a
+ * weight of 0, or one that is not a number, only moves a clause to the end.
+ */
+export function parseAccept(header: string): readonly MediaClause[] {
+  const clauses = splitOutsideQuotes(header, ",").flatMap((text) => parseClause(text));
+  return clauses
+    .sort((a, b) => b.weight - a.weight || wildcards(a.clause) - wildcards(b.clause))
+    .map(({ clause }) => clause);
+}
+
+function parseClause(text: string): { readonly clause: MediaClause; readonly weight: number }[] {
+  const [range = "", ...rest] = splitOutsideQuotes(text, ";").map((part) => part.trim());
+  const [type = "", subtype = ""] = range.toLowerCase().split("/");
+  if (type === "" || subtype === "") return [];
+  const parameters = new Map(rest.map(parseParameter));
+  const weight = Number(parameters.get("q") ?? "1");
+  parameters.delete("q");
+  return [{ clause: { type, subtype, parameters }, weight: Number.isNaN(weight) ? 0 : weight }];
+}
+
+function parseParameter(text: string): [string, string] {
+  const equals = text.indexOf("=");
+  if (equals === -1) return [text.toLowerCase(), ""];
+  const value = text.slice(equals + 1).trim();
+  const unquoted = value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, "$1") : value;
+  return [text.slice(0, equals).trim().toLowerCase(), unquoted];
+}
+
+function wildcards({ type, subtype }: MediaClause): number {
+  return (type === "*" ? 1 : 0) + (subtype === "*" ? 1 : 0);
+}
+
+function splitOutsideQuotes(text: string, separator: string): string[] {
+  if (!text.includes('"')) return text.split(separator);
+  const parts: string[] = [];
+  let quoted = false;
+  let start = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    if (text[i] === '"' && text[i - 1] !== "\\") {
+      quoted = !quoted;
+    } else if (text[i] === separator && !quoted) {
+      parts.push(text.slice(start, i));
+      start = i + 1;
+    }
+  }
+  return [...parts, text.slice(start)];
+}
 
 /** The forms an answer can have. */
 export type MediaType = "application/json" | "application/yaml";
@@ -22,7 +79,7 @@ export interface Negotiated {
 
 const mediaTypes: readonly MediaType[] = ["application/json", "application/yaml"];
 /** What the server says it takes and gives. */
-export const acceptedTypes: readonly string[] = mediaTypes;
+const acceptedTypes: readonly string[] = mediaTypes;
 
 const plain: Negotiated = { mediaType: "application/json", transform: undefined, pretty: false };
 
@@ -79,3 +136,37 @@ function fits({ type, subtype }: MediaClause, mediaType: MediaType): boolean {
   const [ownType, ownSubtype] = mediaType.split("/");
   return (type === "*" || type === ownType) && (subtype === "*" || subtype === ownSubtype);
 }
+
+/** What of a request decides how an answer is laid out. */
+export type Reader = Pick<ApiRequest, "headers" | "query">;
+
+const trueTexts: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
+
+/** Whether an answer is to be indented: for people, who use browsers, curl and wget, and for programs that ask for it. */
+export function wantsPretty({ headers, query }: Reader): boolean {
+  const asked = query.get("pretty") ?? "";
+  if (asked !== "") return trueTexts.has(asked);
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(headers["user-agent"] ?? "");
+}
+
+/** What a list gives besides, when it is watched. */
+const streamType = "application/json;stream=watch";
+/** Go clients name it first; that it is not given is found out when the form is agreed on. */
+const namedFirst = "application/vnd.kubernetes.protobuf";
+
+/**
+ * Throws 406 unless the header names one of the types, or anything. The paths of built-in resources ask this before they look at what
+ * is wanted, by name alone: `application/*` is none of their types.
+ */
+export function requireProducible(
+  accept: string | undefined,
+  options: { readonly types?: readonly string[] } = {},
+): void {
+  const types = options.types ?? acceptedTypes;
+  const ranges = (accept ?? "").split(",").map((clause) => clause.split(";", 1)[0]?.trim() ?? "");
+  const fits = (range: string): boolean => range === "*/*" || range === namedFirst || types.includes(range);
+  if ((accept ?? "") !== "" && !ranges.some(fits)) throw notProduced(types);
+}
+
+/** The types of a path of a built-in resource that can be watched. */
+export const listTypes: readonly string[] = [...acceptedTypes, streamType];

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { badRequest } from "@purlin/kube-objects/errors";
 import { textOf } from "../testing/test-request.ts";
 import { errorResponse } from "./error-response.ts";
+import { wantsPretty } from "./negotiate.ts";
 import { documentPayload } from "./payload.ts";
-import { wantsPretty } from "./pretty.ts";
 
 const cases: Record<string, { reason: string; query?: string; agent?: string; want: boolean }> = {
   Program: { reason: "not requested", want: false },

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { listTypes, requireProducible } from "./producible.ts";
+import { listTypes, requireProducible } from "./negotiate.ts";
 
 const fitting: Record<string, string | undefined> = {
   "no header": undefined,

@@ -13,20 +13,19 @@ import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
 import { finish, inTurns, type Work } from "@purlin/kube-objects/turns";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { objectKey, type ResourceType } from "../registry/resource-type.ts";
+
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Decision, Entry } from "../store/store.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { storedForm } from "./create.ts";
 import { noteFindings } from "./decode-object.ts";
 import { nextGeneration } from "./generation.ts";
 import { isLargeEntry, isLargeRequest, prepareStoredForm, prepareToServe } from "./large-objects.ts";
+import { parseResourceVersion, unparsedText } from "./list-options.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
-import { parseResourceVersion, unparsedText } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { objectKey } from "./storage-key.ts";
-import type { WriteOptions } from "./write-options.ts";
-import { validationWarnings, writeWarnings } from "./write-warnings.ts";
+import { validationWarnings, type WriteOptions, writeWarnings } from "./write-options.ts";
 
 /** How an object is to be changed. */
 export interface UpdatePlan {

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import type { CompleteResponse } from "../request/api-response.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import { answerValue } from "../testing/test-request.ts";
 import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 

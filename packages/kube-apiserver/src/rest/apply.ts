@@ -11,15 +11,14 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import { requireConvertible, TypedFormError } from "@purlin/kube-objects/typed";
 import { metaOf } from "../objects/object-meta.ts";
-import { apiVersionOf } from "../registry/resource-type.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { apiVersionOf, objectKey } from "../registry/resource-type.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { applyUpdate } from "./apply-update.ts";
 import { createApplied } from "./create.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
 import type { ApplyPatch } from "./patch-request.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { objectKey } from "./storage-key.ts";
 import { atTarget } from "./update.ts";
 
 interface ApplyRequest {

@@ -16,20 +16,18 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { generateName, validateObjectMeta } from "@purlin/kube-objects/metadata";
 import type { ObjectMeta } from "@purlin/kube-objects/object";
 import { inTurns, type Work } from "@purlin/kube-objects/turns";
-import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { dedupedOwners, isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { objectKey } from "../registry/resource-type.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Entry, Transaction } from "../store/store.ts";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
 import { noteFindings, readBody, readObject } from "./decode-object.ts";
 import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
+import { parseResourceVersion } from "./list-options.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import { entryResponse, negotiateForm, objectResponse } from "./object-response.ts";
-import { dedupedOwners } from "./owner-references.ts";
-import { parseResourceVersion } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { objectKey } from "./storage-key.ts";
-import { type WriteOptions, writeOptions } from "./write-options.ts";
-import { writeWarnings } from "./write-warnings.ts";
+import { type WriteOptions, writeOptions, writeWarnings } from "./write-options.ts";
 
 const namespaces = { group: "", resource: "namespaces" };
 

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { conflict, notFound } from "@purlin/kube-objects/errors";
+import { conflict, ignoreNotFound, notFound } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { objectKey } from "../registry/resource-type.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import { documentPayload } from "../request/payload.ts";
 import type { Decision, Entry } from "../store/store.ts";
 import { storedForm } from "./create.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
+import { selectNewest } from "./list.ts";
+import { readInteger, readSelection } from "./list-options.ts";
+import { listPayload } from "./list-payload.ts";
 import { negotiateForm, type ObjectForm, objectPayload, objectResponse } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { objectKey } from "./storage-key.ts";
 
 /** Deletes an object: at once, or by marking it when finalizers are left. */
 export async function deleteObject(rest: RestRequest): Promise<CompleteResponse> {
@@ -28,7 +34,7 @@ interface DeleteOutcome {
 }
 
 /** Deletes the object of a name in the namespace of the request. */
-export async function deleteOne(
+async function deleteOne(
   rest: RestRequest,
   name: string,
   options: DeleteOptions,
@@ -151,4 +157,48 @@ function successStatus({ type }: RestRequest, object: JsonObject): JsonObject {
     status: "Success",
     details: { name, ...group, kind: type.resource, uid },
   };
+}
+
+const partObjects = 200;
+const partBytes = 512 * 1024;
+
+/** Deletes every selected object, one after the other, and answers with them as they were. */
+export async function deleteCollection(rest: RestRequest): Promise<CompleteResponse> {
+  const { request, strategy } = rest;
+  const form = negotiateForm(request);
+  const selection = readSelection(request.query, strategy.view);
+  const options = await readDeleteOptions(rest);
+  const limit = readInteger(request.query, "limit") || 0;
+  const { entries, metadata } = await selectNewest(rest, selection, limit);
+  for (const part of partsOf(entries)) {
+    await Promise.all(part.map((entry) => deleteIfThere(rest, entry, options)));
+    await nextTurn();
+  }
+  return { kind: "complete", code: 200, payload: listPayload(rest, entries, metadata, form) };
+}
+
+/** Parts that are deleted with one commit each. Every deletion looks into its object, so large ones come in small parts. */
+function partsOf(entries: readonly Entry<JsonObject>[]): readonly Entry<JsonObject>[][] {
+  const parts: Entry<JsonObject>[][] = [];
+  let bytes = Number.POSITIVE_INFINITY;
+  for (const entry of entries) {
+    bytes += entry.bytes.length;
+    const last = parts.at(-1);
+    if (last === undefined || last.length >= partObjects || bytes > partBytes) {
+      parts.push([entry]);
+      bytes = entry.bytes.length;
+    } else {
+      last.push(entry);
+    }
+  }
+  return parts;
+}
+
+async function deleteIfThere(
+  rest: RestRequest,
+  entry: Entry<JsonObject>,
+  options: Awaited<ReturnType<typeof readDeleteOptions>>,
+): Promise<void> {
+  const { name = "", namespace = "" } = metaOf(entry.value);
+  await ignoreNotFound(deleteOne(rest, name, options, namespace));
 }

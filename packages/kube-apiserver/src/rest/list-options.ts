@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, type FieldError, forbiddenValue, invalid, unsupportedValue } from "@purlin/kube-objects/errors";
+import {
+  badRequest,
+  type FieldError,
+  forbiddenValue,
+  invalid,
+  tooLargeResourceVersion,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   type FieldSelector,
@@ -12,6 +19,7 @@ import {
   unknownFieldSelector,
 } from "@purlin/kube-objects/selector";
 import { metaOf } from "../objects/object-meta.ts";
+import type { Store } from "../store/store.ts";
 import type { ObjectView } from "../strategy/object-strategy.ts";
 
 /** Which objects are wanted. */
@@ -143,4 +151,41 @@ export function readInteger(query: URLSearchParams, name: string): number | unde
 export function readBoolean(query: URLSearchParams, name: string): boolean | undefined {
   const text = query.get(name);
   return text === null ? undefined : text !== "false" && text !== "0";
+}
+
+const maxVersion = 2n ** 64n - 1n;
+const digits = /^\d+$/;
+
+/**
+ * The number of a resourceVersion; undefined for an invalid one. The empty one is 0. Above the safe integers it is only
+ * approximate: no store gets there.
+ */
+export function parseResourceVersion(text: string): number | undefined {
+  if (text === "") return 0;
+  return digits.test(text) && BigInt(text) <= maxVersion ? Number(text) : undefined;
+}
+
+/** Why a resourceVersion is invalid. */
+export function unparsedText(text: string): string {
+  const why = digits.test(text) ? "value out of range" : "invalid syntax";
+  return `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`;
+}
+
+/** The error about an invalid resourceVersion. */
+export function badVersionText(text: string): string {
+  return `resourceVersion: Invalid value: ${JSON.stringify(text)}: ${unparsedText(text)}`;
+}
+
+/** How long a reader waits for a state that is still to come. */
+const waitMs = 3000;
+
+/** Waits a little until the store has reached the revision; then 504. */
+export async function waitForRevision(store: Store<object>, revision: number, signal: AbortSignal): Promise<void> {
+  if (revision <= store.revision) return;
+  try {
+    await store.waitFor(revision, AbortSignal.any([signal, AbortSignal.timeout(waitMs)]));
+  } catch (error) {
+    if (signal.aborted) throw error;
+    throw tooLargeResourceVersion(String(BigInt(revision)), String(store.revision), 1);
+  }
 }

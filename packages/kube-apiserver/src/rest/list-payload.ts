@@ -3,7 +3,7 @@ import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects
 import type { Work } from "@purlin/kube-objects/turns";
 import { inNameOrder } from "../objects/member-order.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
-import type { Payload } from "../request/api-response.ts";
+import type { Payload } from "../request/api-request.ts";
 import { joinedPayload, madePayload } from "../request/payload.ts";
 import type { Entry } from "../store/store.ts";
 import { toPartialMetadata, toRow, toTable } from "../table/table.ts";

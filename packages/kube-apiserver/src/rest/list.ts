@@ -2,16 +2,24 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { badRequest, expired } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { keyPrefix, oneKey } from "../registry/resource-type.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Entry } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
 import { type ContinueToken, continueExpired, decodeContinue, encodeContinue } from "./continue-token.ts";
-import { isSelected, readSelection, readVersionOptions, type Selection, type VersionOptions } from "./list-options.ts";
+import {
+  badVersionText,
+  isSelected,
+  parseResourceVersion,
+  readSelection,
+  readVersionOptions,
+  type Selection,
+  type VersionOptions,
+  waitForRevision,
+} from "./list-options.ts";
 import { type ListMetadata, listPayload } from "./list-payload.ts";
 import { negotiateForm } from "./object-response.ts";
-import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { keyPrefix, oneKey } from "./storage-key.ts";
 
 /** Answers with the objects of a type, in the state and portion asked for. */
 export async function listObjects(rest: RestRequest): Promise<CompleteResponse> {

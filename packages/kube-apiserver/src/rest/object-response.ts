@@ -3,11 +3,9 @@ import { badRequest, notAcceptable, StatusError, unclassifiedError } from "@purl
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
-import type { ApiRequest } from "../request/api-request.ts";
-import type { CompleteResponse, Payload } from "../request/api-response.ts";
-import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
+import type { ApiRequest, CompleteResponse, Payload } from "../request/api-request.ts";
+import { createNegotiation, type Negotiated, wantsPretty } from "../request/negotiate.ts";
 import { documentPayload, encodedPayload, lineBreak } from "../request/payload.ts";
-import { wantsPretty } from "../request/pretty.ts";
 import type { Entry } from "../store/store.ts";
 import { type IncludeObject, toPartialMetadata, toTable } from "../table/table.ts";
 import { inStoredOrder } from "./object-codec.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isTooLargeResourceVersion } from "@purlin/kube-objects/errors";
 import { openNotes, put } from "../store/testing/temp-store.ts";
-import { badVersionText, parseResourceVersion, unparsedText, waitForRevision } from "./resource-version.ts";
+import { badVersionText, parseResourceVersion, unparsedText, waitForRevision } from "./list-options.ts";
 
 const versions: Record<string, { reason: string; text: string; want: number | undefined; why?: string }> = {
   None: { reason: "any state will do", text: "", want: 0 },

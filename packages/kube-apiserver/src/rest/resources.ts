@@ -1,32 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  badRequest,
-  methodNotSupported,
-  notFound,
-  type StatusError,
-  unclassifiedError,
-} from "@purlin/kube-objects/errors";
+import { badRequest, methodNotSupported, notFound, StatusError, unclassifiedError } from "@purlin/kube-objects/errors";
 import type { ResourceAccess } from "../auth/authorizer.ts";
-import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
-import type { ApiRequest } from "../request/api-request.ts";
-import type { ApiResponse, CompleteResponse } from "../request/api-response.ts";
+import { hasSubresource, objectKey, type ResourceType } from "../registry/resource-type.ts";
+
+import type { ApiRequest, ApiResponse, CompleteResponse } from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
+import { listTypes, requireProducible } from "../request/negotiate.ts";
 import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
-import { listTypes, requireProducible } from "../request/producible.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { createObject } from "./create.ts";
-import { deleteObject } from "./delete.ts";
-import { deleteCollection } from "./delete-collection.ts";
+import { deleteCollection, deleteObject } from "./delete.ts";
 import { listObjects } from "./list.ts";
+import { badVersionText, parseResourceVersion, waitForRevision } from "./list-options.ts";
 import { entryResponse, negotiateForm } from "./object-response.ts";
 import { patchObject } from "./patch.ts";
-import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest, RestServices } from "./rest-context.ts";
-import { objectKey } from "./storage-key.ts";
-import { unservedSubresource } from "./unserved-subresources.ts";
 import { updateObject } from "./update.ts";
 import { type OpenWatches, watchObjects } from "./watch.ts";
+
+const noContainers = "this API server runs no containers";
+
+/** 501 for a subresource that other clusters serve; 404 for one of an object that does not exist; else undefined. */
+function unservedSubresource(
+  type: ResourceType,
+  { name, namespace, subresource }: ResourceAccess,
+  { store }: Pick<RestServices, "store">,
+): StatusError | undefined {
+  const [first = ""] = subresource.split("/");
+  const action = type.unserved && Object.hasOwn(type.unserved, first) ? type.unserved[first] : undefined;
+  if (action === undefined) return undefined;
+  if (store.get(objectKey(type, namespace, name)) === undefined) return notFound(type, name);
+  const message = `cannot ${action} ${type.kind.toLowerCase()} "${name}": ${noContainers}`;
+  return new StatusError({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message,
+    reason: "NotImplemented",
+    details: { name, kind: `${type.resource}/${first}` },
+    code: 501,
+  });
+}
 
 /** Answers requests for one resource or subresource in a way of its own; undefined: not mine. */
 export type SpecialResource = (rest: RestRequest) => Promise<ApiResponse> | undefined;

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectsAt } from "@purlin/kube-objects/object";
-import type { ApiResponse, CompleteResponse } from "../request/api-response.ts";
+import type { ApiResponse, CompleteResponse } from "../request/api-request.ts";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, type TestRequest, testRequest, textOf } from "../testing/test-request.ts";

@@ -2,16 +2,15 @@
 import { badRequest } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { inTurns } from "@purlin/kube-objects/turns";
-import { metaOf, withMeta } from "../objects/object-meta.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { dedupedOwners, metaOf, withMeta } from "../objects/object-meta.ts";
+import { objectKey } from "../registry/resource-type.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { applyUpdate, otherUid, type UpdatePlan } from "./apply-update.ts";
 import { createFrom } from "./create.ts";
 import { readBody, readObject } from "./decode-object.ts";
 import { entryResponse, negotiateForm, type ObjectForm, objectResponse } from "./object-response.ts";
-import { dedupedOwners } from "./owner-references.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { objectKey } from "./storage-key.ts";
 import { type WriteOptions, writeOptions } from "./write-options.ts";
 
 /** Replaces an object, or a part of it, by what was sent. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
+
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
-import type { StreamEvent } from "../request/api-response.ts";
+import type { StreamEvent } from "../request/api-request.ts";
 import type { Change, Entry } from "../store/store.ts";
 import { toPartialMetadata, toTable } from "../table/table.ts";
 import { isSelected, type Selection } from "./list-options.ts";
@@ -10,7 +11,35 @@ import { inStoredOrder } from "./object-codec.ts";
 import { inShapeVersion, type ObjectForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { servedBytes } from "./served-bytes.ts";
-import { type EventType, encodedEvent, objectEvent } from "./watch-event.ts";
+
+type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
+
+const encoder = new TextEncoder();
+const heads = new Map<EventType, Uint8Array>();
+const tail = encoder.encode("}\n");
+
+function headOf(type: EventType): Uint8Array {
+  let head = heads.get(type);
+  if (head === undefined) {
+    head = encoder.encode(`{"type":"${type}","object":`);
+    heads.set(type, head);
+  }
+  return head;
+}
+
+/** An event around an object whose bytes are shared with others. */
+function encodedEvent(type: EventType, bytes: () => Uint8Array, object: () => JsonObject): StreamEvent {
+  return { parts: () => [headOf(type), bytes(), tail], value: () => ({ type, object: object() }) };
+}
+
+/** An event around an object that has to be written. */
+export function objectEvent(type: EventType, object: JsonObject): StreamEvent {
+  return encodedEvent(
+    type,
+    () => encoder.encode(printJson(object, { htmlSafe: true })),
+    () => object,
+  );
+}
 
 /** The annotation of the bookmark that ends the events about what was there when a watch began. */
 const initialEventsEnd = "k8s.io/initial-events-end";

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expired, type StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { EventStream, StreamEvent } from "../request/api-response.ts";
+import type { EventStream, StreamEvent } from "../request/api-request.ts";
 import type { Entry, Watch } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
-import { objectEvent } from "./watch-event.ts";
-import type { WatchRenderer } from "./watch-renderer.ts";
+import { objectEvent, type WatchRenderer } from "./watch-renderer.ts";
 
 /** The objects that exist when a watch begins, sent before any change. */
 export interface InitialState {

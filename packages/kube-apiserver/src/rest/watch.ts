@@ -9,22 +9,24 @@ import {
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { exactFieldValue } from "@purlin/kube-objects/selector";
-import type { EventStream, StreamResponse } from "../request/api-response.ts";
+import { keyPrefix, oneKey } from "../registry/resource-type.ts";
+import type { EventStream, StreamResponse } from "../request/api-request.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Entry, Store } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
 import {
+  badVersionText,
+  parseResourceVersion,
   readBoolean,
   readInteger,
   readSelection,
   readVersionOptions,
   type Selection,
   type VersionOptions,
+  waitForRevision,
 } from "./list-options.ts";
 import { negotiateForm } from "./object-response.ts";
-import { badVersionText, parseResourceVersion, waitForRevision } from "./resource-version.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { keyPrefix, oneKey } from "./storage-key.ts";
 import { WatchRenderer } from "./watch-renderer.ts";
 import { failedStream, type InitialState, WatchSession } from "./watch-session.ts";
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { timestamp } from "@purlin/kube-objects/apply";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { stringAt } from "@purlin/kube-objects/object";
 import { inTurns } from "@purlin/kube-objects/turns";
-import type { User } from "../auth/user.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import type { TokenAuthenticator } from "../auth/authenticate.ts";
+import { authenticated, type User } from "../auth/user.ts";
+
+import type { CompleteResponse } from "../request/api-request.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
 import { negotiateForm, objectResponse } from "../rest/object-response.ts";
 import type { SpecialResource } from "../rest/resources.ts";
@@ -44,4 +49,40 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const { object: managed } = rest.strategy.storage.fieldManager("").update(undefined, object, options.manager);
   const question = { review: managed, user: request.user, namespace: target.namespace, now: rest.now() };
   return objectResponse(rest, review(question), form, 201);
+}
+
+/** The reviews of the authentication group. */
+export function authenticationReviews(tokens: () => readonly TokenAuthenticator[]): Readonly<Record<string, Review>> {
+  return {
+    selfsubjectreviews: ({ review, user, now }) => ({
+      ...review,
+      metadata: { creationTimestamp: timestamp(now) },
+      status: { userInfo: userInfo(user) },
+    }),
+    tokenreviews: (question) =>
+      withStatus(question, tokenStatus(stringAt(question.review, ["spec", "token"]), tokens())),
+  };
+}
+
+function tokenStatus(token: string, authenticators: readonly TokenAuthenticator[]): JsonObject {
+  for (const authenticate of authenticators) {
+    const user = token === "" ? undefined : authenticate(token);
+    if (user !== undefined) {
+      return {
+        authenticated: true,
+        user: userInfo(authenticated(user)),
+        audiences: ["https://kubernetes.default.svc"],
+      };
+    }
+  }
+  return { user: {}, error: "invalid bearer token" };
+}
+
+function userInfo({ name, uid, groups, extra }: User): JsonObject {
+  return {
+    username: name,
+    ...(uid === undefined ? {} : { uid }),
+    groups: [...groups],
+    ...(extra === undefined ? {} : { extra: extra }),
+  };
 }

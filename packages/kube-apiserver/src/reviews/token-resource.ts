@@ -6,13 +6,13 @@ import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
 import { apiAudience, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { metaOf } from "../objects/object-meta.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import { objectKey } from "../registry/resource-type.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import { documentPayload } from "../request/payload.ts";
 import { negotiateForm } from "../rest/object-response.ts";
 import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
-import { objectKey } from "../rest/storage-key.ts";
 
 /** What a token can be bound to. There are no Nodes here, so none is ever found. */
 const resources: ReadonlyMap<string, string> = new Map([

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { managersOfParent, managersOfScale } from "@purlin/kube-objects/apply";
+import { unclassifiedError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { type ManagedFieldsEntry, numberAt } from "@purlin/kube-objects/object";
+
+import { type ManagedFieldsEntry, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { namesOf, readAt, scaleFields } from "../custom/scale-problems.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { ScalePaths } from "../strategy/kind-rules.ts";
 
@@ -64,4 +67,38 @@ function withoutUndefined(values: Record<string, JsonValue | undefined>): JsonOb
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined),
   );
+}
+
+/** The paths a CustomResourceDefinition declares for one of its versions. */
+export function customScalePaths(crd: JsonObject, version: string): ScalePaths | undefined {
+  const group = stringAt(crd, ["spec", "group"]);
+  const declared = new Map(
+    objectsAt(crd, ["spec", "versions"]).map((one) => [stringAt(one, ["name"]), scaleFields(one)] as const),
+  );
+  const own = declared.get(version);
+  if (own === undefined) return undefined;
+  return {
+    replicas: namesOf(own.specReplicas),
+    read: (object) => ({
+      wanted: countAt(object, own.specReplicas),
+      current: countAt(object, own.statusReplicas) ?? 0,
+      selector: own.selector === undefined ? "" : String(foundAt(object, own.selector, "string") ?? ""),
+    }),
+    byVersion: new Map(
+      [...declared].map(
+        ([name, fields]) => [`${group}/${name}`, fields ? namesOf(fields.specReplicas) : null] as const,
+      ),
+    ),
+  };
+}
+
+function countAt(object: JsonObject, path: string): number | undefined {
+  const value = foundAt(object, path, "int64");
+  return value === undefined ? undefined : Number(value);
+}
+
+function foundAt(object: JsonObject, path: string, type: "int64" | "string"): unknown {
+  const { value, problem } = readAt(object, path, type);
+  if (problem !== undefined) throw unclassifiedError(problem);
+  return value;
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ScaleState } from "../strategy/kind-rules.ts";
-import { customScalePaths } from "./scale-paths.ts";
+import { customScalePaths } from "./scale-object.ts";
 
 const scale = {
   specReplicasPath: ".spec.size",

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ApiResponse } from "../request/api-response.ts";
+import type { ApiResponse } from "../request/api-request.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { connectClient } from "../testing/test-client.ts";
 import { answerValue, testRequest } from "../testing/test-request.ts";

@@ -4,10 +4,10 @@ import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { inMetaOrder } from "../objects/member-order.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { ApiGroup, Catalog } from "../registry/registry.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import { keyPrefix, objectKey, type ResourceType } from "../registry/resource-type.ts";
+
 import { inStoredOrder } from "../rest/object-codec.ts";
 import type { RestServices } from "../rest/rest-context.ts";
-import { keyPrefix, objectKey } from "../rest/storage-key.ts";
 
 const group = "apiregistration.k8s.io";
 const managedLabel = "kube-aggregator.kubernetes.io/automanaged";

@@ -2,8 +2,8 @@
 import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
-import { objectKey } from "../rest/storage-key.ts";
+import { objectKey, type ResourceType } from "../registry/resource-type.ts";
+
 import type { Store } from "../store/store.ts";
 import type { KindDefinition } from "../strategy/kind-rules.ts";
 import { type InternalClient, resourcePath } from "./internal-client.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { type CollectedRules, collectRules } from "./collect-rules.ts";
+import { type CollectedRules, collectRules } from "./controllers.ts";
 
 const verb = (name: string): JsonObject => ({ apiGroups: [""], resources: ["pods"], verbs: [name] });
 const labelled = (label: string | undefined): JsonObject =>

@@ -5,7 +5,7 @@ import { conflict, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { adminAuthorizer } from "../auth/authorizer.ts";
 import { anonymous } from "../auth/user.ts";
-import type { CompleteResponse } from "../request/api-response.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
 import { StoreError } from "../store/store-error.ts";
 import { answerValue, type TestRequest, testRequest, textOf } from "../testing/test-request.ts";

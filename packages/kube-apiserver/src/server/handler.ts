@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
-import type { ApiRequest } from "../request/api-request.ts";
-import type { ApiResponse } from "../request/api-response.ts";
+import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { impersonated } from "../request/impersonation.ts";
+import { requireProducible } from "../request/negotiate.ts";
 import { textPayload } from "../request/payload.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
-import { requireProducible } from "../request/producible.ts";
 import { type RequestTarget, requestTarget } from "../request/request-target.ts";
 import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts";
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { mastersGroup, type User } from "../auth/user.ts";
-import type { ApiRequest, RequestBody } from "../request/api-request.ts";
-import type { ApiResponse } from "../request/api-response.ts";
+import type { ApiRequest, ApiResponse, RequestBody } from "../request/api-request.ts";
 
 export const admin: User = { name: "admin", groups: [mastersGroup, "system:authenticated"] };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ApiResponse, EventStream } from "../request/api-response.ts";
+import type { ApiResponse, EventStream } from "../request/api-request.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../server/api-server.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, type TestRequest, testRequest } from "./test-request.ts";

@@ -20,10 +20,10 @@ import {
 } from "@purlin/kube-apiserver/kinds";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { ageOf, humanDuration } from "@purlin/kube-objects/object";
-import { eventCells } from "../events/event-cells.ts";
+import { eventCells } from "../events/event-rules.ts";
 import { podCells, podConditions } from "../pods/pod-cells.ts";
-import { serviceCells } from "../services/service-cells.ts";
-import { templateGeneration } from "../workloads/daemon-set-rules.ts";
+import { serviceCells } from "../services/service-rules.ts";
+import { templateGeneration } from "../workloads/workload-rules.ts";
 
 const workload = ["Containers", "Images", "Selector"].map(wideColumn);
 

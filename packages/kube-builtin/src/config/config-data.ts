@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { type KindRules, textFields } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
@@ -7,12 +6,76 @@ import {
   forbiddenValue,
   invalidValue,
   keyPath,
+  requiredValue,
   tooLong,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
-import { objectAt, stringAt } from "@purlin/kube-objects/object";
-import { configKeyProblems } from "./config-keys.ts";
-import { secretTypeErrors } from "./secret-types.ts";
+import { isJsonObject, type JsonObject, jsonEqual, jsonKind, parseJson, utf8Length } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+
+const accountName = "kubernetes.io/service-account.name";
+
+type TypeRule = (data: JsonObject, secret: JsonObject) => readonly FieldError[];
+
+/** What Secrets of some types must have. */
+const rules: Readonly<Record<string, TypeRule>> = {
+  "kubernetes.io/service-account-token": (_data, secret) =>
+    memberAt(secret, ["metadata", "annotations", accountName])
+      ? []
+      : [requiredValue(keyPath("metadata.annotations", accountName))],
+  "kubernetes.io/dockercfg": (data) => jsonErrors(data, ".dockercfg"),
+  "kubernetes.io/dockerconfigjson": (data) => jsonErrors(data, ".dockerconfigjson"),
+  "kubernetes.io/basic-auth": (data) =>
+    has(data, "username") || has(data, "password") ? [] : missing(data, "username", "password"),
+  "kubernetes.io/ssh-auth": (data) =>
+    data["ssh-privatekey"] ? [] : [requiredValue(keyPath("data", "ssh-privatekey"))],
+  "kubernetes.io/tls": (data) => missing(data, "tls.crt", "tls.key"),
+};
+
+/** What a Secret lacks to be of its type. */
+export function secretTypeErrors(secret: JsonObject): readonly FieldError[] {
+  const type = stringAt(secret, ["type"]);
+  return (Object.hasOwn(rules, type) ? rules[type]?.(objectAt(secret, ["data"]), secret) : undefined) ?? [];
+}
+
+function has(data: JsonObject, key: string): boolean {
+  return Object.hasOwn(data, key);
+}
+
+function missing(data: JsonObject, ...keys: readonly string[]): FieldError[] {
+  return keys.filter((key) => !has(data, key)).map((key) => requiredValue(keyPath("data", key)));
+}
+
+/** A value that must be there and be an object in JSON. What it says stays secret. */
+function jsonErrors(data: JsonObject, key: string): FieldError[] {
+  if (!has(data, key)) return missing(data, key);
+  const problem = jsonProblem(Buffer.from(String(data[key]), "base64").toString());
+  return problem === undefined ? [] : [invalidValue(keyPath("data", key), "<secret contents redacted>", problem)];
+}
+
+function jsonProblem(text: string): string | undefined {
+  try {
+    const value = parseJson(text);
+    return value === null || isJsonObject(value)
+      ? undefined
+      : `json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const keyPattern = /^[-._a-zA-Z0-9]+$/;
+const keyText =
+  "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+/** What keeps a text from being a key in a ConfigMap or a Secret. */
+export function configKeyProblems(key: string): string[] {
+  const problems = utf8Length(key) > 253 ? ["must be no more than 253 characters"] : [];
+  if (!keyPattern.test(key)) problems.push(keyText);
+  if (key === "." || key === ".." || key.startsWith("..")) {
+    problems.push(key.startsWith("..") && key !== ".." ? "must not start with '..'" : `must not be '${key}'`);
+  }
+  return problems;
+}
 
 const maxBytes = 1024 * 1024;
 function keyErrors(data: JsonObject, path: string): FieldError[] {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { secretTypeErrors } from "./secret-types.ts";
+import { secretTypeErrors } from "./config-data.ts";
 
 const base64 = (text: string): string => Buffer.from(text).toString("base64");
 const redacted = 'Invalid value: "<secret contents redacted>"';

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { eventCells } from "./event-cells.ts";
+import { eventCells } from "./event-rules.ts";
 
 const now = Date.parse("2026-11-15T12:00:00Z");
 const minutesAgo = (minutes: number): string => new Date(now - minutes * 60_000).toISOString();

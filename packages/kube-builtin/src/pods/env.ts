@@ -5,7 +5,7 @@ import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { configKeyProblems } from "../config/config-keys.ts";
+import { configKeyProblems } from "../config/config-data.ts";
 
 const nameProblem = "a valid environment variable name must consist only of printable ASCII characters other than '='";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { metaOf, withEmptyLists } from "@purlin/kube-apiserver/kinds";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { daemonSetRules, templateGeneration } from "./daemon-set-rules.ts";
+import { daemonSetRules, templateGeneration } from "./workload-rules.ts";
 
 const daemonSet = (generation?: string, image = "a"): JsonObject => ({
   metadata: generation === undefined ? {} : { annotations: { [templateGeneration]: generation } },

@@ -7,13 +7,17 @@ import {
   maybeNamed,
   metaOf,
   notNegative,
+  type ScalePaths,
   selectorErrors,
   withMeta,
 } from "@purlin/kube-apiserver/kinds";
+
 import { type FieldError, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
-import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { formatLabelSelector, type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
+import { TypedFormError } from "@purlin/kube-objects/typed";
 import { fractionOfBytes } from "../pods/container-warnings.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
@@ -109,7 +113,7 @@ export const replicaSetRules: KindRules = {
 };
 
 /** What a DaemonSet must be; what else is particular about it is beside. */
-export const daemonSetChecks: KindRules = {
+const daemonSetChecks: KindRules = {
   warnings: daemonWarnings,
   validate: (object) => [
     ...selectorErrors(object, { ...required, isRequired: false, noun: "daemonset" }),
@@ -182,3 +186,43 @@ export const statefulSetRules: KindRules = {
       ? []
       : [{ type: "FieldValueForbidden", field: "spec", body: `Forbidden: ${mutableText}` }],
 };
+
+const replicas = ["spec", "replicas"];
+
+/** The Scale of the workloads of apps/v1. */
+export const workloadScale: ScalePaths = {
+  replicas,
+  read: (object) => ({
+    wanted: numberAt(object, replicas),
+    current: numberAt(object, ["status", "replicas"]),
+    selector: formatLabelSelector(labelSelectorOf(objectAt(object, ["spec", "selector"]) as LabelSelectorObject)),
+  }),
+  byVersion: new Map([["apps/v1", replicas]]),
+};
+
+/** How often the template has changed: a field of the reference's own that v1 shows as an annotation. */
+export const templateGeneration = "deprecated.daemonset.template.generation";
+
+/** Every write carries it, so every writer comes to own it; what it says is up to the server. */
+export const daemonSetRules: KindRules = {
+  ...daemonSetChecks,
+  emptyMembers: { annotations: { [templateGeneration]: "0" } },
+  decode: (object) => withGeneration(object, sentGeneration(object)),
+  prepareCreate: (object) => withGeneration(object, Math.max(1, sentGeneration(object))),
+  prepareUpdate: (object, old) => withGeneration(object, sentGeneration(old) + (sameTemplate(object, old) ? 0 : 1)),
+};
+
+function sentGeneration(object: JsonObject): number {
+  const text = metaOf(object).annotations?.[templateGeneration] ?? "0";
+  if (!/^[-+]?\d+$/.test(text)) throw new TypedFormError(`strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`);
+  return Number(text);
+}
+
+function withGeneration(object: JsonObject, generation: number): JsonObject {
+  const annotations = { ...metaOf(object).annotations, [templateGeneration]: String(generation) };
+  return withMeta(object, { annotations });
+}
+
+function sameTemplate(object: JsonObject, old: JsonObject): boolean {
+  return jsonEqual(objectAt(object, ["spec", "template"]), objectAt(old, ["spec", "template"]));
+}
