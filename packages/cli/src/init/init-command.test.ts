@@ -16,7 +16,7 @@ test("a platform is made whole in an empty folder, with types of its kind", asyn
   const args = ["init", "--kind", "Database", "--group", "acme.example.org"];
   const { exitCode, stdout, stderr } = await runInProcess(args, { cwd, env: { PATH: process.env["PATH"] } });
   assert.equal(exitCode, 0, stderr);
-  assert.match(stdout, /^Made shop in this folder\. Next:\n\n {2}npm install\n {2}npm test\n {2}npx purlin up\n/);
+  assert.match(stdout, /^Created shop in this folder\. Next:\n\n {2}npm install\n {2}npm test\n {2}npx purlin up\n/);
   assert.deepEqual(readdirSync(cwd).sort(), [
     ...[".gitignore", ".vscode", "NEXT.md", "README.md", "examples", "function.yaml", "package", "package.json"],
     ...["platform", "purlin.yaml", "src", "tsconfig.json", "types", "vendor"],

@@ -46,7 +46,7 @@ function nextSteps(
   const style = createStyle(io.stdout, io.env);
   const lines = commands.map((command) => `  ${style.code(command)}\n`).join("");
   const made = folder === "." ? `${name} in this folder` : folder;
-  return `${style.good("Made")} ${made}. Next:\n\n${lines}\nSee its README.md for more.\n`;
+  return `${style.good("Created")} ${made}. Next:\n\n${lines}\nSee its README.md for more.\n`;
 }
 
 /**
