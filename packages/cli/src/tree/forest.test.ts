@@ -75,7 +75,7 @@ test("claims hold composite resources, these hold what they compose, and nothing
     "   ├─ ✓ XPart part  Ready",
     "   ├─ · Note team/n",
     "   └─ … Gone g  Missing",
-    "          it does not exist yet",
+    "          does not exist yet",
     "✓ XLone ns/lone  Ready",
     "└─ · Note ns/own",
   ]);
