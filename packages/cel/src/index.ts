@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-export { compileExpression, createSchemaEnv } from "./expression.ts";
 export { parseUrl } from "./library/parse-url.ts";
 export { UrlProblem } from "./library/url-escaping.ts";
 export { type CheckOptions, checkRules } from "./rules/check-rules.ts";

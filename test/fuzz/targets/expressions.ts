@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small languages: CEL, regular expressions, JSONPath, selectors, field paths, versions, quantities and durations.
-import { compileExpression, createSchemaEnv } from "../../../packages/cel/src/index.ts";
+import { compileExpression, createSchemaEnv } from "../../../packages/cel/src/testing/expression.ts";
 import { parseFieldPath } from "../../../packages/cli/src/files/yaml-position.ts";
 import { createTemplatePrinter } from "../../../packages/cli/src/json-path/print-template.ts";
 import { parseDuration } from "../../../packages/cli/src/options/duration.ts";

@@ -4,8 +4,12 @@ import { childPath, keyPath } from "@purlin/kube-objects/errors";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { isRawObject, isSameJson } from "../schema/raw-json.ts";
 import { valueSchema } from "../schema/schema.ts";
-import { createMapList, type MapList } from "./map-list.ts";
 import type { RuleSet } from "./rule-set.ts";
+
+/** Finds the element with the same key as another; undefined without such an element. */
+type MapList = (element: unknown) => unknown;
+
+const isScalar = (value: unknown): boolean => ["string", "number", "bigint", "boolean"].includes(typeof value);
 
 /** A value of an object and the value it had before, at the same place of the schema. */
 class Correlation {
@@ -176,4 +180,31 @@ export function isUnchanged({ ancestry: { current, nearest } }: Place): boolean 
 
 function hasEntry(value: unknown, name: string): value is Readonly<Record<string, unknown>> {
   return isRawObject(value) && Object.hasOwn(value, name);
+}
+
+/** The elements of a list by the key its schema names. Lists of other types have no keys, so nothing is found in them. */
+function createMapList(schema: Schema, elements: readonly unknown[] | undefined): MapList {
+  const keys = schema["x-kubernetes-list-map-keys"] ?? [];
+  if (schema["x-kubernetes-list-type"] !== "map" || keys.length === 0 || !elements) return () => undefined;
+  const byKey = new Map<string, unknown>();
+  for (const element of elements) {
+    const key = keyOf(element, keys);
+    // Of elements with the same key the first one counts.
+    if (key !== undefined && !byKey.has(key)) byKey.set(key, element);
+  }
+  return (element) => {
+    const key = keyOf(element, keys);
+    return key === undefined ? undefined : byKey.get(key);
+  };
+}
+
+function keyOf(element: unknown, keys: readonly string[]): string | undefined {
+  if (!isRawObject(element)) return undefined;
+  const parts: string[] = [];
+  for (const key of keys) {
+    const value = element[key];
+    if (!Object.hasOwn(element, key) || !isScalar(value)) return undefined;
+    parts.push(typeof value === "string" ? `"${value}` : String(value));
+  }
+  return parts.join("\0");
 }

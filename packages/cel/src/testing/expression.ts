@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Schema } from "@purlin/kube-objects/schema";
-import type { Environment } from "./check/environment.ts";
-import { estimateCost } from "./estimate/estimate.ts";
-import { type CompileFailure, compile } from "./program.ts";
-import { ruleCostLimit } from "./rules/cost-limits.ts";
-import { type DeclType, declare, environmentOf } from "./schema/decl-type.ts";
-import { SchemaNode } from "./schema/schema-node.ts";
-import { schemaValue } from "./schema/schema-value.ts";
-import { isRawBacked } from "./schema/to-raw.ts";
-import { formatType } from "./types/types.ts";
-import { isError } from "./values/cel-error.ts";
-import { durationSeconds } from "./values/convert.ts";
-import { Duration } from "./values/duration.ts";
-import { formatPlain } from "./values/format-double.ts";
-import { Uint } from "./values/integers.ts";
-import { elementsOf, ListValue } from "./values/list.ts";
-import { MapValue } from "./values/map.ts";
-import { none, OptionalValue } from "./values/optional.ts";
-import { formatTimestamp, Timestamp } from "./values/timestamp.ts";
-import { TypeValue } from "./values/type-value.ts";
-import type { Value } from "./values/value.ts";
+import type { Environment } from "../check/environment.ts";
+import { estimateCost } from "../estimate/estimate.ts";
+import { type CompileFailure, compile } from "../program.ts";
+import { ruleCostLimit } from "../rules/cost-limits.ts";
+import { type DeclType, declare, environmentOf } from "../schema/decl-type.ts";
+import { SchemaNode } from "../schema/schema-node.ts";
+import { schemaValue } from "../schema/schema-value.ts";
+import { isRawBacked } from "../schema/to-raw.ts";
+import { formatType } from "../types/types.ts";
+import { isError } from "../values/cel-error.ts";
+import { durationSeconds } from "../values/convert.ts";
+import { Duration } from "../values/duration.ts";
+import { formatPlain } from "../values/format-double.ts";
+import { Uint } from "../values/integers.ts";
+import { elementsOf, ListValue } from "../values/list.ts";
+import { MapValue } from "../values/map.ts";
+import { none, OptionalValue } from "../values/optional.ts";
+import { formatTimestamp, Timestamp } from "../values/timestamp.ts";
+import { TypeValue } from "../values/type-value.ts";
+import type { Value } from "../values/value.ts";
 
 interface SchemaEnvOptions {
   /** The schema is that of a whole resource: apiVersion, kind and the names in metadata can be read. */
