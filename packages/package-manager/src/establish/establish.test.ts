@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import { isNotFound } from "@purlin/kube-objects/errors";
+import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import {
   conditionOf,
   conditionsOf,
@@ -15,7 +15,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { caughtUp } from "../testing/caught-up.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { type EstablishInput, establish, release } from "./establish.ts";
+import { type EstablishInput, establish as establishOnce, release as releaseOnce } from "./establish.ts";
 import { createEstablished } from "./established.ts";
 
 const signal = new AbortController().signal;
@@ -76,6 +76,19 @@ suite("establishing objects", () => {
     signal,
     ...more,
   });
+  /** Tries again after a conflict, as the controller does: the server updates the status of a new CRD at any time. */
+  const retrying = async <T>(attempt: () => Promise<T>): Promise<T> => {
+    for (;;) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isConflict(error) && !(error instanceof Error && isConflict(error.cause))) throw error;
+        await caughtUp(cluster, [crdType]);
+      }
+    }
+  };
+  const establish: typeof establishOnce = (wanted) => retrying(() => establishOnce(wanted));
+  const release: typeof releaseOnce = (...parameters) => retrying(() => releaseOnce(...parameters));
   /** Waits until the server is done with the CRD of this test, and the cache has it. */
   const settled = async (): Promise<void> => {
     await eventually("it is established", async () => {
