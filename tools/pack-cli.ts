@@ -25,7 +25,7 @@ const cli = join(root, "packages/cli");
 
 const itself: Part = {
   ...partOf("packages/cli", "purlin"),
-  entries: { ".": "main", "./compiled": "compiled/load-compiled", "./own-cache": "compiled/own-cache" },
+  entries: { ".": "main", "./compiled": "compiled/load-compiled", "./code-cache": "compiled/code-cache" },
 };
 
 /** What every command begins with, and commands that people and pipelines run often or wait for. */
@@ -67,7 +67,7 @@ function copyAssets(folder: string): void {
   });
   const launcher = readFileSync(join(cli, "bin/purlin.js"), "utf8");
   const built = launcher.replaceAll(/\.\.\/src\/([\w/-]+)\.ts/g, "../dist/$1.js");
-  for (const module of ["main", "compiled/own-cache"]) {
+  for (const module of ["main", "compiled/code-cache"]) {
     if (!built.includes(`"../dist/${module}.js"`)) {
       throw new Error(`packages/cli/bin/purlin.js no longer imports ../src/${module}.ts`);
     }
