@@ -26,7 +26,7 @@ test("a platform is made whole in an empty folder, with types of its kind", asyn
   assert.equal(again.exitCode, 1);
   assert.equal(
     again.stderr,
-    "error: cannot make .: the folder exists and is not empty: choose another name, or empty it\n",
+    "error: cannot create .: the folder exists and is not empty: choose another name, or empty it\n",
   );
   // Nothing else to do: what was made is what `purlin types` makes.
   const types = await runInProcess(["types"], { cwd });

@@ -383,7 +383,7 @@ const refused: Readonly<Record<string, { desired: Record<string, JsonObject>; sa
   },
   NoResourceName: {
     desired: { "": map({}, { name: "x" }) },
-    says: /^cannot use a desired composed resource without a name: .* a ConfigMap has none$/,
+    says: /^cannot use a desired composed resource without a name: a ConfigMap has none$/,
     names: ["x"],
   },
   NoKind: {

@@ -208,7 +208,7 @@ suite("the package client", () => {
     const resolved = await client.resolve(request(reference));
     await assert.rejects(
       client.contents(resolved, request(reference)),
-      new RegExp(`^PackageError: ${reference}: package\\.yaml:\\d: not valid YAML`),
+      new RegExp(`^PackageError: ${reference}: package\\.yaml:\\d: invalid YAML`),
     );
   });
 });
