@@ -102,7 +102,7 @@ const rows: Readonly<Record<string, Row>> = {
   "a resource without a name": {
     reason: "it could not be found again",
     spoil: (rsp) => add(rsp, "", { ...configMap, data: {} }),
-    want: /cannot use a desired composed resource without a name: .* a ConfigMap has none$/,
+    want: /cannot use a desired composed resource without a name: a ConfigMap has none$/,
   },
   "a name that no object can have": {
     reason: "resource and name",
