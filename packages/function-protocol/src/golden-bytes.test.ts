@@ -88,22 +88,22 @@ test("an empty map writes nothing", () => {
   assert.equal(encode(RunFunctionRequest, create(RunFunctionRequest)).length, 0);
 });
 
-test("C4: a map entry without a value is an empty message", () => {
+test("a map entry without a value is an empty message", () => {
   const request = decode(RunFunctionRequest, Buffer.from("4a030a0161", "hex"));
   assert.deepEqual(request.requiredSchemas.get("a"), create(Schema));
 });
 
-test("C5: capabilities sent unpacked give the same list", () => {
+test("capabilities sent unpacked give the same list", () => {
   assert.deepEqual(decode(RequestMeta, Buffer.from("10011003", "hex")).capabilities, [1, 3]);
 });
 
-test("C6: an unknown capability is kept and written again", () => {
+test("an unknown capability is kept and written again", () => {
   const meta = decode(RequestMeta, Buffer.from("1202012a", "hex"));
   assert.deepEqual(meta.capabilities, [1, 42]);
   assert.equal(encode(RequestMeta, meta).toString("hex"), "1202012a");
 });
 
-test("C7: unknown fields at every level survive", () => {
+test("unknown fields at every level survive", () => {
   // Request field 99, meta field 99 and an unknown source of credentials.
   const hex = "0a03980605 3a0a0a016312050a0098060 5 980605".replaceAll(" ", "");
   assert.equal(encode(RunFunctionRequest, decode(RunFunctionRequest, Buffer.from(hex, "hex"))).toString("hex"), hex);
@@ -166,7 +166,7 @@ for (const [name, { hex, says }] of Object.entries(malformed)) {
   });
 }
 
-test("C18: a string that is not UTF-8 fails, and the error names the field", () => {
+test("a string that is not UTF-8 fails, and the error names the field", () => {
   const bytes = Buffer.from("0a040a02fffe", "hex");
   assert.throws(() => decode(RunFunctionRequest, bytes), { code: "INVALID_UTF8", message: /meta: RequestMeta\.tag/ });
 });

@@ -61,7 +61,7 @@ async function settle(fn: Fn, init: Partial<RunFunctionRequest> = {}, existing =
   return { ...settled, fetches };
 }
 
-test("C65: no requirements, one call", async () => {
+test("no requirements, one call", async () => {
   assert.equal((await settle(() => ({}))).requests.length, 1);
 });
 
@@ -77,19 +77,19 @@ test("extra resources that the function did not ask for are withdrawn: a second 
   );
 });
 
-test("C66: a constant requirement takes two calls and one fetch, and the second has the answer", async () => {
+test("a constant requirement takes two calls and one fetch, and the second has the answer", async () => {
   const { requests, fetches } = await settle(() => ({ requirements: asks(["a"]) }));
   assert.deepEqual([requests.length, fetches], [2, ["a"]]);
   assert.equal(items(requests[1]?.requiredResources.get("a")), 1);
 });
 
-test("C67: what does not exist is a key without items", async () => {
+test("what does not exist is a key without items", async () => {
   const { requests } = await settle(() => ({ requirements: asks(["missing"]) }));
   assert.equal(requests.length, 2);
   assert.equal(items(requests[1]?.requiredResources.get("missing")), 0);
 });
 
-test("C68: a requirement dropped once satisfied never settles", async () => {
+test("a requirement dropped once satisfied never settles", async () => {
   let calls = 0;
   const run = settle((request) => {
     calls++;
@@ -102,7 +102,7 @@ test("C68: a requirement dropped once satisfied never settles", async () => {
   assert.equal(calls, 6);
 });
 
-test("C69: a requirement derived from an answer takes three calls; the third has both", async () => {
+test("a requirement derived from an answer takes three calls; the third has both", async () => {
   const { requests, fetches } = await settle((request) => ({
     requirements: asks(request.requiredResources.has("a") ? ["a", "b"] : ["a"]),
   }));
@@ -110,32 +110,32 @@ test("C69: a requirement derived from an answer takes three calls; the third has
   assert.deepEqual([requests.length, fetches], [3, ["a", "b"]], "a selector is asked for once a step");
 });
 
-test("C70: settling on the sixth call is success", async () => {
+test("settling on the sixth call is success", async () => {
   const { requests } = await settle((_, call) => ({ requirements: asks([`r${Math.min(call, 4)}`]) }));
   assert.equal(requests.length, 6);
 });
 
-test("C71: a fatal response is returned as it is", async () => {
+test("a fatal response is returned as it is", async () => {
   const fatal = create(Result, { severity: Severity.SEVERITY_FATAL, message: "no" });
   const { requests, fetches, response } = await settle(() => ({ requirements: asks(["a"]), results: [fatal] }));
   assert.deepEqual([requests.length, fetches, response.results[0]?.message], [1, [], "no"]);
 });
 
-test("C72: a bootstrapped answer declared again the same takes one call", async () => {
+test("a bootstrapped answer declared again the same takes one call", async () => {
   const { requests } = await settle(() => ({ requirements: asks(["a"]) }), {
     requiredResources: new Map([["a", found("a")]]),
   });
   assert.equal(requests.length, 1);
 });
 
-test("C73: a bootstrapped answer stays beside a required one", async () => {
+test("a bootstrapped answer stays beside a required one", async () => {
   const { requests } = await settle(() => ({ requirements: asks(["a"]) }), {
     requiredResources: new Map([["boot", found("x")]]),
   });
   assert.deepEqual([...(requests[1]?.requiredResources.keys() ?? [])], ["boot", "a"]);
 });
 
-test("C74: the function's selector wins over a bootstrapped one of the same name", async () => {
+test("the function's selector wins over a bootstrapped one of the same name", async () => {
   const { requests } = await settle(() => ({ requirements: asks(["a"]) }), {
     requiredResources: new Map([["a", found("other")]]),
   });
@@ -143,7 +143,7 @@ test("C74: the function's selector wins over a bootstrapped one of the same name
   assert.deepEqual(answer, { metadata: { name: "a" } });
 });
 
-test("C75: extra and required resources are answered each in its own field", async () => {
+test("extra and required resources are answered each in its own field", async () => {
   const requirements = create(Requirements, {
     resources: new Map([["a", byName("a")]]),
     extraResources: new Map([["b", byName("b")]]),
@@ -153,7 +153,7 @@ test("C75: extra and required resources are answered each in its own field", asy
   assert.deepEqual([...(requests[1]?.extraResources.keys() ?? [])], ["b"]);
 });
 
-test("C76, C77: context goes round, desired and the tag do not change", async () => {
+test("context goes round, desired and the tag do not change", async () => {
   const { requests } = await settle(
     (_, call) => ({
       requirements: asks(["a"]),
@@ -213,7 +213,7 @@ test("a fetch that fails stops the loop and names the requirement", async () => 
   await assert.rejects(run, { message: "fetching resources for bad: boom", cause: boom });
 });
 
-test("C82: an aborted loop makes no further call", async () => {
+test("an aborted loop makes no further call", async () => {
   const stop = new AbortController();
   let calls = 0;
   const run = runUntilSettled(create(RunFunctionRequest), {

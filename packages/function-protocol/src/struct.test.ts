@@ -24,14 +24,14 @@ test("the order of members is kept", () => {
   assert.deepEqual(Object.keys(roundTrip({ z: 1, a: 2, m: 3 })), ["z", "a", "m"]);
 });
 
-test("C8: whole numbers stay whole", () => {
+test("whole numbers stay whole", () => {
   assert.equal(
     JSON.stringify(roundTrip({ replicas: 3, big: 1e20, half: 0.5 })),
     '{"replicas":3,"big":100000000000000000000,"half":0.5}',
   );
 });
 
-test("C9: a number beyond 2^53 loses its last digits; a bigint that would is refused", () => {
+test("a number beyond 2^53 loses its last digits; a bigint that would is refused", () => {
   assert.equal(roundTrip({ n: Number("9007199254740993") })["n"], 9007199254740992);
   assert.equal(roundTrip({ n: 9007199254740992n })["n"], 9007199254740992);
   assert.throws(encodeAny(9007199254740993n), {
@@ -40,11 +40,11 @@ test("C9: a number beyond 2^53 loses its last digits; a bigint that would is ref
   });
 });
 
-test("C10: an undefined member is left out, an undefined item is null", () => {
+test("an undefined member is left out, an undefined item is null", () => {
   assert.deepEqual(roundTrip({ gone: undefined, list: [1, undefined, 3] }), { list: [1, null, 3] });
 });
 
-test("C11: null stays null", () => {
+test("null stays null", () => {
   assert.deepEqual(roundTrip({ a: null, list: [null] }), { a: null, list: [null] });
 });
 
@@ -62,7 +62,7 @@ const refused: Record<string, unknown> = {
   "lone surrogate": "\ud800",
 };
 for (const [name, value] of Object.entries(refused)) {
-  test(`C12, C13: ${name} is refused, naming the path`, () => {
+  test(`${name} is refused, naming the path`, () => {
     assert.throws(encodeAny(value), { name: "ProtocolError", message: /^spec\.list\[1\]\.bad: / });
   });
 }
@@ -108,7 +108,7 @@ test("inherited members are not written", (t) => {
   assert.deepEqual(struct.value, { a: { b: 1 } });
 });
 
-test("C14: __proto__ is a member like any other", () => {
+test("__proto__ is a member like any other", () => {
   const object = JSON.parse('{"labels":{"__proto__":{"polluted":true},"constructor":"c","":"empty"}}') as JsonObject;
   const copy = roundTrip(object)["labels"] as JsonObject;
   assert.deepEqual(Object.keys(copy), ["__proto__", "constructor", ""]);
@@ -116,7 +116,7 @@ test("C14: __proto__ is a member like any other", () => {
   assert.equal(({} as Record<string, unknown>)["polluted"], undefined);
 });
 
-test("C15: a value without a kind is null", () => {
+test("a value without a kind is null", () => {
   assert.deepEqual(Struct.fromBytes(Buffer.from("0a050a016b1200", "hex")).value, { k: null });
 });
 
@@ -136,7 +136,7 @@ function nested(levels: number): JsonObject {
   return object;
 }
 
-test("C16: 60 nested objects decode, and a thousand", () => {
+test("60 nested objects decode, and a thousand", () => {
   assert.equal(JSON.stringify(roundTrip(nested(60))).length, JSON.stringify(nested(60)).length);
   assert.ok(Struct.from(nested(1_000)).value);
 });

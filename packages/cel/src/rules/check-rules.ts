@@ -24,6 +24,7 @@ const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvali
 
 const hasLineBreak = (text: string): boolean => /[\n\r]/.test(text);
 
+/** Where the schema is, and what of it to check. */
 export interface CheckOptions {
   /** Where the schema stands in the CRD, for example `spec.versions[0].schema.openAPIV3Schema`. */
   readonly path: string;

@@ -42,18 +42,18 @@ test("a fatal result is a warning that ends the list and may reach the claim", (
   ]);
 });
 
-test("C19: a result of unknown severity is one warning, on the composite only", () => {
+test("a result of unknown severity is one warning, on the composite only", () => {
   const { claim, composite } = events(response({ results: [{ severity: 99, message: "odd", target: both }] }));
   assert.deepEqual(claim, []);
   assert.deepEqual(composite, [{ type: "Warning", reason: "ComposeResources", message: "odd" }]);
 });
 
-test("C20: a condition of unknown status is Unknown", () => {
+test("a condition of unknown status is Unknown", () => {
   const rows = claimConditions(response({ conditions: [{ type: "A", status: 7, reason: "Odd", target: both }] }));
   assert.deepEqual(rows, [{ type: "A", status: "Unknown", reason: "Odd", message: "" }]);
 });
 
-test("C21: what has an unknown target is for the composite only", () => {
+test("what has an unknown target is for the composite only", () => {
   const odd = response({
     results: [{ severity: "SEVERITY_NORMAL", message: "note", target: 9 }],
     conditions: [{ type: "A", status: "STATUS_CONDITION_TRUE", reason: "Own", target: 9 }],

@@ -84,7 +84,7 @@ const partOf = (outcome: Outcome, part: "spec" | "status"): Record<string, unkno
   (documentsOf(outcome)[0]?.[part] ?? {}) as Record<string, unknown>;
 const kindsOf = (outcome: Outcome): unknown[] => documentsOf(outcome).map(({ kind }) => kind);
 
-test("D18: the XR, then resources by their name in the pipeline, each document begun by ---", async (t) => {
+test("the XR, then resources by their name in the pipeline, each document begun by ---", async (t) => {
   const outcome = await render(t, compose);
   assert.equal(outcome.exitCode, 0, outcome.stderr);
   assert.equal(
@@ -163,7 +163,7 @@ metadata:
   );
 });
 
-test("D18: -r adds results in their order, -c the context last, -x the input's spec", async (t) => {
+test("-r adds results in their order, -c the context last, -x the input's spec", async (t) => {
   const outcome = await render(t, compose, { args: ["-r", "-c", "-x", "--context-values", 'env={"tier": "dev"}'] });
   const documents = documentsOf(outcome);
   const rest = documents.slice(3);
@@ -264,7 +264,7 @@ const fails: FunctionHandler = (req, ctx) => {
   return rsp;
 };
 
-test("D18: a fatal ends with 1, one line on stderr and nothing on stdout", async (t) => {
+test("a fatal ends with 1, one line on stderr and nothing on stdout", async (t) => {
   const { exitCode, stdout, stderr } = await render(t, fails);
   assert.deepEqual([exitCode, stdout], [1, ""]);
   assert.match(stderr, /^error: cannot render App "one": .*pipeline step "t" returned a fatal result: boom\n$/);
@@ -418,7 +418,7 @@ test("a step that selects a revision is served by its Function, with a warning, 
   );
 });
 
-test("D13: a source file is run for the render", async (t) => {
+test("a source file is run for the render", async (t) => {
   const source = `export default (req, ctx) => {
   const rsp = ctx.to(req);
   rsp.desired ??= { resources: new Map() };

@@ -96,7 +96,7 @@ const files = (directory: string): string[] =>
     ? readdirSync(directory).flatMap((owner) => readdirSync(join(directory, owner)).map((name) => `${owner}/${name}`))
     : [];
 
-test("C93: an identical request within the TTL is answered without a call, and another one is not", async (t) => {
+test("an identical request within the TTL is answered without a call, and another one is not", async (t) => {
   const { run, calls, counted } = await cached(t);
   const first = await run();
   const second = await run();
@@ -109,7 +109,7 @@ test("C93: an identical request within the TTL is answered without a call, and a
   assert.equal(await counted("write_seconds"), 2);
 });
 
-test("C93: after the TTL the function is asked again", async (t) => {
+test("after the TTL the function is asked again", async (t) => {
   const { run, calls, clock, logged } = await cached(t);
   await run();
   clock.advance(minute);
@@ -167,7 +167,7 @@ const spoiled: Readonly<Record<string, { content: Buffer; reason: string }>> = {
 };
 
 for (const [name, { content, reason }] of Object.entries(spoiled)) {
-  test(`C95: a cache file that is ${name} is a miss, and overwritten`, async (t) => {
+  test(`a cache file that is ${name} is a miss, and overwritten`, async (t) => {
     const { run, calls, directory, logged, counted } = await cached(t);
     mkdirSync(join(directory, "fn-1"), { recursive: true });
     writeFileSync(join(directory, "fn-1", "tag"), content);
@@ -194,7 +194,7 @@ const unwritable: Record<string, (base: string) => string> = {
 };
 
 for (const [name, prepare] of Object.entries(unwritable)) {
-  test(`C96: a cache directory that ${name} costs nothing but an error count`, async (t) => {
+  test(`a cache directory that ${name} costs nothing but an error count`, async (t) => {
     const base = temporaryDirectory(t);
     writeFileSync(join(base, "file"), "");
     const { run, calls, counted, logged } = await cached(t, { options: { directory: prepare(base) } });
@@ -210,7 +210,7 @@ for (const [name, prepare] of Object.entries(unwritable)) {
   });
 }
 
-test("C97: an upgraded function does not get the answers of its predecessor", async (t) => {
+test("an upgraded function does not get the answers of its predecessor", async (t) => {
   const { run, calls } = await cached(t);
   await run("tag", { revisionName: "fn-1" });
   await run("tag", { revisionName: "fn-2" });
@@ -219,7 +219,7 @@ test("C97: an upgraded function does not get the answers of its predecessor", as
   assert.equal(calls(), 2);
 });
 
-test("C98: a fatal response is not stored, whatever its TTL", async (t) => {
+test("a fatal response is not stored, whatever its TTL", async (t) => {
   const { run, calls, directory } = await cached(t, { fatal: true });
   await run();
   await run();

@@ -57,7 +57,7 @@ test("a function on a unix socket is reached", async (t) => {
   assert.deepEqual(response.results, []);
 });
 
-test("C54: after the endpoint changed, calls go to the new one while the call in flight on the old one completes", async (t) => {
+test("after the endpoint changed, calls go to the new one while the call in flight on the old one completes", async (t) => {
   const finish = gate();
   const started = gate();
   await using old = await serveFunction({
@@ -88,7 +88,7 @@ test("C54: after the endpoint changed, calls go to the new one while the call in
   );
 });
 
-test("C54: a run of several calls stays on the old endpoint to its end", async (t) => {
+test("a run of several calls stays on the old endpoint to its end", async (t) => {
   const started = gate();
   const finish = gate();
   await using old = await serveFunction({
@@ -114,7 +114,7 @@ test("C54: a run of several calls stays on the old endpoint to its end", async (
   assert.equal(next.accepted, 1, "the new endpoint's connection was never given up");
 });
 
-test("C54: a call that hangs on the old endpoint ends when draining has taken two minutes", async (t) => {
+test("a call that hangs on the old endpoint ends when draining has taken two minutes", async (t) => {
   const clock = manualClock(Date.UTC(2026, 0, 1));
   const started = gate();
   await using old = await serveFunction({
@@ -140,7 +140,7 @@ test("C54: a call that hangs on the old endpoint ends when draining has taken tw
   assert.equal(runner.stats().draining, 0);
 });
 
-test("C55: fifty concurrent first calls make one connection", async (t) => {
+test("fifty concurrent first calls make one connection", async (t) => {
   await using fn = await serveFunction();
   const runner = dial(t);
   await Promise.all(Array.from({ length: 50 }, () => runner.run(targetAt(fn.endpoint), request(), call())));
@@ -157,7 +157,7 @@ test("packages case 71: two revisions of one function have connections of their 
   assert.equal(runner.stats().connections, 2);
 });
 
-test("C56: the next collection closes the connection of a revision that is gone, and only that", async (t) => {
+test("the next collection closes the connection of a revision that is gone, and only that", async (t) => {
   await using gone = await serveFunction();
   await using stays = await serveFunction();
   const runner = dial(t);
@@ -169,12 +169,12 @@ test("C56: the next collection closes the connection of a revision that is gone,
   assert.deepEqual([gone.open, stays.open, runner.stats().connections], [0, 1, 1]);
 });
 
-test("C56: an empty pool does not ask which revisions exist", async (t) => {
+test("an empty pool does not ask which revisions exist", async (t) => {
   const runner = dial(t);
   assert.equal(await runner.collect({ list: () => assert.fail("nothing to collect, nothing to list") }), 0);
 });
 
-test("C56: a list that fails closes nothing", async (t) => {
+test("a list that fails closes nothing", async (t) => {
   await using fn = await serveFunction();
   const runner = dial(t);
   await runner.run(targetAt(fn.endpoint), request(), call());
@@ -183,7 +183,7 @@ test("C56: a list that fails closes nothing", async (t) => {
   assert.equal(runner.stats().connections, 1);
 });
 
-test("C56: a revision called for the first time while the list is read is not collected", async (t) => {
+test("a revision called for the first time while the list is read is not collected", async (t) => {
   await using fn = await serveFunction();
   const runner = dial(t);
   await runner.run(targetAt(fn.endpoint), request(), call());
@@ -195,7 +195,7 @@ test("C56: a revision called for the first time while the list is read is not co
   assert.equal(runner.stats().connections, 1);
 });
 
-test("C59: a call waits for a function that is not listening yet", async (t) => {
+test("a call waits for a function that is not listening yet", async (t) => {
   const port = await freePort();
   const runner = dial(t);
   const waiting = runner.run(targetAt(`127.0.0.1:${port}`), request(), call());
@@ -206,7 +206,7 @@ test("C59: a call waits for a function that is not listening yet", async (t) => 
   assert.equal(fn.calls.length, 1);
 });
 
-test("C59: a function that never listens gives DeadlineExceeded with the reason", async (t) => {
+test("a function that never listens gives DeadlineExceeded with the reason", async (t) => {
   const port = await freePort();
   const runner = dial(t);
   await rejectsSoon((call) => runner.run(targetAt(`127.0.0.1:${port}`), request(), call), {
@@ -281,7 +281,7 @@ test("a runner that was shut down ends calls in flight and takes no new ones", a
   assert.deepEqual(runner.stats(), { connections: 0, draining: 0, openSockets: 0, callsInFlight: 0 });
 });
 
-test("C62: a v1 function that fails with INTERNAL is not asked again as v1beta1", async (t) => {
+test("a v1 function that fails with INTERNAL is not asked again as v1beta1", async (t) => {
   await using fn = await serveFunction({
     handler: () => {
       throw statusError(status.INTERNAL, "out of\n  luck");
@@ -297,7 +297,7 @@ test("C62: a v1 function that fails with INTERNAL is not asked again as v1beta1"
   );
 });
 
-test("C63: a response of 5 MiB is accepted, one of 65 MiB is ResourceExhausted", async (t) => {
+test("a response of 5 MiB is accepted, one of 65 MiB is ResourceExhausted", async (t) => {
   let size = 5;
   await using fn = await serveFunction({
     handler: (incoming) => answer(incoming, { output: Struct.from({ pad: "x".repeat(size * 2 ** 20) }) }),
@@ -316,7 +316,7 @@ test("C63: a response of 5 MiB is accepted, one of 65 MiB is ResourceExhausted",
   });
 });
 
-test("C92: a request beyond a function's own limit names its size and the flag to raise", async (t) => {
+test("a request beyond a function's own limit names its size and the flag to raise", async (t) => {
   await using fn = await serveFunction({ serverOptions: { "grpc.max_receive_message_length": 4 * 2 ** 20 } });
   const sent = request({ input: Struct.from({ pad: "x".repeat(5 * 2 ** 20) }) });
   const bytes = encode(RunFunctionRequest, sent).length;

@@ -16,7 +16,7 @@ async function samples(registry: Registry, name: string): Promise<{ labels: obje
   return (metric?.values ?? []).map(({ labels, value }) => ({ labels: { ...labels }, value }));
 }
 
-test("C60, packages case 60: a function that serves only v1beta1 succeeds, and both attempts are counted", async (t) => {
+test("a function that serves only v1beta1 succeeds, and both attempts are counted", async (t) => {
   await using fn = await serveFunction({
     versions: ["v1beta1"],
     handler: (incoming) =>
@@ -66,7 +66,7 @@ test("that v1 is not implemented is remembered for the connection and forgotten 
   assert.deepEqual(versionsOf(fn), ["v1beta1", "v1beta1", "v1beta1"]);
 });
 
-test("C61: a v1 function that answers UNIMPLEMENTED itself is asked as v1beta1, whose answer is final", async (t) => {
+test("a v1 function that answers UNIMPLEMENTED itself is asked as v1beta1, whose answer is final", async (t) => {
   await using fn = await serveFunction({
     handler: (incoming, { version }) => {
       if (version === "v1") throw statusError(status.UNIMPLEMENTED, "not this one");

@@ -56,7 +56,7 @@ async function advance(clock: ManualClock, ms: number): Promise<void> {
   await new Promise((resolve) => setImmediate(resolve));
 }
 
-test("C58: calls spread evenly over three Pods", async (t) => {
+test("calls spread evenly over three Pods", async (t) => {
   const pods = await servePods(hosts);
   t.after(() => Promise.all(pods.map((pod) => pod.stop())));
   const runner = dial(t, { names: names(...hosts) });
@@ -75,7 +75,7 @@ test("C58: calls spread evenly over three Pods", async (t) => {
   );
 });
 
-test("C58: when a Pod dies its share goes to the others, and no call fails", async (t) => {
+test("when a Pod dies its share goes to the others, and no call fails", async (t) => {
   const pods = await servePods(hosts);
   t.after(() => Promise.all(pods.map((pod) => pod.stop())));
   const clock = manualClock(Date.UTC(2026, 0, 1));

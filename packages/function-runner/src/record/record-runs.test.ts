@@ -115,7 +115,7 @@ function withSecret(): RunFunctionRequest {
   });
 }
 
-test("C100: the record has no secret, the function still gets it", async () => {
+test("the record has no secret, the function still gets it", async () => {
   const sink = remember();
   let received: RunFunctionRequest | undefined;
   const next: FunctionRunner = {
@@ -131,7 +131,7 @@ test("C100: the record has no secret, the function still gets it", async () => {
   assert.equal(Buffer.from(shown?.get("password") ?? []).toString(), "**REDACTED**");
 });
 
-test("C100: a run that the cache answers is recorded as well", async (t) => {
+test("a run that the cache answers is recorded as well", async (t) => {
   const sink = remember();
   let calls = 0;
   const next: FunctionRunner = {
@@ -261,7 +261,7 @@ function sinkAt(t: TestContext, path: string, timeoutMs?: number): InspectorSink
   return sink;
 }
 
-test("C100: the inspector gets request and response as protobuf-JSON without secrets", async (t) => {
+test("the inspector gets request and response as protobuf-JSON without secrets", async (t) => {
   const path = join(temporaryDirectory(t), "inspector.sock");
   const { received } = await serveInspector(t, path);
   const registry = new Registry();
@@ -301,7 +301,7 @@ test("the inspector gets an empty response and the error of a run that failed", 
   assert.deepEqual([response.length, error], [0, "boom"]);
 });
 
-test("C99: without an inspector at the socket the pipeline is unaffected, and both records are counted as lost", async (t) => {
+test("without an inspector at the socket the pipeline is unaffected, and both records are counted as lost", async (t) => {
   const registry = new Registry();
   const sink = sinkAt(t, join(temporaryDirectory(t), "missing.sock"));
   const response: RunFunctionResponse = await recordRuns(echo, sink, { metrics: createRunnerMetrics(registry) }).run(
@@ -318,7 +318,7 @@ test("C99: without an inspector at the socket the pipeline is unaffected, and bo
   );
 });
 
-test("C99: an inspector that hangs loses the record after 100 milliseconds", async (t) => {
+test("an inspector that hangs loses the record after 100 milliseconds", async (t) => {
   const path = join(temporaryDirectory(t), "silent.sock");
   const connected = gate();
   const silent = createServer((socket) => {

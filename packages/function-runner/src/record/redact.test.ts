@@ -57,7 +57,7 @@ function everything(): RunFunctionRequest {
   });
 }
 
-test("C100: no secret value is left anywhere in a request, and no key is lost", () => {
+test("no secret value is left anywhere in a request, and no key is lost", () => {
   const request = everything();
   const before = encode(RunFunctionRequest, request);
   const clean = redactRequest(request);
@@ -68,7 +68,7 @@ test("C100: no secret value is left anywhere in a request, and no key is lost", 
   assert.deepEqual(encode(RunFunctionRequest, request), before, "the original is untouched");
 });
 
-test("C100: nor in a response", () => {
+test("nor in a response", () => {
   const request = everything();
   const response = create(RunFunctionResponse, { desired: request.desired, output: Struct.from({ out: 1 }) });
   const before = encode(RunFunctionResponse, response);

@@ -246,7 +246,7 @@ test("a hundred thousand objects are indexed in one pass", async () => {
   assert.equal(items.length, 1);
 });
 
-test("C81: a server is not asked for a namespaced object without a namespace: it would call that a wrong request", async () => {
+test("a server is not asked for a namespaced object without a namespace: it would call that a wrong request", async () => {
   const fetch = createResourceFetcher({
     ...objectsReader(objects),
     scopeOf: async () => "Namespaced",

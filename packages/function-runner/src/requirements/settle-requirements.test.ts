@@ -94,14 +94,14 @@ async function settle(t: TestContext, script: Script, setting: Setting = {}): Pr
   };
 }
 
-test("C65: a function without requirements is called once", async (t) => {
+test("a function without requirements is called once", async (t) => {
   for (const requirements of [undefined, create(Requirements)]) {
     const { requests, fetched } = await settle(t, () => ({ requirements }));
     assert.deepEqual([requests.length, fetched], [1, []]);
   }
 });
 
-test("C66: a constant requirement takes two calls and one fetch, and the second call has the object", async (t) => {
+test("a constant requirement takes two calls and one fetch, and the second call has the object", async (t) => {
   const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), { objects: [configMap("a")] });
   await story.response;
   assert.equal(story.requests.length, 2);
@@ -110,7 +110,7 @@ test("C66: a constant requirement takes two calls and one fetch, and the second 
   assert.deepEqual(namesIn(story.requests[1]?.requiredResources.get("cfg")), ["a"]);
 });
 
-test("C67: a required object that does not exist is a key without items, not an error", async (t) => {
+test("a required object that does not exist is a key without items, not an error", async (t) => {
   const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("missing") }) }));
   await story.response;
   assert.equal(story.requests.length, 2);
@@ -122,7 +122,7 @@ const notSettled = {
   message: "requirements didn't stabilize after the maximum number of iterations (5)",
 };
 
-test("C68: a requirement dropped once it is satisfied never settles: six calls, then an error", async () => {
+test("a requirement dropped once it is satisfied never settles: six calls, then an error", async () => {
   const before = processResources();
   await using fn = await serveFunction({
     handler: (incoming) =>
@@ -136,13 +136,13 @@ test("C68: a requirement dropped once it is satisfied never settles: six calls, 
   await assertNothingLeft(before, dialling, fn);
 });
 
-test("C68: a new requirement each time never settles either", async (t) => {
+test("a new requirement each time never settles either", async (t) => {
   const story = await settle(t, (_request, n) => ({ requirements: wanting({ [`r${n}`]: byName(`o${n}`) }) }));
   await assert.rejects(story.response, notSettled);
   assert.equal(story.requests.length, 6);
 });
 
-test("C69: a requirement derived from the answer to another takes three calls", async (t) => {
+test("a requirement derived from the answer to another takes three calls", async (t) => {
   const script: Script = ({ requiredResources }) => ({
     requirements: wanting(
       requiredResources.has("a") ? { a: byName("first"), b: byName("second") } : { a: byName("first") },
@@ -156,13 +156,13 @@ test("C69: a requirement derived from the answer to another takes three calls", 
   assert.deepEqual(story.fetched, ["first", "second"], "the first is not fetched again");
 });
 
-test("C70: settling exactly on the sixth call is success", async (t) => {
+test("settling exactly on the sixth call is success", async (t) => {
   const story = await settle(t, (_request, n) => ({ requirements: wanting({ r: byName(`o${Math.min(n, 5)}`) }) }));
   await story.response;
   assert.equal(story.requests.length, 6);
 });
 
-test("C71: a fatal result is returned as it is, whatever it requires", async (t) => {
+test("a fatal result is returned as it is, whatever it requires", async (t) => {
   const fatal = create(Result, { severity: Severity.SEVERITY_FATAL, message: "stop" });
   const story = await settle(t, () => ({ results: [fatal], requirements: wanting({ cfg: byName("a") }) }));
   assert.equal((await story.response).results[0]?.message, "stop");
@@ -175,7 +175,7 @@ async function bootstrapped(...objects: JsonObject[]): Promise<Map<string, Resou
   return new Map([["boot", create(Resources, { items })]]);
 }
 
-test("C72: a bootstrap entry that the function declares identically takes one call", async (t) => {
+test("a bootstrap entry that the function declares identically takes one call", async (t) => {
   const story = await settle(t, () => ({ requirements: wanting({ boot: byName("a") }) }), {
     objects: [configMap("a")],
     first: { requiredResources: await bootstrapped(configMap("a")) },
@@ -184,7 +184,7 @@ test("C72: a bootstrap entry that the function declares identically takes one ca
   assert.equal(story.requests.length, 1);
 });
 
-test("C73: a bootstrap entry stays beside what the function requires", async (t) => {
+test("a bootstrap entry stays beside what the function requires", async (t) => {
   const story = await settle(t, () => ({ requirements: wanting({ own: byName("b") }) }), {
     objects: [configMap("b")],
     first: { requiredResources: await bootstrapped(configMap("a")) },
@@ -194,7 +194,7 @@ test("C73: a bootstrap entry stays beside what the function requires", async (t)
   assert.deepEqual(namesIn(story.requests[1]?.requiredResources.get("own")), ["b"]);
 });
 
-test("C74: the function's selector wins over a bootstrap entry of the same name", async (t) => {
+test("the function's selector wins over a bootstrap entry of the same name", async (t) => {
   const story = await settle(t, () => ({ requirements: wanting({ boot: byName("b") }) }), {
     objects: [configMap("b")],
     first: { requiredResources: await bootstrapped(configMap("a")) },
@@ -203,7 +203,7 @@ test("C74: the function's selector wins over a bootstrap entry of the same name"
   assert.deepEqual(namesIn(story.requests[1]?.requiredResources.get("boot")), ["b"]);
 });
 
-test("C75: extra_resources and resources are answered each in its own field", async (t) => {
+test("extra_resources and resources are answered each in its own field", async (t) => {
   const requirements = create(Requirements, {
     extraResources: new Map([["old", byName("a")]]),
     resources: new Map([["new", byName("b")]]),
@@ -215,7 +215,7 @@ test("C75: extra_resources and resources are answered each in its own field", as
   assert.deepEqual([...(second?.requiredResources.keys() ?? [])], ["new"]);
 });
 
-test("C76: the next call sees the context of the last one, but not its desired state", async (t) => {
+test("the next call sees the context of the last one, but not its desired state", async (t) => {
   const desired = create(State, { resources: new Map([["b", create(Resource, { resource: Struct.from({}) })]]) });
   const script: Script = () => ({
     requirements: wanting({ cfg: byName("a") }),
@@ -228,7 +228,7 @@ test("C76: the next call sees the context of the last one, but not its desired s
   assert.equal(story.requests[1]?.desired?.resources.size, 0);
 });
 
-test("C77: the tag is the same in all calls", async (t) => {
+test("the tag is the same in all calls", async (t) => {
   const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
     first: { meta: create(RequestMeta, { tag: "tag" }) },
   });
@@ -239,7 +239,7 @@ test("C77: the tag is the same in all calls", async (t) => {
   );
 });
 
-test("C80: an unknown kind fails the step", async (t) => {
+test("an unknown kind fails the step", async (t) => {
   const unknown = create(ResourceSelector, { apiVersion: "example.org/v1", kind: "Nothing" });
   const story = await settle(t, () => ({ requirements: wanting({ x: unknown }) }), {
     fetchers: { resources: createResourceFetcher(objectsReader([])) },
@@ -286,7 +286,7 @@ test("schemas are answered as well, and one that does not exist is an empty Sche
   assert.equal(answered?.has("no"), true);
 });
 
-test("C92: schemas that make the request too large for the function give an error with size and flag, not a hang", async (t) => {
+test("schemas that make the request too large for the function give an error with size and flag, not a hang", async (t) => {
   const kinds = Array.from({ length: 10 }, (_, index) => `Kind${index}`);
   const schemas = new Map(kinds.map((kind) => [kind, create(SchemaSelector, { apiVersion: "big.org/v1", kind })]));
   await using fn = await serveFunction({
@@ -311,7 +311,7 @@ const cancelled = {
   message: 'cannot run Function "fn": rpc error: code = Canceled desc = the run was cancelled',
 };
 
-test("C82: a run cancelled between two calls makes no further call", async (t) => {
+test("a run cancelled between two calls makes no further call", async (t) => {
   const controller = new AbortController();
   const story = await settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {
     call: { signal: controller.signal },
@@ -326,7 +326,7 @@ test("C82: a run cancelled between two calls makes no further call", async (t) =
   assert.equal(story.requests.length, 1);
 });
 
-test("C82: a run is cancelled although a read hangs", async (t) => {
+test("a run is cancelled although a read hangs", async (t) => {
   const controller = new AbortController();
   const reading = gate();
   const settling = settle(t, () => ({ requirements: wanting({ cfg: byName("a") }) }), {

@@ -299,7 +299,7 @@ for (const [name, { reason, revisions = [], reference, on = true, code, want }] 
   });
 }
 
-test("C47: a step that resolves to nothing makes no call", async (t) => {
+test("a step that resolves to nothing makes no call", async (t) => {
   await using fn = await serveFunction();
   const revisions = revisionsOf(revision("fn-a", { state: "Inactive", endpoint: fn.endpoint }));
   const run = createStepRunner(createRevisionResolver(revisions, { revisionSelectors: true }), dial(t));
@@ -309,7 +309,7 @@ test("C47: a step that resolves to nothing makes no call", async (t) => {
   assert.equal(fn.accepted, 0);
 });
 
-test("C57: when revisions cannot be listed the step fails, although there is a connection it could have used", async (t) => {
+test("when revisions cannot be listed the step fails, although there is a connection it could have used", async (t) => {
   await using fn = await serveFunction();
   const good = revisionsOf(revision("fn-a", { endpoint: fn.endpoint }));
   const boom = new Error("boom");

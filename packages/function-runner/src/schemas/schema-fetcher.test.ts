@@ -18,7 +18,7 @@ const refs = (schema: Schema): number => JSON.stringify(schema.openapiV3?.value)
 const at = (schema: Schema, ...path: string[]): unknown =>
   path.reduce<unknown>((value, key) => (value as JsonObject | undefined)?.[key], schema.openapiV3?.value);
 
-test("C83: a Deployment is found, without any reference, its metadata described", async () => {
+test("a Deployment is found, without any reference, its metadata described", async () => {
   const schema = await builtin(select("apps/v1", "Deployment"));
   assert.equal(refs(schema), 0);
   assert.equal(at(schema, "properties", "metadata", "properties", "labels", "type"), "object");
@@ -28,7 +28,7 @@ test("C83: a Deployment is found, without any reference, its metadata described"
   ]);
 });
 
-test("C84: a Pod is found in the core group", async () => {
+test("a Pod is found in the core group", async () => {
   const asked: string[] = [];
   const reader = openAPIDocuments();
   const { schema } = createSchemaFetcher({
@@ -63,11 +63,11 @@ for (const [name, { reason, apiVersion, kind }] of Object.entries(missing)) {
   });
 }
 
-test("C85: an apiVersion with two slashes is an error", async () => {
+test("an apiVersion with two slashes is an error", async () => {
   await assert.rejects(builtin(select("a/b/c", "K")), { message: "unexpected GroupVersion string: a/b/c" });
 });
 
-test("C87: a schema that contains itself ends in an object", async () => {
+test("a schema that contains itself ends in an object", async () => {
   const schema = await builtin(select("apiextensions.k8s.io/v1", "CustomResourceDefinition"));
   assert.equal(refs(schema), 0);
   const versions = ["properties", "spec", "properties", "versions", "items", "properties", "schema"];
@@ -84,7 +84,7 @@ function widgets(version: string, spec: JsonObject, more: JsonObject = {}): Json
 
 const size = { type: "integer", description: "the target's own" };
 
-test("C88: an allOf with a reference is replaced by what it refers to", async () => {
+test("an allOf with a reference is replaced by what it refers to", async () => {
   const spec = { description: "lost", allOf: [{ $ref: "#/components/schemas/Size" }], default: 3 };
   const documents = [widgets("v1", spec, { Size: size })];
   const { schema } = createSchemaFetcher(openAPIDocuments({ documents }));
@@ -150,7 +150,7 @@ function fakeServer(): {
 
 const key = "apis/example.org/v1";
 
-test("C89: a CRD made after a negative answer is found once it is published, without a restart", async () => {
+test("a CRD made after a negative answer is found once it is published, without a restart", async () => {
   const { server, clock, widget } = fakeServer();
   assert.equal(await widget(), undefined);
   server.documents[key] = widgets("v1", { type: "string" });
@@ -162,7 +162,7 @@ test("C89: a CRD made after a negative answer is found once it is published, wit
   assert.deepEqual(server.take(), ["index", key]);
 });
 
-test("C89: a kind added to a known group-version is found as well", async () => {
+test("a kind added to a known group-version is found as well", async () => {
   const { server, clock, fetcher } = fakeServer();
   server.documents[key] = widgets("v1", { type: "string" });
   const gadget = select("example.org/v1", "Gadget");
@@ -177,7 +177,7 @@ test("C89: a kind added to a known group-version is found as well", async () => 
   assert.notEqual((await fetcher.schema(gadget)).openapiV3, undefined);
 });
 
-test("C90: a failure is not kept: the next request tries again", async () => {
+test("a failure is not kept: the next request tries again", async () => {
   const { server, widget } = fakeServer();
   server.documents[key] = widgets("v1", { type: "string" });
   server.fails = new Error("boom");
@@ -186,7 +186,7 @@ test("C90: a failure is not kept: the next request tries again", async () => {
   assert.equal(await widget(), "string");
 });
 
-test("C90: nor is the failure to read a document", async () => {
+test("nor is the failure to read a document", async () => {
   const { server, clock, widget, fetcher } = fakeServer();
   server.documents[key] = widgets("v1", { type: "string" });
   await fetcher.schema(select("v1", "Pod"));
@@ -201,7 +201,7 @@ test("C90: nor is the failure to read a document", async () => {
   clock.advance(1);
 });
 
-test("C91: after a CRD event the next request has the new schema, and unchanged documents are not fetched again", async () => {
+test("after a CRD event the next request has the new schema, and unchanged documents are not fetched again", async () => {
   const { server, fetcher, widget } = fakeServer();
   server.documents = {
     [key]: widgets("v1", { type: "string" }),
@@ -219,7 +219,7 @@ test("C91: after a CRD event the next request has the new schema, and unchanged 
   assert.deepEqual(server.take(), ["index", key]);
 });
 
-test("C91: a schema published some time after its CRD event is seen within seconds", async () => {
+test("a schema published some time after its CRD event is seen within seconds", async () => {
   const { server, clock, fetcher, widget } = fakeServer();
   server.documents[key] = widgets("v1", { type: "string" });
   await widget();

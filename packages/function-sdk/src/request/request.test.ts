@@ -44,7 +44,7 @@ for (const [name, { capabilities, capability, has, support }] of Object.entries(
   });
 }
 
-test("C5 capabilities sent unpacked are the same list", () => {
+test("capabilities sent unpacked are the same list", () => {
   const req = hex("0a 06 10 01 10 03 10 05");
   assert.ok(request.hasCapability(req, Capability.CAPABILITY_REQUIRED_SCHEMAS));
   assert.deepEqual(req.meta?.capabilities, [1, 3, 5]);
@@ -88,7 +88,7 @@ test("required resources: pending, empty and found are three things", () => {
   assert.deepEqual([...request.allRequiredResources(req).keys()], ["found", "none"]);
 });
 
-test("C3 an entry without items is resolved and empty", () => {
+test("an entry without items is resolved and empty", () => {
   assert.deepEqual(request.lookupRequiredResources(hex("42 05 0a 01 61 12 00"), "a"), { resolved: true, items: [] });
 });
 
@@ -98,7 +98,7 @@ test("extra resources of older control planes have a map of their own", () => {
   assert.equal(request.allExtraResources(req).get("e")?.[0]?.resource.kind, "E");
 });
 
-test("C112 the watched resource is the one under its well-known name", () => {
+test("the watched resource is the one under its well-known name", () => {
   const req = newRequest({ requiredResources: { "ops.crossplane.io/watched-resource": [{ kind: "W" }] } });
   assert.equal(request.getWatchedResource(req)?.resource.kind, "W");
   assert.equal(request.getWatchedResource(newRequest()), undefined);
@@ -199,7 +199,7 @@ test("desired objects are private copies", () => {
   assert.deepEqual(encode(RunFunctionRequest, req), before);
 });
 
-test("C14 a composed resource may be called __proto__", () => {
+test("a composed resource may be called __proto__", () => {
   const req = decode(
     RunFunctionRequest,
     encode(RunFunctionRequest, newRequest({ observed: new Map([["__proto__", { kind: "K" }]]) })),
@@ -207,14 +207,14 @@ test("C14 a composed resource may be called __proto__", () => {
   assert.equal(request.getObservedComposedResources(req).get("__proto__")?.resource.kind, "K");
 });
 
-test("C16 sixty nested objects in a resource are read", () => {
+test("sixty nested objects in a resource are read", () => {
   const deep = JSON.parse(`${'{"a":'.repeat(60)}1${"}".repeat(60)}`) as object;
   const req = decode(RunFunctionRequest, encode(RunFunctionRequest, newRequest({ xr: deep })));
   const path = Array.from({ length: 60 }, () => "a").join(".");
   assert.equal(request.getObservedCompositeResource(req).resource.getInteger(path), 1);
 });
 
-test("C33 missing credentials throw, or are undefined when only looked for", () => {
+test("missing credentials throw, or are undefined when only looked for", () => {
   const req = newRequest();
   assert.throws(
     () => request.getCredentials(req, "aws"),
@@ -223,7 +223,7 @@ test("C33 missing credentials throw, or are undefined when only looked for", () 
   assert.equal(request.lookupCredentials(req, "aws"), undefined);
 });
 
-test("C17 credentials are bytes; text only on demand", () => {
+test("credentials are bytes; text only on demand", () => {
   const req = newRequest({ credentials: { c: { user: "ü", key: Uint8Array.of(0xff, 0x00) } } });
   const wire = decode(RunFunctionRequest, encode(RunFunctionRequest, req));
   const credentials = request.getCredentials(wire, "c");
@@ -248,7 +248,7 @@ test("credentials of a source this version does not know are refused by name", (
   );
 });
 
-test("C15 a value without a kind reads as null", () => {
+test("a value without a kind reads as null", () => {
   const req = newRequest();
   req.input = Struct.fromBytes(Buffer.from("0a050a016b1200", "hex"));
   assert.deepEqual(request.getInput(req), { k: null });

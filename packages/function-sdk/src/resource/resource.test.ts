@@ -36,7 +36,7 @@ for (const [name, { value, names }] of Object.entries(refused)) {
   });
 }
 
-test("C9 a large integer given as a number is sent as the nearest double", () => {
+test("a large integer given as a number is sent as the nearest double", () => {
   // biome-ignore lint/correctness/noPrecisionLoss: losing precision is the point of this test.
   assert.deepEqual(resource.fromStruct(resource.toStruct({ n: 9007199254740993 })), { n: 9007199254740992 });
 });

@@ -110,7 +110,7 @@ function set(wrapper: resource.KubeObject | undefined, at: string): void {
   }
 }
 
-test("C22 property: whatever is done to a response and to what a request hands out, the request stays", () => {
+test("property: whatever is done to a response and to what a request hands out, the request stays", () => {
   fc.assert(
     fc.property(objects, objects, object, fc.array(edit, { maxLength: 8 }), (observed, desired, context, edits) => {
       const req = newRequest({

@@ -30,7 +30,7 @@ const full = (): RunFunctionRequest =>
     context: { k: { v: 1 } },
   });
 
-test("C22 nothing done to a response shows in the request it came from", () => {
+test("nothing done to a response shows in the request it came from", () => {
   const req = full();
   const before = encode(RunFunctionRequest, req);
   const rsp = response.to(req);
@@ -57,7 +57,7 @@ test("unedited fields are shared, not copied", () => {
   assert.equal(rsp.desired?.resources.get("a")?.resource, req.desired?.resources.get("a")?.resource);
 });
 
-test("C23 no desired and no context: present empty desired, absent context", () => {
+test("no desired and no context: present empty desired, absent context", () => {
   const rsp = response.to(create(RunFunctionRequest));
   assert.deepEqual(rsp.desired, create(State));
   assert.equal(rsp.context, undefined);
@@ -120,7 +120,7 @@ test("an invalid duration is rejected as a TTL", () => {
   }
 });
 
-test("C25 setting one composed resource replaces it, keeps the others and joins no lists", () => {
+test("setting one composed resource replaces it, keeps the others and joins no lists", () => {
   const rsp = response.to(full());
   response.setDesiredComposedResources(rsp, { a: { resource: { kind: "A", list: [2] }, ready: true } });
   const { resources } = rsp.desired as State;
@@ -168,7 +168,7 @@ test("an object is encoded when it is set: later edits do not show", () => {
   assert.deepEqual(rsp.desired?.resources.get("a")?.resource?.value, { spec: { size: 1 } });
 });
 
-test("C12 an object JSON cannot hold is refused where it is set, by resource and path", () => {
+test("an object JSON cannot hold is refused where it is set, by resource and path", () => {
   const rsp = response.to(newRequest());
   assert.throws(
     () => response.setDesiredComposedResource(rsp, "bucket", { spec: { size: Number.NaN } }),
@@ -178,20 +178,20 @@ test("C12 an object JSON cannot hold is refused where it is set, by resource and
   assert.equal(rsp.desired?.resources.size, 0);
 });
 
-test("C11 a null member of a desired object stays null", () => {
+test("a null member of a desired object stays null", () => {
   const rsp = response.to(newRequest());
   response.setDesiredComposedResource(rsp, "a", { spec: { gone: null, unset: undefined } });
   const received = decode(RunFunctionResponse, encode(RunFunctionResponse, rsp));
   assert.deepEqual(received.desired?.resources.get("a")?.resource?.value, { spec: { gone: null } });
 });
 
-test("C10 an undefined member is left out, an undefined item is null", () => {
+test("an undefined member is left out, an undefined item is null", () => {
   const rsp = response.to(newRequest());
   response.setDesiredComposedResource(rsp, "a", { spec: { unset: undefined, list: [1, undefined] } });
   assert.deepEqual(rsp.desired?.resources.get("a")?.resource?.value, { spec: { list: [1, null] } });
 });
 
-test("C8 integers stay integers", () => {
+test("integers stay integers", () => {
   const rsp = response.to(newRequest());
   response.setDesiredComposedResource(rsp, "a", { spec: { size: 3 } });
   const received = decode(RunFunctionResponse, encode(RunFunctionResponse, rsp));
@@ -327,7 +327,7 @@ for (const [name, { selection, want, refused }] of Object.entries(selections)) {
   });
 }
 
-test("C30 requirements add up; the same name overwrites", () => {
+test("requirements add up; the same name overwrites", () => {
   const rsp = response.to(newRequest());
   response.requireSchema(rsp, "a", "apps/v1", "Deployment");
   response.requireSchema(rsp, "b", "v1", "Pod");

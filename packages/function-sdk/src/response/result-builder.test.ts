@@ -8,7 +8,7 @@ import * as rb from "../result.ts";
 
 const refused = (code: FunctionErrorCode) => (error: unknown) => isFunctionError(error, code);
 
-test("C26 the seed's sketch gives one result and one condition, as the wire has them", () => {
+test("the seed's sketch gives one result and one condition, as the wire has them", () => {
   const error = new Error("You may not use this database.");
   const built = rb.fatal(error).targetCompositeAndClaim().withConditionFalse("DatabaseReady", "Unauthorized").build();
   const rsp = create(RunFunctionResponse);
@@ -24,7 +24,7 @@ test("C26 the seed's sketch gives one result and one condition, as the wire has 
   );
 });
 
-test("C27 the target may come after the condition", () => {
+test("the target may come after the condition", () => {
   const first = rb.fatal("e").targetCompositeAndClaim().withConditionFalse("T", "R").build();
   const last = rb.fatal("e").withConditionFalse("T", "R").targetCompositeAndClaim().build();
   assert.deepEqual(last, first);
@@ -36,7 +36,7 @@ test("C27 the target may come after the condition", () => {
 });
 
 for (const type of ["Ready", "Synced", "Healthy", "UpToDate", "Responsive"]) {
-  test(`C28 condition type ${type} is reserved`, () => {
+  test(`condition type ${type} is reserved`, () => {
     for (const method of ["withConditionTrue", "withConditionFalse", "withConditionUnknown"] as const) {
       assert.throws(() => rb.warning("w")[method](type, "R"), refused("RESERVED_CONDITION"));
     }

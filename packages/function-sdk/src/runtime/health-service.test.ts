@@ -46,7 +46,7 @@ function watch(client: RawClient, service = ""): AsyncIterator<number> {
   })();
 }
 
-test("C43 health: serving before, not serving during a shutdown, unreachable after", async (t) => {
+test("health: serving before, not serving during a shutdown, unreachable after", async (t) => {
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
   const { promise: release, resolve: letGo } = Promise.withResolvers<void>();
   const running = await serving(t, async (req, ctx) => {

@@ -53,7 +53,7 @@ function run(t: TestContext, args: readonly string[], env: Record<string, string
 
 const plain = ["--insecure", "--address", "127.0.0.1:0", "--metrics-address", ""];
 
-test("C42 SIGTERM during a call: the call completes, new calls are refused, exit 0", async (t) => {
+test("SIGTERM during a call: the call completes, new calls are refused, exit 0", async (t) => {
   const { child, line, exit } = run(t, plain);
   const address = await line("ready");
   const client = new RawClient(t, address);
@@ -89,7 +89,7 @@ test("SIGINT stops an idle function; a second signal does not wait for calls", a
   assert.deepEqual(await busy.exit(), [0, null]);
 });
 
-test("C39 the environment names the certificates, a flag overrides it", async (t) => {
+test("the environment names the certificates, a flag overrides it", async (t) => {
   const authority = newAuthority();
   const directory = await temporaryDirectory(t);
   await writeCertificates(directory, authority, serverCertificate(authority));
@@ -110,7 +110,7 @@ test("C39 the environment names the certificates, a flag overrides it", async (t
   assert.match(await wrong.stderr, /^main-function\.ts: cannot read \/nonexistent\/tls\.crt: .*\n$/);
 });
 
-test("C36 no certificates and not insecure: one line and exit 1", async (t) => {
+test("no certificates and not insecure: one line and exit 1", async (t) => {
   const program = run(t, []);
   assert.deepEqual(await program.exit(), [1, null]);
   assert.match(await program.stderr, /^main-function\.ts: no TLS certificates: .*--insecure\n$/);

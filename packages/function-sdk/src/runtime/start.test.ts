@@ -71,7 +71,7 @@ test("a function is called over the network, as a function or as an object", asy
   assert.equal(rsp.meta?.tag, "t");
 });
 
-test("C35 a handler that throws answers OK with a FATAL result, or UNKNOWN when asked to", async (t) => {
+test("a handler that throws answers OK with a FATAL result, or UNKNOWN when asked to", async (t) => {
   const failing: FunctionHandler = async () => {
     throw new Error("no such region");
   };
@@ -89,7 +89,7 @@ test("C35 a handler that throws answers OK with a FATAL result, or UNKNOWN when 
   );
 });
 
-test("C18 a request that cannot be read is answered INTERNAL, naming the field, and harms no other call", async (t) => {
+test("a request that cannot be read is answered INTERNAL, naming the field, and harms no other call", async (t) => {
   const { client } = await serving(t, noOp);
   await assert.rejects(
     client.call(runFunctionPaths.v1, Buffer.from("0a040a02fffe", "hex")),
@@ -104,7 +104,7 @@ test("an empty request is a request", async (t) => {
   assert.equal(rsp.desired?.resources.size, 0);
 });
 
-test("C41 both protocol versions give the same bytes, unknown fields included", async (t) => {
+test("both protocol versions give the same bytes, unknown fields included", async (t) => {
   const protocols: string[] = [];
   const { client } = await serving(t, (req, ctx) => {
     protocols.push(ctx.protocol);
@@ -121,7 +121,7 @@ test("C41 both protocol versions give the same bytes, unknown fields included", 
   assert.deepEqual(protocols, ["v1", "v1beta1"]);
 });
 
-test("C36 without certificates and without --insecure nothing starts", async () => {
+test("without certificates and without --insecure nothing starts", async () => {
   for (const tlsCertsDir of [undefined, ""]) {
     await assert.rejects(
       start(noOp, { ...quiet, insecure: false, tlsCertsDir }),
@@ -130,12 +130,12 @@ test("C36 without certificates and without --insecure nothing starts", async () 
   }
 });
 
-test("C37 insecure wins over a certificate directory, which is not even read", async (t) => {
+test("insecure wins over a certificate directory, which is not even read", async (t) => {
   const { client } = await serving(t, noOp, { tlsCertsDir: "/nonexistent" });
   assert.equal((await call(client, newRequest({ tag: "t" }))).meta?.tag, "t");
 });
 
-test("C40 requests up to 64 MiB are served, larger ones refused", async (t) => {
+test("requests up to 64 MiB are served, larger ones refused", async (t) => {
   const { client } = await serving(t, noOp);
   await client.call(runFunctionPaths.v1, requestOfSize(5 * 1024 * 1024));
   await assert.rejects(
@@ -249,7 +249,7 @@ test("a unix socket is served, also over one whose server died", async (t) => {
   assert.equal(await readFile(path, "utf8"), "not a socket", "a file that is not a socket is kept");
 });
 
-test("C42 stopping lets calls in flight finish and refuses new ones", async (t) => {
+test("stopping lets calls in flight finish and refuses new ones", async (t) => {
   const { promise: entered, resolve: enter } = Promise.withResolvers<void>();
   const { promise: release, resolve: letGo } = Promise.withResolvers<void>();
   const { running, client } = await serving(t, async (req, ctx) => {

@@ -194,7 +194,7 @@ test("built-in kinds have their schemas without being named, unless a test says 
   }
 });
 
-test("C68 a function that never settles is an error, as it is in a control plane", async () => {
+test("a function that never settles is an error, as it is in a control plane", async () => {
   const forgetful: FunctionHandler = (req, ctx) => {
     const rsp = ctx.to(req);
     if (!request.lookupRequiredResources(req, "r").resolved) {
@@ -208,7 +208,7 @@ test("C68 a function that never settles is an error, as it is in a control plane
   );
 });
 
-test("C65 a function without requirements is called once", async () => {
+test("a function without requirements is called once", async () => {
   assert.equal((await invokeToStable(noOp, newRequest())).calls, 1);
 });
 

@@ -56,6 +56,7 @@ export interface StreamResponse extends Answer {
   readonly open: (onReady: () => void) => EventStream;
 }
 
+/** What a request is answered with: a whole body, or a stream such as a watch. */
 export type ApiResponse = CompleteResponse | StreamResponse;
 
 /** One event of a watch, rendered once for all who want it in the same form. */

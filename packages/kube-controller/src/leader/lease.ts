@@ -19,6 +19,7 @@ export type LeaseSpec = {
   readonly leaseTransitions?: number;
 };
 
+/** The spec of a Lease; fields that are not set are absent. */
 export function leaseSpecOf(lease: KubeObject): LeaseSpec {
   const spec = lease["spec"];
   return typeof spec === "object" && spec !== null ? (spec as LeaseSpec) : {};

@@ -21,7 +21,7 @@ const object = (metadata: KubeObject["metadata"] = {}): KubeObject =>
 const owner: KubeObject = { apiVersion: "e/v1", kind: "App", metadata: { name: "x", uid: "u1" } };
 
 for (const [value, want] of Object.entries({ true: true, True: false, "1": false, "": false, "true ": false })) {
-  test(`case 3: the pause annotation ${JSON.stringify(value)} pauses: ${want}`, () => {
+  test(`the pause annotation ${JSON.stringify(value)} pauses: ${want}`, () => {
     assert.equal(isPaused(object({ annotations: { "crossplane.io/paused": value } })), want);
   });
 }
@@ -53,7 +53,7 @@ test("an owner is appended, replaced by its uid, and joins others", () => {
   assert.deepEqual(both.metadata.ownerReferences, [other, reference]);
 });
 
-test("case 70: a second controller is refused, and named", () => {
+test("a second controller is refused, and named", () => {
   const taken = object({ ownerReferences: [{ ...controllerReference(owner), uid: "u9", name: "y" }] });
   assert.throws(() => withOwner(taken, controllerReference(owner)), {
     message: "cd is already controlled by App y (UID u9)",
