@@ -136,7 +136,7 @@ test("a directory that is read-only from the start is served, and left as it is"
   {
     await using server = startServer({ directory, wrapper: onReadOnlyDirectory(directory) });
     const target = await server.ready;
-    await server.complained(/^warning: --data-dir .* is read-only: .* every write refused\n$/);
+    await server.complained(/^warning: --data-dir .* is read-only: serving existing data, rejecting writes\n$/);
     await assertReadable(target, ["kept"]);
     const refusal = /read-only when the server started: make it writable and start again; reading goes on/;
     assertRefused(await ask(target, "POST", configMaps, configMap("refused", "2")), refusal);

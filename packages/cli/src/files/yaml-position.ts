@@ -115,9 +115,18 @@ export function parseFieldPath(path: string): PathSegment[] {
   token.lastIndex = 0;
   for (let match = token.exec(path); match !== null; match = token.exec(path)) {
     const [, index, quoted, bracketed, name] = match;
-    if (index !== undefined) segments.push(Number(index));
-    else if (quoted !== undefined) segments.push(JSON.parse(`"${quoted}"`) as string);
-    else segments.push(bracketed ?? name ?? "");
+    const segment = quoted === undefined ? (bracketed ?? name ?? "") : unquoted(quoted);
+    if (segment === undefined) break;
+    segments.push(index === undefined ? segment : Number(index));
   }
   return segments;
+}
+
+/** The text of a JSON string without its quotes; undefined when it is not one, such as one with a control character. */
+function unquoted(text: string): string | undefined {
+  try {
+    return JSON.parse(`"${text}"`) as string;
+  } catch {
+    return undefined;
+  }
 }
