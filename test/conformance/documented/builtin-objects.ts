@@ -212,7 +212,7 @@ async function lengthOfErrors(s: Session): Promise<string> {
 export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "OpenAPI v3 documents", ours: 406, theirs: 200, run: openApiAsProtobuf },
   { topic: "ServiceAccounts", ours: 200, theirs: 403, run: secretsOfAccount },
-  { topic: "ClusterRoles and bindings made at the start", ours: 404, theirs: 200, run: nodeRole },
+  { topic: "ClusterRoles and bindings created at the start", ours: 404, theirs: 200, run: nodeRole },
   { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
   {
     topic: "Admission webhooks",
