@@ -255,5 +255,5 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     theirs: 500,
     run: lostVersion,
   },
-  { topic: "What is wrong with one object", ours: "422, some of it", theirs: "422, all of it", run: lengthOfErrors },
+  { topic: "Validation errors of one object", ours: "422, some of it", theirs: "422, all of it", run: lengthOfErrors },
 ];
