@@ -152,7 +152,7 @@ test("what a shell passes for <(command) is read", () => {
   const script = `"$0" "$1" apply -f <(printf 'kind: 3\\napiVersion: v1\\n')`;
   const { stderr, status } = spawnSync("bash", ["-c", script, process.execPath, purlin], { cwd, encoding: "utf8" });
   assert.equal(status, 1);
-  assert.match(stderr, /^error: \/dev\/fd\/\d+:1:1: kind: expected/);
+  assert.match(stderr, /^error: \/dev\/fd\/\d+:1:1: kind: must be a string/);
 });
 
 test("another user's files are not read, and the line says why", () => {
