@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNoMatch, type KubeClient, NoMatchError } from "@purlin/kube-client";
-import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
+import { type KubeObject, keyOf, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/yaml-position.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { isOffered } from "../tree/composite-kinds.ts";
@@ -68,6 +68,8 @@ export async function applyManifests(
     const mistakes = isDefinition(manifest.object) ? await definitionMistakes(manifest) : [];
     problems.push(...mistakes);
     if (mistakes.length > 0) continue;
+    const definition = definitions.find(({ stored }) => defines(stored, manifest.object));
+    if (definition !== undefined) await whyNotServed(client, definition.stored, options);
     try {
       const { change, stored } = await applyOne(client, manifest, applying);
       options.onApplied?.(manifest, change, stored);
@@ -169,21 +171,37 @@ export function appliedLine(manifest: Manifest, change: ApplyChange): string {
 async function awaitDefinitions(
   client: KubeClient,
   definitions: readonly AppliedDefinition[],
-  { waitMs, signal }: { readonly waitMs: number; readonly signal: AbortSignal },
+  options: Waiting,
 ): Promise<string[]> {
-  const limit = performance.now() + waitMs;
   const problems: string[] = [];
   for (const { manifest, stored } of definitions) {
-    for (let current = stored; !isServed(current); current = await client.get(stored, keyOf(stored), { signal })) {
-      const failure = failureOf(current);
-      if (failure !== undefined || performance.now() > limit) {
-        problems.push(problemOf(manifest, failure ?? lateness(current, waitMs)));
-        break;
-      }
-      await setTimeout(pollMs, undefined, { signal });
-    }
+    const failure = await whyNotServed(client, stored, options);
+    if (failure !== undefined) problems.push(problemOf(manifest, failure));
   }
   return problems;
+}
+
+type Waiting = Pick<ApplyManifestsOptions, "waitMs" | "signal">;
+
+/** Waits until an XRD serves its kinds with the schema that was applied. Resolves to why it does not, if it does not. */
+async function whyNotServed(client: KubeClient, applied: KubeObject, options: Waiting): Promise<string | undefined> {
+  const { waitMs, signal } = options;
+  const limit = performance.now() + waitMs;
+  for (let current = applied; !isServed(current); current = await client.get(applied, keyOf(applied), { signal })) {
+    const failure = failureOf(current);
+    if (failure !== undefined || performance.now() > limit) return failure ?? lateness(current, waitMs);
+    await setTimeout(pollMs, undefined, { signal });
+  }
+  return undefined;
+}
+
+/** Whether an XRD defines the kind of an object. */
+function defines(definition: KubeObject, { apiVersion, kind }: TypeRef): boolean {
+  const kinds = [
+    ["spec", "names", "kind"],
+    ["spec", "claimNames", "kind"],
+  ].map((path) => textAt(definition, path));
+  return apiVersion.startsWith(`${textAt(definition, ["spec", "group"])}/`) && kinds.includes(kind);
 }
 
 /** Offered for the schema that was applied, not for the one before it. */
