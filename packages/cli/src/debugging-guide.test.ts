@@ -86,10 +86,17 @@ async function functionProcess(folder: string, other?: number): Promise<number> 
   }
 }
 
-/** Opens the inspector of a function of `purlin up`; `purlin logs` shows its address. Port 9229 may be in use for a moment. */
-async function attach(cwd: string, pid: number): Promise<Inspector> {
+/**
+ * Opens the inspector of a function of `purlin up` that is not the process `other`; `purlin logs` shows its address. Port 9229 may be in use
+ * for a moment, and a process that was just found may be replaced: two changes of a file start the function twice.
+ */
+async function attach(cwd: string, other?: number): Promise<Inspector> {
   for (;;) {
-    process.kill(pid, "SIGUSR1");
+    try {
+      process.kill(await functionProcess(cwd, other), "SIGUSR1");
+    } catch {
+      continue;
+    }
     await setTimeout(1000);
     const { stdout } = await runInProcess(["logs", "compose-app"], { cwd });
     const last = [...stdout.matchAll(/^Debugger listening on (ws:\S+)$|^Debugger ending/gm)].at(-1)?.[1];
@@ -117,7 +124,7 @@ test("the page on debugging does what it says", async () => {
     async finally(folder) {
       const first = await functionProcess(folder);
       {
-        await using attached = await attach(folder, first);
+        await using attached = await attach(folder);
         await setBreakpoint(attached);
         await requestReconcile(folder, "first");
         assert.equal(await nextStop(attached), breakpointLine);
@@ -133,7 +140,7 @@ test("the page on debugging does what it says", async () => {
 async function pauseEndlessLoop(folder: string, before: number): Promise<void> {
   const loops = source.replace(/^ {2}console\.log.*$/m, "  while (app.name !== '');");
   writeFileSync(join(folder, "src/function.ts"), loops);
-  await using looping = await attach(folder, await functionProcess(folder, before));
+  await using looping = await attach(folder, before);
   await looping.call("Debugger.enable");
   await requestReconcile(folder, "second");
   const stopped = nextStop(looping);

@@ -6,7 +6,7 @@ import type { Entry, Watch } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
 import { objectEvent, type WatchRenderer } from "./watch-renderer.ts";
 
-/** The objects that exist when a watch begins, sent before any change. */
+/** The objects that exist when a watch begins; those that the watch selects are sent before any change. */
 export interface InitialState {
   readonly entries: readonly Entry<JsonObject>[];
   readonly revision: number;
@@ -28,6 +28,8 @@ const bookmarkEveryMs = 60_000;
 const lastBookmarkMs = 2000;
 const longestTimerMs = 2_147_483_647;
 const portionSize = 200;
+/** How long objects that exist already are looked at before other work runs: to look into a large one takes long. */
+const turnMs = 10;
 
 /** One watch of one client: first what is there, then what changes, until it times out or is ended. */
 export class WatchSession implements EventStream {
@@ -37,7 +39,9 @@ export class WatchSession implements EventStream {
   readonly #onClose: (session: WatchSession) => void;
   readonly #timers: NodeJS.Timeout[] = [];
   #initial: InitialState | undefined;
-  #sent = 0;
+  #seen = 0;
+  /** Waits for the next turn of the event loop, with initial objects left. */
+  #isResting = false;
   #isBookmarkDue = false;
   #isEnding = false;
   #isEnded = false;
@@ -87,8 +91,9 @@ export class WatchSession implements EventStream {
   }
 
   #next(): readonly StreamEvent[] | undefined {
+    if (this.#isResting) return [];
     const events = this.#initial === undefined ? this.#takeChanges() : this.#takeInitial(this.#initial);
-    if (events.length > 0) return events;
+    if (events.length > 0 || this.#isResting) return events;
     // Nothing is left to take, so everything up to the newest revision has been sent.
     if (this.#isBookmarkDue) {
       this.#isBookmarkDue = false;
@@ -101,17 +106,28 @@ export class WatchSession implements EventStream {
     return [];
   }
 
-  #takeInitial(initial: InitialState): StreamEvent[] {
+  #takeInitial({ entries, revision, announcesEnd }: InitialState): StreamEvent[] {
     const { renderer } = this.#options;
-    const { entries, revision, announcesEnd } = initial;
-    const portion = entries.slice(this.#sent, this.#sent + portionSize);
-    this.#sent += portion.length;
-    const events = portion.map((entry) => renderer.added(entry));
-    if (this.#sent >= entries.length) {
-      this.#initial = undefined;
-      if (announcesEnd) events.push(renderer.bookmark(revision, true));
+    const events: StreamEvent[] = [];
+    const start = performance.now();
+    while (this.#seen < entries.length && events.length < portionSize && !this.#isResting) {
+      const entry = entries[this.#seen] as Entry<JsonObject>;
+      this.#seen += 1;
+      if (renderer.selects(entry)) events.push(renderer.added(entry));
+      if (performance.now() - start >= turnMs) this.#rest();
     }
+    if (this.#seen < entries.length || this.#isResting) return events;
+    this.#initial = undefined;
+    if (announcesEnd) events.push(renderer.bookmark(revision, true));
     return events.length > 0 ? events : this.#takeChanges();
+  }
+
+  #rest(): void {
+    this.#isResting = true;
+    setImmediate(() => {
+      this.#isResting = false;
+      if (!this.#isEnded) this.#onReady();
+    });
   }
 
   /** Changes the client is to see; those it is not to see are passed over. */

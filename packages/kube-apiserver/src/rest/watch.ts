@@ -69,7 +69,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
   const problem = await waitForVersion(rest, options, after);
   const begin = (onReady: () => void): EventStream => {
     const renderer = new WatchRenderer(rest, form, selection);
-    const start = startOf(rest, { options, after, bookmarks, selection, renderer });
+    const start = startOf(rest, { options, after, bookmarks });
     const timeoutMs = 1000 * (timeoutSeconds > 0 ? timeoutSeconds : minTimeoutSeconds * (1 + Math.random()));
     const watch = store.watch({ scope: scopeOf(rest), after: start.after, onReady });
     const session = new WatchSession(
@@ -151,8 +151,6 @@ interface StartOptions {
   readonly options: VersionOptions;
   readonly after: number;
   readonly bookmarks: boolean;
-  readonly selection: Selection;
-  readonly renderer: WatchRenderer;
 }
 
 interface Start {
@@ -162,14 +160,13 @@ interface Start {
 }
 
 /** Where a watch begins: at a revision, with what is there now, or with nothing but what comes. */
-function startOf(rest: RestRequest, { options, after, bookmarks, renderer }: StartOptions): Start {
+function startOf(rest: RestRequest, { options, after, bookmarks }: StartOptions): Start {
   const { store } = rest;
   const isFromAnywhere = after === 0;
   if (options.sendInitialEvents === false && isFromAnywhere) return { after: store.revision, initial: undefined };
   if (options.sendInitialEvents !== true && !isFromAnywhere) return { after, initial: undefined };
   const announcesEnd = options.sendInitialEvents === true && bookmarks;
-  const entries = presentEntries(rest).filter((entry) => renderer.selects(entry));
-  return { after: store.revision, initial: { entries, revision: store.revision, announcesEnd } };
+  return { after: store.revision, initial: { entries: presentEntries(rest), revision: store.revision, announcesEnd } };
 }
 
 /** What is there now of what is watched. */
