@@ -56,9 +56,9 @@ export interface KubeconfigOptions {
 export async function accessFromKubeconfig(config: Kubeconfig, options: KubeconfigOptions): Promise<ClusterAccess> {
   const contextName = options.context ?? config["current-context"];
   if (!contextName) throw problem(options, "has no current-context; set one or name a context");
-  const context = find(config.contexts, contextName, "context", options).context;
-  const cluster = find(config.clusters, context.cluster ?? "", "cluster", options).cluster;
-  const user = context.user ? (find(config.users, context.user, "user", options).user ?? {}) : {};
+  const context = find(config.contexts, { name: contextName, what: "context" }, options).context;
+  const cluster = find(config.clusters, { name: context.cluster ?? "", what: "cluster" }, options).cluster;
+  const user = context.user ? (find(config.users, { name: context.user, what: "user" }, options).user ?? {}) : {};
   if (!cluster.server) throw problem(options, `cluster "${context.cluster}" has no server`);
   return {
     server: cluster.server,
@@ -66,15 +66,13 @@ export async function accessFromKubeconfig(config: Kubeconfig, options: Kubeconf
     tlsServerName: cluster["tls-server-name"],
     insecureSkipTlsVerify: cluster["insecure-skip-tls-verify"],
     namespace: context.namespace,
-    credentials: await credentialsOf(user, context.user ?? "", options, cluster),
+    credentials: await credentialsOf({ user, name: context.user ?? "", cluster }, options),
   };
 }
 
 async function credentialsOf(
-  user: UserEntry,
-  name: string,
+  { user, name, cluster }: { readonly user: UserEntry; readonly name: string; readonly cluster: ClusterEntry },
   options: KubeconfigOptions,
-  cluster: ClusterEntry,
 ): Promise<CredentialSource> {
   if (user["auth-provider"] !== undefined) {
     throw problem(options, `user "${name}" uses auth-provider, which Kubernetes removed in 1.26; use exec instead`);
@@ -92,8 +90,7 @@ async function credentialsOf(
 
 function find<T extends { readonly name: string }>(
   entries: readonly T[] | undefined,
-  name: string,
-  what: string,
+  { name, what }: { readonly name: string; readonly what: string },
   options: KubeconfigOptions,
 ): T {
   const entry = entries?.find((one) => one.name === name);

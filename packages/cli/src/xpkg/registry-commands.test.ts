@@ -172,7 +172,7 @@ test("pull, inspect and push report an image that is not a package", async () =>
   const bare = { ...image.manifest, layers: [] };
   const bytes = Buffer.from(JSON.stringify(bare));
   await pushPackage(createRegistryClient(), store, { images: [image], to: reference });
-  await createRegistryClient().pushManifest(reference, bytes, manifestType);
+  await createRegistryClient().pushManifest(reference, { bytes, mediaType: manifestType });
   for (const command of ["pull", "inspect"]) {
     const { exitCode, stderr } = await xpkg(project, [command, formatReference(reference)]);
     assert.deepEqual(

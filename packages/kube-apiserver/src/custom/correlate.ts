@@ -15,7 +15,10 @@ type Step = { readonly field: string } | { readonly index: number };
  * Whether the value a finding is about was the same before an update: then the update is not to blame for it. Fields are
  * found again by name, items of a map-like list by their keys; inside other lists the list as a whole decides.
  */
-export function isUnchangedAt(path: string, now: JsonObject, before: JsonObject, schema: JsonObject): boolean {
+export function isUnchangedAt(
+  path: string,
+  { now, before, schema }: { readonly now: JsonObject; readonly before: JsonObject; readonly schema: JsonObject },
+): boolean {
   const steps = parsePath(path);
   return steps !== undefined && walk(steps, { now, before, schema });
 }

@@ -29,7 +29,7 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
     },
     respond: (code, outgoing, chunks) => {
       answered = true;
-      if (!begin(stream, code, outgoing, chunks.length === 0)) return;
+      if (!begin(stream, { code, headers: outgoing, endStream: chunks.length === 0 })) return;
       for (const chunk of chunks.slice(0, -1)) {
         stream.write(chunk);
       }
@@ -37,14 +37,21 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
       refuseRest(stream);
     },
     begin: (code, outgoing) => {
-      begin(stream, code, outgoing, false);
+      begin(stream, { code, headers: outgoing, endStream: false });
       stream.resume();
       return outlet(stream);
     },
   };
 }
 
-function begin(stream: ServerHttp2Stream, code: number, headers: OutgoingHeaders, endStream: boolean): boolean {
+function begin(
+  stream: ServerHttp2Stream,
+  {
+    code,
+    headers,
+    endStream,
+  }: { readonly code: number; readonly headers: OutgoingHeaders; readonly endStream: boolean },
+): boolean {
   if (stream.destroyed || stream.headersSent) return false;
   stream.respond({ ":status": code, ...headers } as Record<string, string | number | string[]>, { endStream });
   return !endStream;

@@ -88,14 +88,20 @@ function healthMetrics(checks: HealthChecks): MetricFamily {
 /** What Prometheus' own libraries tell of every process. */
 function processMetrics(): readonly MetricFamily[] {
   return [
-    one("process_cpu_seconds_total", "Seconds of CPU time used.", () => cpuSeconds(), "counter"),
-    one("process_resident_memory_bytes", "Bytes of memory in use.", () => process.memoryUsage.rss()),
-    one("process_start_time_seconds", "When the process began, in seconds since 1970.", () => startSeconds),
+    one({ name: "process_cpu_seconds_total", help: "Seconds of CPU time used.", type: "counter" }, () => cpuSeconds()),
+    one({ name: "process_resident_memory_bytes", help: "Bytes of memory in use." }, () => process.memoryUsage.rss()),
+    one(
+      { name: "process_start_time_seconds", help: "When the process began, in seconds since 1970." },
+      () => startSeconds,
+    ),
     computedFamily({ name: "process_open_fds", help: "Open file descriptors.", labels: [] }, openFiles),
   ];
 }
 
-function one(name: string, help: string, value: () => number, type: "counter" | "gauge" = "gauge"): MetricFamily {
+function one(
+  { name, help, type = "gauge" }: { readonly name: string; readonly help: string; readonly type?: "counter" | "gauge" },
+  value: () => number,
+): MetricFamily {
   return computedFamily({ name, help, labels: [], type }, () => [[[], value()]]);
 }
 

@@ -122,7 +122,12 @@ class ResourceOperations {
   #list(name: string, parameters: readonly Parameter[]): Operation {
     const list = this.#content({ ...this.#type, kind: this.#type.listKind });
     const produces = this.#type.custom ? plainTypes : [...plainTypes, streamType];
-    return { ...this.#operation("get", "list", name, parameters), action: "list", produces, responses: { 200: list } };
+    return {
+      ...this.#operation("get", { verb: "list", name, parameters }),
+      action: "list",
+      produces,
+      responses: { 200: list },
+    };
   }
 
   #listAcross(): Operation {
@@ -132,7 +137,7 @@ class ResourceOperations {
   #create(name: string, kind: GroupVersionKind, parameters: readonly Parameter[]): Operation {
     const content = this.#content(kind);
     return {
-      ...this.#operation("post", "create", name, [...parameters, ...writeParameters]),
+      ...this.#operation("post", { verb: "create", name, parameters: [...parameters, ...writeParameters] }),
       kind: this.#kindOf(kind),
       body: { ...content, required: true },
       responses: { 200: content, 201: content, 202: content },
@@ -142,7 +147,7 @@ class ResourceOperations {
   #read(name: string, kind: GroupVersionKind): Operation {
     const parameters = this.#type.custom ? [versionParameter] : [];
     return {
-      ...this.#operation("get", "read", name, [nameParameter, ...this.#scoped, ...parameters]),
+      ...this.#operation("get", { verb: "read", name, parameters: [nameParameter, ...this.#scoped, ...parameters] }),
       kind: this.#kindOf(kind),
       responses: { 200: this.#content(kind) },
     };
@@ -151,7 +156,11 @@ class ResourceOperations {
   #replace(name: string, kind: GroupVersionKind): Operation {
     const content = this.#content(kind);
     return {
-      ...this.#operation("put", "replace", name, [nameParameter, ...this.#scoped, ...writeParameters]),
+      ...this.#operation("put", {
+        verb: "replace",
+        name,
+        parameters: [nameParameter, ...this.#scoped, ...writeParameters],
+      }),
       kind: this.#kindOf(kind),
       body: { ...content, required: true },
       responses: { 200: content, 201: content },
@@ -161,7 +170,11 @@ class ResourceOperations {
   #patch(name: string, kind: GroupVersionKind): Operation {
     const content = this.#content(kind);
     return {
-      ...this.#operation("patch", "patch", name, [nameParameter, ...this.#scoped, ...patchParameters]),
+      ...this.#operation("patch", {
+        verb: "patch",
+        name,
+        parameters: [nameParameter, ...this.#scoped, ...patchParameters],
+      }),
       kind: this.#kindOf(kind),
       body: patchBody,
       consumes: this.#type.custom ? customPatches : builtinPatches,
@@ -174,7 +187,11 @@ class ResourceOperations {
     // The description says so although a namespace comes back.
     const content = rules.returnsDeleted && resource !== "namespaces" ? this.#content(this.#type) : statusContent;
     return {
-      ...this.#operation("delete", "delete", this.#name(kind), [nameParameter, ...this.#scoped, ...deleteParameters]),
+      ...this.#operation("delete", {
+        verb: "delete",
+        name: this.#name(kind),
+        parameters: [nameParameter, ...this.#scoped, ...deleteParameters],
+      }),
       body: { ...deleteOptionsContent, required: false },
       responses: { 200: content, 202: content },
     };
@@ -184,7 +201,11 @@ class ResourceOperations {
     const { custom, kind } = this.#type;
     const parameters = custom ? listParameters : [...deleteParameters, ...selectionParameters];
     return {
-      ...this.#operation("delete", "delete", `Collection${this.#name(kind)}`, [...this.#scoped, ...parameters]),
+      ...this.#operation("delete", {
+        verb: "delete",
+        name: `Collection${this.#name(kind)}`,
+        parameters: [...this.#scoped, ...parameters],
+      }),
       action: "deletecollection",
       ...(!custom && { body: { ...deleteOptionsContent, required: false } }),
       responses: { 200: statusContent },
@@ -193,9 +214,11 @@ class ResourceOperations {
 
   #operation(
     method: Operation["method"],
-    verb: string,
-    name: string,
-    parameters: readonly Parameter[],
+    {
+      verb,
+      name,
+      parameters,
+    }: { readonly verb: string; readonly name: string; readonly parameters: readonly Parameter[] },
   ): Omit<Operation, "responses"> {
     const consumes = this.#type.custom ? plainTypes : ["*/*"];
     return {

@@ -65,7 +65,7 @@ async function writeAtOnce(rest: RestRequest, plan: UpdatePlan, key: string): Pr
   let outcome: Outcome | undefined;
   const { entry } = await rest.store.write(key, ({ current, revision }) => {
     outcome = finish(updated(rest, plan, current));
-    return decision(rest, outcome, revision, current);
+    return decision(rest, outcome, { revision, current });
   });
   return { outcome: outcome as unknown as Outcome, entry };
 }
@@ -84,7 +84,7 @@ async function writeLarge(rest: RestRequest, plan: UpdatePlan, key: string): Pro
     let isCurrent = false;
     const { entry } = await rest.store.write(key, ({ current, revision }) => {
       isCurrent = current === seen;
-      return isCurrent ? decision(rest, outcome, revision, current) : { action: "keep" };
+      return isCurrent ? decision(rest, outcome, { revision, current }) : { action: "keep" };
     });
     if (isCurrent) return { outcome, entry };
   }
@@ -100,8 +100,7 @@ interface Outcome {
 function decision(
   rest: RestRequest,
   { action, object }: Outcome,
-  revision: number,
-  current: Entry<JsonObject> | undefined,
+  { revision, current }: { readonly revision: number; readonly current: Entry<JsonObject> | undefined },
 ): Decision<JsonObject> {
   if (action !== "put") return { action };
   const { ttlSeconds } = rest.type.rules;
@@ -120,7 +119,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   const edited = yield* plan.edit(old);
   yield;
   if (plan.comparesUid) requireUid(rest, edited, old);
-  requireVersion(rest, plan, edited, current);
+  requireVersion(rest, plan, { edited, current });
   const tracked = plan.tracked
     ? edited
     : (yield* strategy.storage.fieldManager(plan.endpoint).updating(old, edited, plan.options.manager)).object;
@@ -177,8 +176,7 @@ export function otherUid({ type, target }: RestRequest, sent: string, stored: st
 function requireVersion(
   { type, target }: RestRequest,
   plan: UpdatePlan,
-  edited: JsonObject,
-  current: Entry<JsonObject>,
+  { edited, current }: { readonly edited: JsonObject; readonly current: Entry<JsonObject> },
 ): void {
   const { resourceVersion = "" } = metaOf(edited);
   const sent = parseResourceVersion(resourceVersion);

@@ -15,8 +15,8 @@ import { apiVersionOf, objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { applyUpdate } from "./apply-update.ts";
-import { createApplied } from "./create.ts";
-import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
+import { createApplied, createdResponse } from "./create.ts";
+import type { ObjectForm } from "./object-response.ts";
 import type { ApplyPatch } from "./patch-request.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { atTarget } from "./update.ts";
@@ -68,9 +68,7 @@ async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise
     throw conflict(type, target.name, why);
   }
   const created = await createApplied(rest, atTarget(rest, applied), patch.options);
-  return "entry" in created
-    ? entryResponse(rest, created.entry, form, 201)
-    : objectResponse(rest, created.object, form, 201);
+  return createdResponse(rest, created, form);
 }
 
 /** The configuration merged into what is there. Only then does it matter that keys come twice in it, as in the reference. */

@@ -25,7 +25,7 @@ import { noteFindings, readBody, readObject } from "./decode-object.ts";
 import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { parseResourceVersion } from "./list-options.ts";
 import { inStoredOrder } from "./object-codec.ts";
-import { entryResponse, negotiateForm, objectResponse } from "./object-response.ts";
+import { entryResponse, negotiateForm, type ObjectForm, objectResponse } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { type WriteOptions, writeOptions, writeWarnings } from "./write-options.ts";
 
@@ -38,34 +38,39 @@ export async function createObject(rest: RestRequest): Promise<CompleteResponse>
   const options = writeOptions(rest.request, "CreateOptions");
   const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const created = await createFrom(rest, object, options);
-  const response =
-    "entry" in created
-      ? entryResponse(rest, created.entry, form, 201)
-      : objectResponse(rest, created.object, form, 201);
-  return response;
+  return createdResponse(rest, created, form);
 }
 
-/** What was created: stored, or, of a dry run, only what would have been. */
+/** A created object: the stored entry, or of a dry run the object that would have been stored. */
 type Created = { readonly entry: Entry<JsonObject> } | { readonly object: JsonObject };
+
+/** The answer to a request that created an object. */
+export function createdResponse(rest: RestRequest, created: Created, form: ObjectForm): CompleteResponse {
+  const response =
+    "entry" in created ? entryResponse(rest, created.entry, form) : objectResponse(rest, created.object, form);
+  return { ...response, code: 201 };
+}
 
 /** Creates the object a client has sent, after everything the server has to say about it. */
 export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
   const track = function* (object: JsonObject): Work<JsonObject> {
     return (yield* rest.strategy.storage.fieldManager("").updating(undefined, object, options.manager)).object;
   };
-  return createTracked(rest, sent, options, track);
+  return createTracked(rest, sent, { options, track });
 }
 
 /** Creates an object that was applied, so that its managedFields are complete. */
 export function createApplied(rest: RestRequest, applied: JsonObject, options: WriteOptions): Promise<Created> {
-  return createTracked(rest, withMeta(applied, { resourceVersion: undefined }), options, undefined);
+  return createTracked(rest, withMeta(applied, { resourceVersion: undefined }), { options, track: undefined });
 }
 
 async function createTracked(
   rest: RestRequest,
   sent: JsonObject,
-  options: WriteOptions,
-  track: ((object: JsonObject) => Work<JsonObject>) | undefined,
+  {
+    options,
+    track,
+  }: { readonly options: WriteOptions; readonly track: ((object: JsonObject) => Work<JsonObject>) | undefined },
 ): Promise<Created> {
   const { type } = rest;
   const located = inNamespace(rest, sent);

@@ -22,8 +22,8 @@ import type { RestRequest } from "./rest-context.ts";
 export async function deleteObject(rest: RestRequest): Promise<CompleteResponse> {
   const form = negotiateForm(rest.request);
   const options = await readDeleteOptions(rest);
-  const outcome = await deleteOne(rest, rest.target.name, options);
-  return respond(rest, outcome, options, form);
+  const outcome = await deleteOne(rest, { name: rest.target.name }, options);
+  return respond(rest, outcome, { options, form });
 }
 
 /** What became of an object that was to be deleted. */
@@ -36,17 +36,16 @@ interface DeleteOutcome {
 /** Deletes the object of a name in the namespace of the request. */
 async function deleteOne(
   rest: RestRequest,
-  name: string,
+  { name, namespace = rest.target.namespace }: { readonly name: string; readonly namespace?: string },
   options: DeleteOptions,
-  namespace: string = rest.target.namespace,
 ): Promise<DeleteOutcome> {
   const { store, type } = rest;
   const key = objectKey(type, namespace, name);
   let outcome: DeleteOutcome | undefined;
-  if (options.dryRun) return judge(rest, name, options, store.get(key));
+  if (options.dryRun) return judge(rest, { name, current: store.get(key) }, options);
   const { entry } = await store.write(key, ({ current, revision }) => {
-    outcome = judge(rest, name, options, current);
-    return decision(rest, outcome, current, revision);
+    outcome = judge(rest, { name, current }, options);
+    return decision(rest, outcome, { current, revision });
   });
   const { removed, object } = outcome as unknown as DeleteOutcome;
   return { removed, object: entry === undefined ? object : rest.strategy.storage.toServed(entry.value) };
@@ -55,8 +54,7 @@ async function deleteOne(
 function decision(
   rest: RestRequest,
   { removed, object }: DeleteOutcome,
-  current: Entry<JsonObject> | undefined,
-  revision: number,
+  { current, revision }: { readonly current: Entry<JsonObject> | undefined; readonly revision: number },
 ): Decision<JsonObject> {
   if (removed) return { action: "delete" };
   if (current !== undefined && jsonEqual(rest.strategy.storage.toServed(current.value), object)) {
@@ -67,21 +65,24 @@ function decision(
 
 function judge(
   rest: RestRequest,
-  name: string,
+  { name, current }: { readonly name: string; readonly current: Entry<JsonObject> | undefined },
   options: DeleteOptions,
-  current: Entry<JsonObject> | undefined,
 ): DeleteOutcome {
   const { strategy, type } = rest;
   if (current === undefined) throw notFound(type, name);
   const object = strategy.storage.toServed(current.value);
-  requirePreconditions(rest, name, options, object);
+  requirePreconditions(rest, { name, object }, options);
   strategy.validator.requireDeletable?.(object);
   const finalizers = finalizersFor(rest, options, object);
   if (finalizers.length === 0 && !strategy.storage.blocksDeletion?.(object)) return { removed: true, object };
   return { removed: false, object: marked(rest, object, finalizers) };
 }
 
-function requirePreconditions({ type }: RestRequest, name: string, options: DeleteOptions, object: JsonObject): void {
+function requirePreconditions(
+  { type }: RestRequest,
+  { name, object }: { readonly name: string; readonly object: JsonObject },
+  options: DeleteOptions,
+): void {
   const { uid = "", resourceVersion = "" } = metaOf(object);
   const isNamespace = type.group === "" && type.kind === "Namespace";
   const resource = { group: type.group, resource: isNamespace ? type.resource : type.kind };
@@ -133,8 +134,7 @@ function marked({ strategy, now }: RestRequest, object: JsonObject, finalizers: 
 function respond(
   rest: RestRequest,
   { removed, object }: DeleteOutcome,
-  options: DeleteOptions,
-  form: ObjectForm,
+  { options, form }: { readonly options: DeleteOptions; readonly form: ObjectForm },
 ): CompleteResponse {
   if (!removed) return { ...objectResponse(rest, object, form), code: options.orphanDependents === false ? 202 : 200 };
   if (rest.type.rules.returnsDeleted) {
@@ -174,7 +174,7 @@ export async function deleteCollection(rest: RestRequest): Promise<CompleteRespo
     await Promise.all(part.map((entry) => deleteIfThere(rest, entry, options)));
     await nextTurn();
   }
-  return { kind: "complete", code: 200, payload: listPayload(rest, entries, metadata, form) };
+  return { kind: "complete", code: 200, payload: listPayload(rest, { entries, metadata }, form) };
 }
 
 /** Parts that are deleted with one commit each. Every deletion looks into its object, so large ones come in small parts. */
@@ -200,5 +200,5 @@ async function deleteIfThere(
   options: Awaited<ReturnType<typeof readDeleteOptions>>,
 ): Promise<void> {
   const { name = "", namespace = "" } = metaOf(entry.value);
-  await ignoreNotFound(deleteOne(rest, name, options, namespace));
+  await ignoreNotFound(deleteOne(rest, { name, namespace }, options));
 }

@@ -21,13 +21,14 @@ export interface ListMetadata {
   readonly remaining: number | undefined;
 }
 
+/** The objects of a list and its metadata. */
+export interface ListContent {
+  readonly entries: readonly Entry<JsonObject>[];
+  readonly metadata: ListMetadata;
+}
+
 /** A list in the form asked for. */
-export function listPayload(
-  rest: RestRequest,
-  entries: readonly Entry<JsonObject>[],
-  metadata: ListMetadata,
-  form: ObjectForm,
-): Payload {
+export function listPayload(rest: RestRequest, { entries, metadata }: ListContent, form: ObjectForm): Payload {
   if (isPlain(form)) {
     return joinedPayload(
       () => joinBytes(rest, entries, metadata),
@@ -39,7 +40,7 @@ export function listPayload(
         ),
     );
   }
-  return madePayload(() => shapedList(rest, entries, metadata, form), {
+  return madePayload(() => shapedList(rest, { entries, metadata }, form), {
     mediaType: form.mediaType,
     pretty: form.pretty,
   });
@@ -52,12 +53,7 @@ function endsPart(index: number, entry: Entry<JsonObject>): boolean {
   return index % portionSize === 0 || isLargeEntry(entry);
 }
 
-function* shapedList(
-  rest: RestRequest,
-  entries: readonly Entry<JsonObject>[],
-  metadata: ListMetadata,
-  form: ObjectForm,
-): Work<JsonObject> {
+function* shapedList(rest: RestRequest, { entries, metadata }: ListContent, form: ObjectForm): Work<JsonObject> {
   const listMeta = metadataValue(rest, metadata, form.shape);
   const { printer } = rest.strategy.view;
   const options = { metadata: listMeta, include: form.include, now: rest.now().getTime(), withColumns: true };

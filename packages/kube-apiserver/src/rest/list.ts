@@ -17,7 +17,7 @@ import {
   type VersionOptions,
   waitForRevision,
 } from "./list-options.ts";
-import { type ListMetadata, listPayload } from "./list-payload.ts";
+import { type ListContent, type ListMetadata, listPayload } from "./list-payload.ts";
 import { negotiateForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 
@@ -29,11 +29,11 @@ export async function listObjects(rest: RestRequest): Promise<CompleteResponse> 
   const selection = readSelection(query, rest.strategy.view);
   const plan = await planList(rest, options);
   const found = await collect(rest, plan, selection);
-  return { kind: "complete", code: 200, payload: listPayload(rest, found.entries, found.metadata, form) };
+  return { kind: "complete", code: 200, payload: listPayload(rest, found, form) };
 }
 
 /** The newest state of what a request selects, at most `limit` objects (0: all of them). */
-export function selectNewest(rest: RestRequest, selection: Selection, limit: number): Promise<Found> {
+export function selectNewest(rest: RestRequest, selection: Selection, limit: number): Promise<ListContent> {
   return collect(rest, { revision: undefined, after: undefined, limit, token: undefined }, selection);
 }
 
@@ -68,13 +68,7 @@ async function planList({ store, request }: RestRequest, options: VersionOptions
   return { revision: isExact ? revision : undefined, after: undefined, limit, token: undefined };
 }
 
-/** Objects as they were found, and what the list of them says. */
-interface Found {
-  readonly entries: readonly Entry<JsonObject>[];
-  readonly metadata: ListMetadata;
-}
-
-async function collect(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<Found> {
+async function collect(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<ListContent> {
   try {
     return await scan(rest, plan, selection);
   } catch (error) {
@@ -89,7 +83,7 @@ const portionSize = 1000;
 /** How long objects are looked at before others get their turn: to look into a large one may take long. */
 const turnMs = 10;
 
-async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<Found> {
+async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<ListContent> {
   const { store, strategy, target, type } = rest;
   const prefix = keyPrefix(type, target.namespace);
   const limit = plan.limit > 0 ? plan.limit : Number.POSITIVE_INFINITY;
@@ -107,7 +101,10 @@ async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Pr
   if (filter === undefined) {
     const after = plan.after === undefined ? undefined : `${prefix}${plan.after}`;
     const page = store.list({ prefix, revision, after, limit });
-    return { entries: page.entries, metadata: metadataOf(prefix, page.entries, revision, page.remaining) };
+    return {
+      entries: page.entries,
+      metadata: metadataOf(prefix, { entries: page.entries, revision, remaining: page.remaining }),
+    };
   }
   return scanFiltered({ ...rest, prefix, revision, limit, filter, after: plan.after });
 }
@@ -121,7 +118,7 @@ interface FilteredScan extends RestRequest {
 }
 
 /** Looking into objects takes time, so it is done in portions; the state stays the same throughout. */
-async function scanFiltered({ store, prefix, revision, limit, filter, after }: FilteredScan): Promise<Found> {
+async function scanFiltered({ store, prefix, revision, limit, filter, after }: FilteredScan): Promise<ListContent> {
   const entries: Entry<JsonObject>[] = [];
   let last = after === undefined ? undefined : `${prefix}${after}`;
   let start = performance.now();
@@ -136,7 +133,10 @@ async function scanFiltered({ store, prefix, revision, limit, filter, after }: F
       }
       if (entries.length >= limit) {
         const rest = store.list({ prefix, revision, after: last, limit: 0 }).remaining;
-        return { entries, metadata: { ...metadataOf(prefix, entries, revision, rest), remaining: undefined } };
+        return {
+          entries,
+          metadata: { ...metadataOf(prefix, { entries, revision, remaining: rest }), remaining: undefined },
+        };
       }
     }
     if (page.remaining === 0) return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
@@ -147,9 +147,11 @@ async function scanFiltered({ store, prefix, revision, limit, filter, after }: F
 
 function metadataOf(
   prefix: string,
-  entries: readonly Entry<JsonObject>[],
-  revision: number,
-  remaining: number,
+  {
+    entries,
+    revision,
+    remaining,
+  }: { readonly entries: readonly Entry<JsonObject>[]; readonly revision: number; readonly remaining: number },
 ): ListMetadata {
   const last = entries.at(-1);
   if (remaining === 0 || last === undefined) return { revision, continueToken: "", remaining: undefined };

@@ -82,30 +82,20 @@ export function isPlain({ shape, mediaType, pretty }: ObjectForm): boolean {
 }
 
 /** An answer with one stored object. */
-export function entryResponse(
-  rest: RestRequest,
-  entry: Entry<JsonObject>,
-  form: ObjectForm,
-  code: number = 200,
-): CompleteResponse {
+export function entryResponse(rest: RestRequest, entry: Entry<JsonObject>, form: ObjectForm): CompleteResponse {
   if (isPlain(form)) {
     const payload = encodedPayload(
       () => [servedBytes(entry, rest.strategy), lineBreak],
       () => rest.strategy.storage.toServed(entry.value),
     );
-    return { kind: "complete", code, payload };
+    return { kind: "complete", code: 200, payload };
   }
-  return objectResponse(rest, rest.strategy.storage.toServed(entry.value), form, code);
+  return objectResponse(rest, rest.strategy.storage.toServed(entry.value), form);
 }
 
 /** An answer with one object as this version shows it. */
-export function objectResponse(
-  rest: RestRequest,
-  object: JsonObject,
-  form: ObjectForm,
-  code: number = 200,
-): CompleteResponse {
-  return { kind: "complete", code, payload: objectPayload(rest, object, form) };
+export function objectResponse(rest: RestRequest, object: JsonObject, form: ObjectForm): CompleteResponse {
+  return { kind: "complete", code: 200, payload: objectPayload(rest, object, form) };
 }
 
 export function objectPayload(rest: RestRequest, object: JsonObject, form: ObjectForm): Payload {

@@ -7,9 +7,9 @@ import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { applyUpdate, otherUid, type UpdatePlan } from "./apply-update.ts";
-import { createFrom } from "./create.ts";
+import { createdResponse, createFrom } from "./create.ts";
 import { readBody, readObject } from "./decode-object.ts";
-import { entryResponse, negotiateForm, type ObjectForm, objectResponse } from "./object-response.ts";
+import { negotiateForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { type WriteOptions, writeOptions } from "./write-options.ts";
 
@@ -22,7 +22,9 @@ export async function updateObject(rest: RestRequest, endpoint: Endpoint): Promi
   const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const sent = atTarget(rest, object);
   const { createOnUpdate, unconditionalUpdate } = type.rules;
-  if (createOnUpdate && endpoint === "" && !exists(rest)) return createInstead(rest, sent, options, form);
+  if (createOnUpdate && endpoint === "" && !exists(rest)) {
+    return createdResponse(rest, await createInstead(rest, sent, options), form);
+  }
   const owned = dedupedOwners(sent);
   const plan: UpdatePlan = {
     endpoint,
@@ -43,20 +45,10 @@ function exists({ store, type, target }: RestRequest): boolean {
   return store.get(objectKey(type, target.namespace, target.name)) !== undefined;
 }
 
-async function createInstead(
-  rest: RestRequest,
-  sent: JsonObject,
-  options: WriteOptions,
-  form: ObjectForm,
-): Promise<CompleteResponse> {
+function createInstead(rest: RestRequest, sent: JsonObject, options: WriteOptions): ReturnType<typeof createFrom> {
   const { uid = "" } = metaOf(sent);
   if (uid !== "") throw otherUid(rest, uid, "");
-  const created = await createFrom(rest, withMeta(sent, { resourceVersion: undefined }), options);
-  const response =
-    "entry" in created
-      ? entryResponse(rest, created.entry, form, 201)
-      : objectResponse(rest, created.object, form, 201);
-  return response;
+  return createFrom(rest, withMeta(sent, { resourceVersion: undefined }), options);
 }
 
 /** The object must be the one of the URL; a namespace it leaves out is filled in. */

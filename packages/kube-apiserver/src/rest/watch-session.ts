@@ -49,8 +49,7 @@ export class WatchSession implements EventStream {
   constructor(
     options: WatchSessionOptions,
     watch: Watch<JsonObject>,
-    onReady: () => void,
-    onClose: (session: WatchSession) => void,
+    { onReady, onClose }: { readonly onReady: () => void; readonly onClose: (session: WatchSession) => void },
   ) {
     this.#options = options;
     this.#initial = options.initial;

@@ -75,8 +75,7 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
     const session = new WatchSession(
       { renderer, initial: start.initial, bookmarks, timeoutMs, revision: () => store.revision },
       watch,
-      onReady,
-      (closed) => open.remove(closed),
+      { onReady, onClose: (closed) => open.remove(closed) },
     );
     open.add(session, rest);
     return form.transform?.as === "PartialObjectMetadataList" ? endingAtFirst(session) : session;

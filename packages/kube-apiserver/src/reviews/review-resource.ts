@@ -48,7 +48,7 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const { object: managed } = rest.strategy.storage.fieldManager("").update(undefined, object, options.manager);
   const question = { review: managed, user: request.user, namespace: target.namespace, now: rest.now() };
-  return objectResponse(rest, review(question), form, 201);
+  return { ...objectResponse(rest, review(question), form), code: 201 };
 }
 
 /** The reviews of the authentication group. */

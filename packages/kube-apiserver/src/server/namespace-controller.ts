@@ -29,38 +29,44 @@ export function blockedConditions(
 ): JsonObject[] {
   const finalizers = remaining.flatMap((one) => one.finalizers);
   return [
-    condition(
-      "NamespaceDeletionDiscoveryFailure",
-      "False",
-      "ResourcesDiscovered",
-      "All resources successfully discovered",
-    ),
-    condition(
-      "NamespaceDeletionGroupVersionParsingFailure",
-      "False",
-      "ParsedGroupVersions",
-      "All legacy kube types successfully parsed",
-    ),
-    condition(
-      "NamespaceDeletionContentFailure",
-      "False",
-      "ContentDeleted",
-      "All content successfully deleted, may be waiting on finalization",
-    ),
-    condition("NamespaceContentRemaining", "True", "SomeResourcesRemain", remainingText(remaining)),
+    {
+      type: "NamespaceDeletionDiscoveryFailure",
+      status: "False",
+      reason: "ResourcesDiscovered",
+      message: "All resources successfully discovered",
+    },
+    {
+      type: "NamespaceDeletionGroupVersionParsingFailure",
+      status: "False",
+      reason: "ParsedGroupVersions",
+      message: "All legacy kube types successfully parsed",
+    },
+    {
+      type: "NamespaceDeletionContentFailure",
+      status: "False",
+      reason: "ContentDeleted",
+      message: "All content successfully deleted, may be waiting on finalization",
+    },
+    {
+      type: "NamespaceContentRemaining",
+      status: "True",
+      reason: "SomeResourcesRemain",
+      message: remainingText(remaining),
+    },
     finalizers.length === 0
-      ? condition(
-          "NamespaceFinalizersRemaining",
-          "False",
-          "ContentHasNoFinalizers",
-          "All content-preserving finalizers finished",
-        )
-      : condition("NamespaceFinalizersRemaining", "True", "SomeFinalizersRemain", finalizersText(finalizers)),
+      ? {
+          type: "NamespaceFinalizersRemaining",
+          status: "False",
+          reason: "ContentHasNoFinalizers",
+          message: "All content-preserving finalizers finished",
+        }
+      : {
+          type: "NamespaceFinalizersRemaining",
+          status: "True",
+          reason: "SomeFinalizersRemain",
+          message: finalizersText(finalizers),
+        },
   ].map((one) => ({ ...one, lastTransitionTime: transitionTime(one, before, time) }));
-}
-
-function condition(type: string, status: string, reason: string, message: string): JsonObject {
-  return { type, status, reason, message };
 }
 
 /** The time of a condition changes only with its status. */

@@ -133,7 +133,7 @@ function createLoader(
     const path = join(folder, files[name]);
     const stored = storedPair(path, current?.[name], recipe);
     const isMade = stored.state !== "good" || recipe.isStale === true;
-    if (stored.state !== "good" && !isNew && recipe.isStale !== true) replaceDamaged(name, path, stored, options);
+    if (stored.state !== "good" && !isNew && recipe.isStale !== true) replaceDamaged({ name, path }, stored, options);
     const pair = isMade ? recipe.make() : recipe.renew(stored.pair);
     const isWritten = stored.state === "good" && pair === stored.pair && existsSync(path);
     const hasNewKey = isMade || (stored.state === "good" && pair.keyPem !== stored.pair.keyPem);
@@ -157,7 +157,11 @@ function storedPair(path: string, current: KeyPair | undefined, { check }: Recip
 }
 
 /** Throws unless it may be replaced. A certificate that is only missing is issued again: the authority is the one it was. */
-function replaceDamaged(name: Name, path: string, stored: StoredPair, options: LoadOptions): void {
+function replaceDamaged(
+  { name, path }: { readonly name: Name; readonly path: string },
+  stored: StoredPair,
+  options: LoadOptions,
+): void {
   const { repair = false, onWarning } = options;
   const isIssued = name === "server" || name === "admin";
   const reason = stored.state === "damaged" ? `is damaged: ${stored.reason}` : "is missing";

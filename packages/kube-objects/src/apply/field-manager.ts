@@ -87,9 +87,9 @@ export function createFieldManager(options: FieldManagerOptions): FieldManager {
     emptyObject: options.emptyObject ?? { apiVersion: options.apiVersion, kind: options.kind },
   };
   const applying: FieldManager["applying"] = (live, config, request) =>
-    apply(context, live ?? context.emptyObject, config, request);
+    apply(context, { live: live ?? context.emptyObject, config }, request);
   const updating: FieldManager["updating"] = (live, next, manager) =>
-    update(context, live ?? context.emptyObject, next, manager);
+    update(context, { live: live ?? context.emptyObject, next }, manager);
   return {
     applying,
     updating,
@@ -100,12 +100,11 @@ export function createFieldManager(options: FieldManagerOptions): FieldManager {
 
 function* apply(
   context: FieldManagerContext,
-  live: JsonObject,
-  config: JsonObject,
+  { live, config }: { readonly live: JsonObject; readonly config: JsonObject },
   request: ApplyRequest,
 ): Work<JsonObject> {
   try {
-    return yield* applyChecked(context, live, config, request);
+    return yield* applyChecked(context, { live, config }, request);
   } catch (error) {
     if (isApplyConflicts(error)) {
       yield;
@@ -118,8 +117,7 @@ function* apply(
 
 function* applyChecked(
   context: FieldManagerContext,
-  live: JsonObject,
-  config: JsonObject,
+  { live, config }: { readonly live: JsonObject; readonly config: JsonObject },
   request: ApplyRequest,
 ): Work<JsonObject> {
   const before = managedFieldsOf(live) ?? [];
@@ -143,8 +141,7 @@ function checkType(context: FieldManagerContext, config: JsonObject): void {
 
 function* update(
   context: FieldManagerContext,
-  live: JsonObject,
-  next: JsonObject,
+  { live, next }: { readonly live: JsonObject; readonly next: JsonObject },
   manager: string,
 ): Work<UpdateResult> {
   const bare = withManagedFields(next, undefined);

@@ -33,20 +33,24 @@ export function* prune(input: PruneInput): Work<TypedObject> {
   // container owned as empty can lose what others put into it without owning it.
   const givesUpNothing = last.apiVersion === applied.apiVersion && isSubset(last.set, applied.set);
   if (givesUpNothing && !ownsEmptyContainer) return merged;
-  const converted = convert(versions, merged, last.apiVersion, "merged object to last applied version");
+  const converted = convert(versions, merged, { to: last.apiVersion, what: "merged object to last applied version" });
   if (!converted) return merged;
   yield;
   const without = remove(converted, withNamedFields(converted.type, last.set));
   yield;
-  const addingBack = addBackOwned(versions, { merged: converted, pruned: without }, owners, last.apiVersion);
+  const addingBack = addBackOwned(versions, { merged: converted, pruned: without }, { owners, first: last.apiVersion });
   const owned = yield* wrapWork("failed add back owned items", addingBack);
   yield;
-  const dangling = addBackDangling(versions, converted, owned, last);
+  const dangling = addBackDangling(versions, { merged: converted, pruned: owned }, last);
   const pruned = yield* wrapWork("failed add back dangling items", dangling);
   return atVersion(versions, pruned, applied.apiVersion) ?? pruned;
 }
 
-function convert(versions: ApplyVersions, object: TypedObject, to: string, what: string): TypedObject | undefined {
+function convert(
+  versions: ApplyVersions,
+  object: TypedObject,
+  { to, what }: { readonly to: string; readonly what: string },
+): TypedObject | undefined {
   return wrapErrors(`failed to convert ${what}`, () => atVersion(versions, object, to));
 }
 
@@ -70,7 +74,11 @@ interface Pair {
 }
 
 // The version of the removed fields goes first, so that no conversion misses a field that is required for it.
-function* addBackOwned(versions: ApplyVersions, start: Pair, owners: Owners, first: string): Work<TypedObject> {
+function* addBackOwned(
+  versions: ApplyVersions,
+  start: Pair,
+  { owners, first }: { readonly owners: Owners; readonly first: string },
+): Work<TypedObject> {
   const managed = new Map<string, FieldSet>();
   for (const { apiVersion, set } of owners.values()) {
     managed.set(apiVersion, union(managed.get(apiVersion) ?? emptySet, set));
@@ -78,14 +86,19 @@ function* addBackOwned(versions: ApplyVersions, start: Pair, owners: Owners, fir
   }
   const order = [...managed.keys()].sort((a, b) => Number(b === first) - Number(a === first));
   let pair = start;
-  for (const at of order) pair = yield* addBackAt(versions, pair, at, managed.get(at) ?? emptySet);
+  for (const at of order)
+    pair = yield* addBackAt(versions, pair, { apiVersion: at, managed: managed.get(at) ?? emptySet });
   return pair.pruned;
 }
 
-function* addBackAt(versions: ApplyVersions, pair: Pair, apiVersion: string, managed: FieldSet): Work<Pair> {
-  const merged = convert(versions, pair.merged, apiVersion, `merged object at version ${apiVersion}`);
+function* addBackAt(
+  versions: ApplyVersions,
+  pair: Pair,
+  { apiVersion, managed }: { readonly apiVersion: string; readonly managed: FieldSet },
+): Work<Pair> {
+  const merged = convert(versions, pair.merged, { to: apiVersion, what: `merged object at version ${apiVersion}` });
   if (!merged) return pair;
-  const pruned = convert(versions, pair.pruned, apiVersion, `pruned object at version ${apiVersion}`);
+  const pruned = convert(versions, pair.pruned, { to: apiVersion, what: `pruned object at version ${apiVersion}` });
   if (!pruned) return { merged, pruned: pair.pruned };
   const keep = union(fieldsOf(pruned), withNamedFields(merged.type, managed));
   yield;
@@ -97,13 +110,8 @@ function* addBackAt(versions: ApplyVersions, pair: Pair, apiVersion: string, man
 }
 
 // Only fields that the applier owned before may be removed: fields that never had an owner, and those of updaters, stay.
-function* addBackDangling(
-  versions: ApplyVersions,
-  merged: TypedObject,
-  pruned: TypedObject,
-  last: OwnedFields,
-): Work<TypedObject> {
-  const converted = convert(versions, pruned, last.apiVersion, "pruned object to last applied version");
+function* addBackDangling(versions: ApplyVersions, { merged, pruned }: Pair, last: OwnedFields): Work<TypedObject> {
+  const converted = convert(versions, pruned, { to: last.apiVersion, what: "pruned object to last applied version" });
   if (!converted) return merged;
   const [before, after] = [fieldsOf(merged), fieldsOf(converted)];
   yield;

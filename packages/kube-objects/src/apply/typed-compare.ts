@@ -31,13 +31,17 @@ const modifiedHere: Comparison = Object.freeze({ added: emptySet, removed: empty
 export function compareTyped(type: ApplyType, before: JsonValue, after: JsonValue): Comparison {
   if (before === after) return same;
   const form = formOf(type, after);
-  const result = compareAs(type, form, before, after);
+  const result = compareAs(type, form, { before, after });
   if (!formsDiffer(type, before, after)) return result;
   // A value that changed from a map to a scalar, say, is compared once in each form.
-  return merge(compareAs(type, formOf(type, before), before, after), result);
+  return merge(compareAs(type, formOf(type, before), { before, after }), result);
 }
 
-function compareAs(type: ApplyType, form: Form | undefined, before: JsonValue, after: JsonValue): Comparison {
+function compareAs(
+  type: ApplyType,
+  form: Form | undefined,
+  { before, after }: { readonly before: JsonValue; readonly after: JsonValue },
+): Comparison {
   if (form === "map" && type.map) return compareMaps(type.map, before, after);
   if (form === "list" && type.list) return compareLists(type.list, before, after);
   return compareLeaves(before, after);
@@ -68,26 +72,25 @@ function merge(a: Comparison, b: Comparison): Comparison {
 
 // Gathers the comparisons of a node's children under their names.
 interface Gathering {
-  added?: Map<string, FieldSet>;
-  removed?: Map<string, FieldSet>;
-  modified?: Map<string, FieldSet>;
+  added?: Children;
+  removed?: Children;
+  modified?: Children;
 }
 
-type Part = keyof Gathering;
+type Children = Map<string, FieldSet> | undefined;
 
-function put(into: Gathering, part: Part, name: string, set: FieldSet): void {
-  if (isEmptySet(set)) return;
-  const map = into[part] ?? new Map<string, FieldSet>();
-  into[part] = map;
-  const before = map.get(name);
-  map.set(name, before ? union(before, set) : set);
+/** Adds the set under a name; makes the map when it is the first. */
+function put(into: Children, name: string, set: FieldSet): Children {
+  if (isEmptySet(set)) return into;
+  const before = into?.get(name);
+  return (into ?? new Map<string, FieldSet>()).set(name, before ? union(before, set) : set);
 }
 
 function putAll(into: Gathering, name: string, comparison: Comparison): void {
   if (comparison === same) return;
-  put(into, "added", name, comparison.added);
-  put(into, "removed", name, comparison.removed);
-  put(into, "modified", name, comparison.modified);
+  into.added = put(into.added, name, comparison.added);
+  into.removed = put(into.removed, name, comparison.removed);
+  into.modified = put(into.modified, name, comparison.modified);
 }
 
 function finish(from: Gathering, children: "fields" | "items"): Comparison {
@@ -115,12 +118,12 @@ function compareMaps(map: MapType, before: JsonValue, after: JsonValue): Compari
     if (!type) continue;
     const value = now[key] ?? null;
     if (Object.hasOwn(old, key)) putAll(result, key, compareTyped(type, old[key] ?? null, value));
-    else put(result, "added", key, presence(type, value));
+    else result.added = put(result.added, key, presence(type, value));
   }
   for (const key of Object.keys(old)) {
     if (Object.hasOwn(now, key)) continue;
     const type = typeOfKey(map, key);
-    if (type) put(result, "removed", key, presence(type, old[key] ?? null));
+    if (type) result.removed = put(result.removed, key, presence(type, old[key] ?? null));
   }
   return finish(result, "fields");
 }
@@ -135,9 +138,9 @@ function compareLists(list: ListType, before: JsonValue, after: JsonValue): Comp
   const newItems = groupItems(list, now);
   const result: Gathering = {};
   for (const [name, values] of oldItems)
-    compareItem(list, result, name, { old: values, now: newItems.get(name) ?? [] });
+    compareItem(list, result, { name, old: values, now: newItems.get(name) ?? [] });
   for (const [name, values] of newItems) {
-    if (!oldItems.has(name)) compareItem(list, result, name, { old: [], now: values });
+    if (!oldItems.has(name)) compareItem(list, result, { name, old: [], now: values });
   }
   return finish(result, "items");
 }
@@ -155,26 +158,27 @@ function groupItems(list: ListType, values: JsonArray): Map<string, JsonValue[]>
 }
 
 interface Group {
+  readonly name: string;
   readonly old: readonly JsonValue[];
   readonly now: readonly JsonValue[];
 }
 
 // Items that come twice are one leaf: they appear, change and disappear together.
-function compareItem(list: ListType, result: Gathering, name: string, { old, now }: Group): void {
+function compareItem(list: ListType, result: Gathering, { name, old, now }: Group): void {
   const [before] = old;
   const [after] = now;
   if (old.length > 1 && now.length > 1) {
-    if (!jsonEqual(old, now)) put(result, "modified", name, leaf);
+    if (!jsonEqual(old, now)) result.modified = put(result.modified, name, leaf);
   } else if (old.length > 1) {
-    if (after !== undefined) put(result, "added", name, presence(list.item, after));
-    put(result, "removed", name, leaf);
+    if (after !== undefined) result.added = put(result.added, name, presence(list.item, after));
+    result.removed = put(result.removed, name, leaf);
   } else if (now.length > 1) {
-    if (before !== undefined) put(result, "removed", name, presence(list.item, before));
-    put(result, "added", name, leaf);
+    if (before !== undefined) result.removed = put(result.removed, name, presence(list.item, before));
+    result.added = put(result.added, name, leaf);
   } else if (before === undefined) {
-    if (after !== undefined) put(result, "added", name, presence(list.item, after));
+    if (after !== undefined) result.added = put(result.added, name, presence(list.item, after));
   } else if (after === undefined) {
-    put(result, "removed", name, presence(list.item, before));
+    result.removed = put(result.removed, name, presence(list.item, before));
   } else {
     putAll(result, name, compareTyped(list.item, before, after));
   }

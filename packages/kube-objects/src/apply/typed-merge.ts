@@ -95,6 +95,9 @@ function mergeItems(list: ListType, liveList: JsonArray, configList: JsonArray):
     out.push(present === undefined ? wanted : mergeValues(list.item, present, wanted));
     if (shared[nextShared] === name) nextShared++;
   };
+  // A shared item that comes later in the configuration's order: it is taken when the configuration gets to it.
+  const isAwaited = (name: string): boolean =>
+    config.byName.has(name) && nextShared < shared.length && shared[nextShared] !== name;
   let l = 0;
   let c = 0;
   while (l < live.names.length || c < config.names.length) {
@@ -104,7 +107,7 @@ function mergeItems(list: ListType, liveList: JsonArray, configList: JsonArray):
       takeConfig(liveName);
       l++;
       c++;
-    } else if (liveName !== undefined && configName !== undefined && isShared(config, shared, nextShared, liveName)) {
+    } else if (liveName !== undefined && configName !== undefined && isAwaited(liveName)) {
       l++;
     } else if (liveName !== undefined && !config.byName.has(liveName)) {
       out.push(live.values[l] ?? null);
@@ -128,11 +131,6 @@ function mergeAligned(list: ListType, live: JsonArray, config: JsonArray): JsonA
   }
   const out = live.map((item, index) => mergeValues(list.item, item, config[index] ?? null));
   return sameItems(out, live) ? live : out;
-}
-
-// A shared item whose turn in the configuration's order has not come: it is taken when the configuration gets to it.
-function isShared(config: Side, shared: readonly string[], next: number, name: string): boolean {
-  return config.byName.has(name) && next < shared.length && shared[next] !== name;
 }
 
 function sameItems(a: readonly JsonValue[], b: JsonArray): boolean {

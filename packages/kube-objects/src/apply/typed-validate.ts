@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is wrong with a value that has not the shape its type asks for. Apply refuses it: an undeclared field could not be
-// owned. Values are fine nearly always, so the question alone is asked first, in typed-check.ts.
+// What is wrong with a value that does not have the shape its type requires. Apply rejects it, because an undeclared field
+// could not be owned. Nearly all values are valid, so `isOfType` answers first, at little cost.
 import { goTypeName } from "../json/go-value.ts";
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
@@ -19,105 +19,111 @@ interface TypeProblemOptions {
 /** What keeps a value from being of a type, in the reference's words; undefined when nothing does. */
 export function typeProblem(type: ApplyType, value: JsonValue, options: TypeProblemOptions): string | undefined {
   if (isOfType(type, value, options.allowDuplicates)) return undefined;
-  const walk: Walk = { ...options, errors: [] };
-  validate(walk, type, value, "");
-  const { errors } = walk;
+  const validation = new TypeValidation(options.allowDuplicates);
+  validation.validate(type, value, "");
+  const { errors } = validation;
   return errors.length === 1 ? errors[0] : ["errors:", ...errors.map((error) => `  ${error}`)].join("\n");
-}
-
-interface Walk extends TypeProblemOptions {
-  readonly errors: string[];
-}
-
-function report(walk: Walk, path: string, message: string): void {
-  walk.errors.push(path === "" ? message : `${path}: ${message}`);
 }
 
 /** Most errors that are reported; nothing is looked at after that. */
 const mostErrors = 100;
 
-function validate(walk: Walk, type: ApplyType, value: JsonValue, path: string): void {
-  if (walk.errors.length >= mostErrors) return;
-  switch (formOf(type, value)) {
-    case "map":
-      if (type.map) validateMap(walk, type.map, value, path);
-      return;
-    case "list":
-      if (type.list) validateList(walk, type.list, value, path);
-      return;
-    case "scalar":
-      validateScalar(walk, type.scalar ?? "untyped", value, path);
-      return;
-    default:
-      report(walk, path, "schema error: invalid atom: inlined");
+/** Collects what is wrong with a value. */
+class TypeValidation {
+  readonly errors: string[] = [];
+  readonly #allowsDuplicates: boolean;
+
+  constructor(allowsDuplicates: boolean) {
+    this.#allowsDuplicates = allowsDuplicates;
   }
-}
 
-function validateScalar(walk: Walk, kind: ScalarKind, value: JsonValue, path: string): void {
-  if (value === null) return;
-  const form = typeof value;
-  const isNumber = form === "number" || form === "bigint";
-  switch (kind) {
-    case "numeric":
-      if (!isNumber) report(walk, path, `expected numeric (int or float), got ${goTypeName(value)}`);
-      return;
-    case "string":
-      if (form !== "string") report(walk, path, `expected string, got ${boxedSyntax(value)}`);
-      return;
-    case "boolean":
-      if (form !== "boolean") report(walk, path, `expected boolean, got ${boxedText(value)}`);
-      return;
-    case "untyped":
-      if (form === "object") report(walk, path, `expected any scalar, got ${boxedText(value)}`);
+  #report(path: string, message: string): void {
+    this.errors.push(path === "" ? message : `${path}: ${message}`);
   }
-}
 
-function validateMap(walk: Walk, map: MapType, value: JsonValue, path: string): void {
-  if (value === null) return;
-  if (!isJsonObject(value)) {
-    report(walk, path, `expected map, got ${boxedText(value)}`);
-    return;
+  validate(type: ApplyType, value: JsonValue, path: string): void {
+    if (this.errors.length >= mostErrors) return;
+    switch (formOf(type, value)) {
+      case "map":
+        if (type.map) this.#map(type.map, value, path);
+        return;
+      case "list":
+        if (type.list) this.#list(type.list, value, path);
+        return;
+      case "scalar":
+        this.#scalar(type.scalar ?? "untyped", value, path);
+        return;
+      default:
+        this.#report(path, "schema error: invalid atom: inlined");
+    }
   }
-  // The reference visits keys in random order; ours is by name, so that a message does not change between two tries.
-  for (const key of sortedKeys(value)) if (!validateKey(walk, map, value, { key, path })) return;
-}
 
-function validateKey(walk: Walk, map: MapType, value: JsonObject, at: { key: string; path: string }): boolean {
-  const type = map.field(at.key)?.type ?? map.element;
-  const path = `${at.path}.${at.key}`;
-  if (!type) {
-    // The rest of this map goes unchecked, as in the reference.
-    report(walk, path, "field not declared in schema");
-    return false;
+  #scalar(kind: ScalarKind, value: JsonValue, path: string): void {
+    if (value === null) return;
+    const form = typeof value;
+    const isNumber = form === "number" || form === "bigint";
+    switch (kind) {
+      case "numeric":
+        if (!isNumber) this.#report(path, `expected numeric (int or float), got ${goTypeName(value)}`);
+        return;
+      case "string":
+        if (form !== "string") this.#report(path, `expected string, got ${boxedSyntax(value)}`);
+        return;
+      case "boolean":
+        if (form !== "boolean") this.#report(path, `expected boolean, got ${boxedText(value)}`);
+        return;
+      case "untyped":
+        if (form === "object") this.#report(path, `expected any scalar, got ${boxedText(value)}`);
+    }
   }
-  validate(walk, type, ownValue(value, at.key) ?? null, path);
-  return true;
-}
 
-function validateList(walk: Walk, list: ListType, value: JsonValue, path: string): void {
-  if (value === null) return;
-  if (!Array.isArray(value)) report(walk, path, `expected list, got ${boxedText(value)}`);
-  else if (list.atomic) validateAtomicItems(walk, list, value, path);
-  else validateNamedItems(walk, list, value, path);
-}
-
-function validateAtomicItems(walk: Walk, list: ListType, items: JsonArray, path: string): void {
-  for (const [index, item] of items.entries()) validate(walk, list.item, item, `${path}[${index}]`);
-}
-
-function validateNamedItems(walk: Walk, list: ListType, items: JsonArray, path: string): void {
-  const seen = new Set<string>();
-  for (const [index, item] of items.entries()) {
-    const name = itemName(list, item);
-    if (name === undefined) {
-      report(walk, path, `element ${index}: ${itemProblem(list, item)}`);
+  #map(map: MapType, value: JsonValue, path: string): void {
+    if (value === null) return;
+    if (!isJsonObject(value)) {
+      this.#report(path, `expected map, got ${boxedText(value)}`);
       return;
     }
-    if (seen.has(name) && !walk.allowDuplicates) {
-      report(walk, path, `duplicate entries for key ${printItem(name)}`);
+    // The reference visits keys in random order; ours is by name, so that a message does not change between two tries.
+    for (const key of sortedKeys(value)) if (!this.#key(map, value, { key, path })) return;
+  }
+
+  #key(map: MapType, value: JsonObject, at: { key: string; path: string }): boolean {
+    const type = map.field(at.key)?.type ?? map.element;
+    const path = `${at.path}.${at.key}`;
+    if (!type) {
+      // The rest of this map goes unchecked, as in the reference.
+      this.#report(path, "field not declared in schema");
+      return false;
     }
-    seen.add(name);
-    validate(walk, list.item, item, path + printItem(name));
+    this.validate(type, ownValue(value, at.key) ?? null, path);
+    return true;
+  }
+
+  #list(list: ListType, value: JsonValue, path: string): void {
+    if (value === null) return;
+    if (!Array.isArray(value)) this.#report(path, `expected list, got ${boxedText(value)}`);
+    else if (list.atomic) this.#atomicItems(list, value, path);
+    else this.#namedItems(list, value, path);
+  }
+
+  #atomicItems(list: ListType, items: JsonArray, path: string): void {
+    for (const [index, item] of items.entries()) this.validate(list.item, item, `${path}[${index}]`);
+  }
+
+  #namedItems(list: ListType, items: JsonArray, path: string): void {
+    const seen = new Set<string>();
+    for (const [index, item] of items.entries()) {
+      const name = itemName(list, item);
+      if (name === undefined) {
+        this.#report(path, `element ${index}: ${itemProblem(list, item)}`);
+        return;
+      }
+      if (seen.has(name) && !this.#allowsDuplicates) {
+        this.#report(path, `duplicate entries for key ${printItem(name)}`);
+      }
+      seen.add(name);
+      this.validate(list.item, item, path + printItem(name));
+    }
   }
 }
 

@@ -50,12 +50,12 @@ function copyProperties(draft: Draft, properties: unknown, publish: (schema: Jso
 
 function copyKeywords(draft: Draft, schema: JsonObject): void {
   for (const key of copiedIfFilled)
-    copyIf(draft, key, schema[key], (value) => typeof value === "string" && value !== "");
-  for (const key of copiedIfTrue) copyIf(draft, key, schema[key], (value) => value === true);
-  for (const key of copiedNumbers) copyIf(draft, key, schema[key], isNumber);
-  for (const key of ["default", "example"]) copyIf(draft, key, schema[key], (value) => value !== null);
-  for (const key of ["enum", "required"]) copyIf(draft, key, schema[key], isFilledList);
-  copyIf(draft, "externalDocs", schema["externalDocs"], isJsonObject);
+    copyIf(draft, { key, value: schema[key] }, (value) => typeof value === "string" && value !== "");
+  for (const key of copiedIfTrue) copyIf(draft, { key, value: schema[key] }, (value) => value === true);
+  for (const key of copiedNumbers) copyIf(draft, { key, value: schema[key] }, isNumber);
+  for (const key of ["default", "example"]) copyIf(draft, { key, value: schema[key] }, (value) => value !== null);
+  for (const key of ["enum", "required"]) copyIf(draft, { key, value: schema[key] }, isFilledList);
+  copyIf(draft, { key: "externalDocs", value: schema["externalDocs"] }, isJsonObject);
   for (const key of ["allOf", "anyOf", "oneOf"]) {
     const members = schema[key];
     if (isFilledList(members)) draft[key] = members.filter(isJsonObject).map(publishRestriction);
@@ -66,19 +66,20 @@ function copyKeywords(draft: Draft, schema: JsonObject): void {
 }
 
 function copyExtensions(draft: Draft, schema: JsonObject): void {
-  for (const name of trueExtensions) copyIf(draft, extension(name), schema[extension(name)], (value) => value === true);
+  for (const name of trueExtensions)
+    copyIf(draft, { key: extension(name), value: schema[extension(name)] }, (value) => value === true);
   for (const name of ["list-type", "map-type"]) {
-    copyIf(draft, extension(name), schema[extension(name)], (value) => typeof value === "string");
+    copyIf(draft, { key: extension(name), value: schema[extension(name)] }, (value) => typeof value === "string");
   }
-  copyIf(draft, extension("list-map-keys"), schema[extension("list-map-keys")], isFilledList);
+  copyIf(draft, { key: extension("list-map-keys"), value: schema[extension("list-map-keys")] }, isFilledList);
   const rules = schema[extension("validations")];
   if (isFilledList(rules)) draft[extension("validations")] = rules.filter(isJsonObject).map(publishRule);
 }
 
 function publishRule(rule: JsonObject): JsonObject {
   const draft: Draft = {};
-  for (const key of ruleFields) copyIf(draft, key, rule[key], (value) => value !== "" || key === "rule");
-  copyIf(draft, "optionalOldSelf", rule["optionalOldSelf"], (value) => typeof value === "boolean");
+  for (const key of ruleFields) copyIf(draft, { key, value: rule[key] }, (value) => value !== "" || key === "rule");
+  copyIf(draft, { key: "optionalOldSelf", value: rule["optionalOldSelf"] }, (value) => typeof value === "boolean");
   return draft;
 }
 
@@ -103,6 +104,10 @@ const extension = (name: string): string => `x-kubernetes-${name}`;
 const isNumber = (value: JsonValue): boolean => typeof value === "number" || typeof value === "bigint";
 const isFilledList = (value: JsonValue | undefined): value is JsonValue[] => Array.isArray(value) && value.length > 0;
 
-function copyIf(draft: Draft, key: string, value: JsonValue | undefined, wanted: (value: JsonValue) => boolean): void {
+function copyIf(
+  draft: Draft,
+  { key, value }: { readonly key: string; readonly value: JsonValue | undefined },
+  wanted: (value: JsonValue) => boolean,
+): void {
   if (value !== undefined && wanted(value)) draft[key] = value;
 }

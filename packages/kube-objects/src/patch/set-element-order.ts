@@ -33,7 +33,7 @@ export function applyElementOrders(original: JsonObject, patch: JsonObject, cont
   for (const key of keys) {
     const order = rest[key] ?? null;
     delete rest[key];
-    orderOne(out, rest, { order, name: listName(key, order) }, context);
+    orderOne({ out, patch: rest }, { order, name: listName(key, order) }, context);
   }
   return { original: out, patch: rest };
 }
@@ -51,8 +51,7 @@ interface ElementOrder {
 }
 
 function orderOne(
-  out: Record<string, JsonValue>,
-  patch: Record<string, JsonValue>,
+  { out, patch }: { readonly out: Record<string, JsonValue>; readonly patch: Record<string, JsonValue> },
   { order, name }: ElementOrder,
   context: OrderContext,
 ): void {
@@ -61,7 +60,7 @@ function orderOne(
   const meta = listMeta(context.schema, name);
   const wanted = order as JsonArray;
   checkOrder(change ?? [], wanted, meta.mergeKey);
-  const merged = mergedList(current, change, meta, context);
+  const merged = mergedList({ current, change }, meta, context);
   if (!merged) return;
   const [first] = [...merged, ...(current ?? [])];
   const isMap = itemForm([current ?? [], change ?? []]) === "map";
@@ -79,15 +78,14 @@ function listOf(object: Readonly<Record<string, JsonValue>>, name: string): Json
 }
 
 function mergedList(
-  current: JsonArray | undefined,
-  change: JsonArray | undefined,
+  { current, change }: { readonly current: JsonArray | undefined; readonly change: JsonArray | undefined },
   meta: PatchMeta,
   { mergeItem, clean }: OrderContext,
 ): JsonArray | undefined {
   if (!change) return current;
   if (!current) return (clean(change) ?? []) as JsonArray;
   if (meta.strategy !== "merge") return change;
-  return mergeList(current, change, meta, (item, patch) => mergeItem(item, patch, meta.field));
+  return mergeList({ original: current, patch: change }, meta, (item, patch) => mergeItem(item, patch, meta.field));
 }
 
 // Every item the patch sets has to be in the order, and in the same sequence.

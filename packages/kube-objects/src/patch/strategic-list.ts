@@ -12,7 +12,11 @@ import { listOfLists, noMergeKey, unknownDirective } from "./strategic-errors.ts
 type MergeItem = (original: JsonObject, patch: JsonObject) => JsonObject;
 
 /** The list after a patch with merge strategy. */
-export function mergeList(original: JsonArray, patch: JsonArray, meta: PatchMeta, mergeItem: MergeItem): JsonArray {
+export function mergeList(
+  { original, patch }: { readonly original: JsonArray; readonly patch: JsonArray },
+  meta: PatchMeta,
+  mergeItem: MergeItem,
+): JsonArray {
   if (original.length === 0 && patch.length === 0) return original;
   const { mergeKey } = meta;
   if (itemForm([original, patch]) !== "map") {

@@ -43,7 +43,7 @@ function mergeMap(original: JsonObject, patch: JsonObject, schema: PatchSchema):
     clean: withoutDirectives,
   });
   const out: Record<string, JsonValue> = { ...ordered.original };
-  for (const key of Object.keys(ordered.patch)) mergeKey(out, key, ordered.patch[key] ?? null, schema);
+  for (const key of Object.keys(ordered.patch)) mergeKey(out, { key, patch: ordered.patch[key] ?? null }, schema);
   return out;
 }
 
@@ -74,7 +74,11 @@ function retainKeys(original: JsonObject, patch: JsonObject): Pair {
   return { original: Object.fromEntries(remaining), patch: rest };
 }
 
-function mergeKey(out: Record<string, JsonValue>, key: string, patch: JsonValue, schema: PatchSchema): void {
+function mergeKey(
+  out: Record<string, JsonValue>,
+  { key, patch }: { readonly key: string; readonly patch: JsonValue },
+  schema: PatchSchema,
+): void {
   const deletes = isDeletion(key);
   const name = deletes ? listName(key) : key;
   const current = Object.hasOwn(out, name) ? out[name] : undefined;
@@ -106,7 +110,7 @@ function mergeArrays(current: JsonArray, patch: JsonArray, { schema, name, delet
   const meta = listMeta(schema, name);
   if (deletes) return deleteItems(current, patch);
   if (meta.strategy !== "merge") return patch;
-  return mergeList(current, patch, meta, (item, change) => mergeMap(item, change, meta.field));
+  return mergeList({ original: current, patch }, meta, (item, change) => mergeMap(item, change, meta.field));
 }
 
 // Nulls and `$patch` directives have nothing to act on in what is new.

@@ -59,18 +59,22 @@ function readMessage(name: string, bytes: Buffer, depth: number): JsonValue | un
     return special(bytes, (inner, range) => readMessage(inner, range, depth + 1) ?? null);
   }
   const object: Record<string, JsonValue> = {};
-  writeFields(name, bytes, object, depth);
+  writeFields({ name, bytes }, object, depth);
   return object;
 }
 
-function writeFields(name: string, bytes: Buffer, object: Record<string, JsonValue>, depth: number): void {
+function writeFields(
+  { name, bytes }: { readonly name: string; readonly bytes: Buffer },
+  object: Record<string, JsonValue>,
+  depth: number,
+): void {
   const fields = messageFields(name);
   if (fields === undefined) throw new ProtobufError(`no field numbers are known for ${name}`);
   const wire = Map.groupBy(readFields(bytes), (field) => field.number);
   for (const field of fields) {
     const values = wire.get(field.number) ?? [];
     if (field.inlined && field.type.kind === "message") {
-      writeFields(field.type.name, bytesOf(values.at(-1)?.value), object, depth + 1);
+      writeFields({ name: field.type.name, bytes: bytesOf(values.at(-1)?.value) }, object, depth + 1);
       continue;
     }
     const value = readField(field, values, depth);

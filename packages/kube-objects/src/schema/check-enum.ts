@@ -8,7 +8,10 @@ import { type KindedValue, kindedValue, toInt64 } from "./value-kind.ts";
 import { valueKey, wholeValue } from "./whole-value.ts";
 
 /** Checks a value against the allowed ones. Null is never one of them, even when listed, as in the reference server. */
-export function checkEnum(outcome: Outcome, node: SchemaNode, found: KindedValue, place: Place | undefined): void {
+export function checkEnum(
+  outcome: Outcome,
+  { node, found, place }: { readonly node: SchemaNode; readonly found: KindedValue; readonly place: Place | undefined },
+): void {
   if (node.enum.length === 0) return;
   const allowed = allowedValues(node);
   if (isAllowed(found, allowed) || isFull(outcome)) return;

@@ -14,18 +14,25 @@ interface ObjectCheck {
   readonly place: Place | undefined;
 }
 
+/** The context of a check and where its findings go. */
+interface Run {
+  readonly context: CheckContext;
+  readonly outcome: Outcome;
+}
+
 /** Checks how many members an object has, that required ones are there and no forbidden ones, and each by its schema. */
 export function checkObject(context: CheckContext, outcome: Outcome, check: ObjectCheck): void {
   const keys = Object.keys(check.members);
+  const run = { context, outcome };
   let count = 0;
   if (context.deferred && keys.length > deferredAbove) {
-    const checkAt = (i: number): void => void checkMember(context, outcome, check, keys[i] ?? "");
+    const checkAt = (i: number): void => void checkMember(run, check, keys[i] ?? "");
     context.deferred.push({ size: keys.length, depth: context.progress.depth, checkAt });
     count = keys.length;
   } else {
     for (const key of keys) {
       if (isFull(outcome)) return;
-      if (checkMember(context, outcome, check, key)) count++;
+      if (checkMember(run, check, key)) count++;
     }
   }
   checkCount(outcome, check, count);
@@ -34,8 +41,7 @@ export function checkObject(context: CheckContext, outcome: Outcome, check: Obje
 }
 
 /** Checks a member by its schema. False when it is not there, which undefined means. */
-function checkMember(context: CheckContext, outcome: Outcome, check: ObjectCheck, key: string): boolean {
-  const { members, node, place } = check;
+function checkMember({ context, outcome }: Run, { members, node, place }: ObjectCheck, key: string): boolean {
   const value = members[key];
   const schema = schemaOf(node, key);
   if (value === undefined) return false;
@@ -57,7 +63,7 @@ function schemaOf({ properties, additionalProperties }: SchemaNode, key: string)
 function checkCount(outcome: Outcome, { node, place }: ObjectCheck, count: number): void {
   const { minProperties, maxProperties } = node.limits;
   if (minProperties !== undefined && count < minProperties) {
-    reportInvalid(outcome, place, count, `should have at least ${minProperties} properties`);
+    reportInvalid(outcome, place, { value: count, complaint: `should have at least ${minProperties} properties` });
   }
   if (maxProperties !== undefined && count > maxProperties) {
     const text = inBody(place, `should have at most ${maxProperties} properties`);

@@ -14,7 +14,10 @@ export function checkNull(outcome: Outcome, node: SchemaNode, place: Place | und
 }
 
 /** Checks the type of a value, and that its format can be had by such a value at all. */
-export function checkType(outcome: Outcome, node: SchemaNode, found: KindedValue, place: Place | undefined): void {
+export function checkType(
+  outcome: Outcome,
+  { node, found, place }: { readonly node: SchemaNode; readonly found: KindedValue; readonly place: Place | undefined },
+): void {
   const { types, format } = node;
   if (types.length === 0 && format === "") return;
   outcome.matches++;
@@ -59,5 +62,5 @@ export function isNearlyInteger(value: number): boolean {
 }
 
 function reportMismatch(outcome: Outcome, place: Place | undefined, { wanted, got }: Mismatch): void {
-  reportType(outcome, place, got, `must be of type ${wanted}: ${goQuote(got)}`);
+  reportType(outcome, place, { value: got, complaint: `must be of type ${wanted}: ${goQuote(got)}` });
 }

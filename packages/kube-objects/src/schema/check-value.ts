@@ -69,7 +69,7 @@ export interface CheckValueOptions {
  * Stops at a hundred findings, or at 256 KiB of text; the last one then says so.
  */
 export function checkValue(value: unknown, schema: JsonObject, options: CheckValueOptions = {}): SchemaFinding[] {
-  return finish(check(value, schema, options, undefined));
+  return finish(check(value, schema, { options, deferred: undefined }));
 }
 
 /** The same in parts. Findings in long lists and large maps come after those outside. */
@@ -78,7 +78,7 @@ export function checkingValue(
   schema: JsonObject,
   options: CheckValueOptions = {},
 ): Work<SchemaFinding[]> {
-  return check(value, schema, options, []);
+  return check(value, schema, { options, deferred: [] });
 }
 
 /** How many items are checked in one part. */
@@ -87,8 +87,7 @@ const itemsAtOnce = 50;
 function* check(
   value: unknown,
   schema: JsonObject,
-  options: CheckValueOptions,
-  deferred: DeferredCheck[] | undefined,
+  { options, deferred }: { readonly options: CheckValueOptions; readonly deferred: DeferredCheck[] | undefined },
 ): Work<SchemaFinding[]> {
   const outcome = emptyOutcome(options.forgives);
   const progress = { depth: 0, patternSteps: patternSteps.all, composedVisits: 0 };
@@ -123,7 +122,7 @@ function checkSubject(context: CheckContext, outcome: Outcome, subject: Subject)
   const found = kindedValue(value);
   if (found.kind === "null") {
     checkNull(outcome, node, place);
-    checkEnum(outcome, node, found, place);
+    checkEnum(outcome, { node, found, place });
     return;
   }
   context.progress.depth++;
@@ -136,8 +135,9 @@ interface PresentSubject extends Subject {
   readonly found: KindedValue;
 }
 
-function checkPresent(context: CheckContext, outcome: Outcome, { value, node, found, place }: PresentSubject): void {
-  checkType(outcome, node, found, place);
+function checkPresent(context: CheckContext, outcome: Outcome, subject: PresentSubject): void {
+  const { value, node, found, place } = subject;
+  checkType(outcome, subject);
   checkComposition(context, outcome, { value, node, place });
   if (found.kind === "string") {
     checkString({ outcome, node, place, value: found.value, progress: context.progress });
@@ -146,7 +146,7 @@ function checkPresent(context: CheckContext, outcome: Outcome, { value, node, fo
   } else if (found.kind === "array") {
     checkList(context, outcome, { items: found.value, node, place });
   }
-  checkEnum(outcome, node, found, place);
+  checkEnum(outcome, subject);
   if (found.kind === "object") checkObject(context, outcome, { members: found.value, node, place });
   outcome.matches += 2;
 }
@@ -166,13 +166,13 @@ function checkList(context: CheckContext, outcome: Outcome, { items, node, place
     }
   }
   if (minItems !== undefined && count < minItems) {
-    reportInvalid(outcome, place, count, `should have at least ${minItems} items`);
+    reportInvalid(outcome, place, { value: count, complaint: `should have at least ${minItems} items` });
   }
   if (maxItems !== undefined && count > maxItems) {
     report(outcome, inBody(place, `should have at most ${maxItems} items`), tooMany(fieldOf(place), count, maxItems));
   }
   if (node.uniqueItems && new Set(items.map(valueKey)).size < count) {
-    reportInvalid(outcome, place, "", "shouldn't contain duplicates");
+    reportInvalid(outcome, place, { value: "", complaint: "shouldn't contain duplicates" });
   }
   outcome.matches += 2;
 }
@@ -184,7 +184,7 @@ function checkString(check: StringCheck): void {
   if (maxLength !== undefined && isLongerThan(value, maxLength)) {
     report(outcome, inBody(place, `should be at most ${maxLength} chars long`), tooLong(fieldOf(place), maxLength));
   } else if (minLength !== undefined && minLength > 0 && !isLongerThan(value, minLength - 1)) {
-    reportInvalid(outcome, place, value, `should be at least ${minLength} chars long`);
+    reportInvalid(outcome, place, { value, complaint: `should be at least ${minLength} chars long` });
   } else if (node.pattern !== "") {
     checkPattern(check);
   }
@@ -206,11 +206,14 @@ function checkPattern({ outcome, node, place, value, progress }: StringCheck): v
   const steps = pattern.steps(value.length);
   progress.patternSteps -= steps;
   if (pattern.problem !== undefined) {
-    reportInvalid(outcome, place, value, `should match '${node.pattern}, but pattern is invalid: ${pattern.problem}'`);
+    reportInvalid(outcome, place, {
+      value,
+      complaint: `should match '${node.pattern}, but pattern is invalid: ${pattern.problem}'`,
+    });
   } else if (steps > patternSteps.each || progress.patternSteps < 0) {
-    reportInvalid(outcome, place, "", `is too long to be matched with '${node.pattern}'`);
+    reportInvalid(outcome, place, { value: "", complaint: `is too long to be matched with '${node.pattern}'` });
   } else if (!pattern.test(value)) {
-    reportInvalid(outcome, place, value, `should match '${node.pattern}'`);
+    reportInvalid(outcome, place, { value, complaint: `should match '${node.pattern}'` });
   }
 }
 
@@ -218,5 +221,6 @@ function checkFormat({ outcome, node, place, value }: StringCheck): void {
   const isOfFormat = stringFormatCheck(node.format);
   if (!isOfFormat) return;
   outcome.matches++;
-  if (!isOfFormat(value)) reportType(outcome, place, value, `must be of type ${node.format}: ${goQuote(value)}`);
+  if (!isOfFormat(value))
+    reportType(outcome, place, { value, complaint: `must be of type ${node.format}: ${goQuote(value)}` });
 }

@@ -53,13 +53,21 @@ export function report(outcome: Outcome, text: string, error: FieldError): void 
 }
 
 /** `Invalid value: <value>: <place> in body <complaint>`. */
-export function reportInvalid(outcome: Outcome, place: Place | undefined, value: JsonValue, complaint: string): void {
+export function reportInvalid(
+  outcome: Outcome,
+  place: Place | undefined,
+  { value, complaint }: { readonly value: JsonValue; readonly complaint: string },
+): void {
   const text = inBody(place, complaint);
   report(outcome, text, invalidValue(fieldOf(place), value, text));
 }
 
 /** The same, counted as a type mismatch. */
-export function reportType(outcome: Outcome, place: Place | undefined, value: string, complaint: string): void {
+export function reportType(
+  outcome: Outcome,
+  place: Place | undefined,
+  { value, complaint }: { readonly value: string; readonly complaint: string },
+): void {
   const text = inBody(place, complaint);
   report(outcome, text, invalidType(fieldOf(place), value, text));
 }

@@ -36,16 +36,19 @@ function walk({ value, schema, place, depth }: Step, visitor: StructuralVisitor)
     }
   } else if (isJsonObject(value)) {
     visitor.object?.(value, node, place);
-    for (const key of Object.keys(value)) walk({ ...memberStep(value, node, key, place), depth: depth + 1 }, visitor);
+    const parent = { members: value, node, place };
+    for (const key of Object.keys(value)) walk({ ...memberStep(parent, key), depth: depth + 1 }, visitor);
   }
 }
 
-function memberStep(
-  members: JsonObject,
-  { properties, additionalProperties }: SchemaNode,
-  key: string,
-  place: Place | undefined,
-): Omit<Step, "depth"> {
+interface Parent {
+  readonly members: JsonObject;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+}
+
+function memberStep({ members, node, place }: Parent, key: string): Omit<Step, "depth"> {
+  const { properties, additionalProperties } = node;
   const value = ownValue(members, key);
   const property = ownValue(properties, key);
   if (isJsonObject(property)) return { value, schema: property, place: fieldPlace(place, key) };

@@ -42,6 +42,12 @@ function holdsEmbedded(schema: JsonObject): boolean {
   return found;
 }
 
+/** The object that a member is in. */
+interface Parent {
+  readonly node: StructuralNode;
+  readonly path: FieldPath;
+}
+
 class Coercer {
   readonly unknown: FieldPath[] = [];
   readonly #dropsInvalid: boolean;
@@ -56,10 +62,11 @@ class Coercer {
       return mapItems(value, (item, index) => this.value(item, node.items, indexPath(path, index)));
     }
     if (!isJsonObject(value)) return value;
-    return mapMembers(value, (member, key) => this.#member(member, key, node, path));
+    const parent = { node, path };
+    return mapMembers(value, (member, key) => this.#member(member, key, parent));
   }
 
-  #member(member: JsonValue, key: string, node: StructuralNode, path: FieldPath): Mapped {
+  #member(member: JsonValue, key: string, { node, path }: Parent): Mapped {
     const coerced = node.isEmbeddedResource ? this.#resourceField(member, key, childPath(path, key)) : member;
     if (coerced === removed) return removed;
     const property = node.property(key);

@@ -31,6 +31,12 @@ interface Place {
   readonly preserves?: boolean;
 }
 
+/** The object that a member is in. */
+interface Parent {
+  readonly node: StructuralNode | undefined;
+  readonly place: Place;
+}
+
 class Pruner {
   readonly #unknown: FieldPath[];
 
@@ -42,7 +48,8 @@ class Pruner {
     if (isJsonArray(value))
       return mapItems(value, (item, index) => this.#item(item, node, indexPath(place.path, index)));
     if (!isJsonObject(value)) return value;
-    return mapMembers(value, (member, key) => this.#member(member, key, node, place));
+    const parent = { node, place };
+    return mapMembers(value, (member, key) => this.#member(member, key, parent));
   }
 
   #item(item: JsonValue, array: StructuralNode | undefined, path: FieldPath): JsonValue {
@@ -52,7 +59,7 @@ class Pruner {
     return this.members(item, array.items, { path, isResource: array.items.isEmbeddedResource, preserves });
   }
 
-  #member(member: JsonValue, key: string, node: StructuralNode | undefined, place: Place): Mapped {
+  #member(member: JsonValue, key: string, { node, place }: Parent): Mapped {
     if (place.isResource && typeFields.has(key)) return member;
     const path = childPath(place.path, key);
     const child = node?.property(key) ?? node?.additional?.node;

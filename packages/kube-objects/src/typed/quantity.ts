@@ -50,7 +50,7 @@ function parse(text: string): Amount | undefined {
   const [, sign = "", whole = "", fraction = "", exponent, suffix = ""] = match ?? [];
   if (match === null || (whole === "" && fraction === "")) return undefined;
   const digits = BigInt(`${whole}${fraction}`);
-  const scaled = scale(digits, -fraction.length, exponent, suffix);
+  const scaled = scale(digits, -fraction.length, { exponent, suffix });
   if (scaled === undefined) return undefined;
   const nanos = sign === "-" ? -scaled : scaled;
   const format: Format = exponent !== undefined ? "exponent" : suffix.endsWith("i") ? "binary" : "decimal";
@@ -58,7 +58,11 @@ function parse(text: string): Amount | undefined {
 }
 
 /** Digits times a power, in billionths; what is smaller than one is rounded up, away from zero. */
-function scale(digits: bigint, point: number, exponent: string | undefined, suffix: string): bigint | undefined {
+function scale(
+  digits: bigint,
+  point: number,
+  { exponent, suffix }: { readonly exponent: string | undefined; readonly suffix: string },
+): bigint | undefined {
   if (suffix.endsWith("i")) {
     const factor = 1024n ** BigInt(binarySuffixes.indexOf(suffix));
     return shift(digits * factor, point + 9);

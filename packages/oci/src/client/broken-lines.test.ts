@@ -55,10 +55,10 @@ const isUnreachable = (error: unknown): boolean => isOciError(error, "unreachabl
 for (const times of [1, 2, 3, 12]) {
   test(`a pull whose line breaks ${times} times continues where it was`, async (t) => {
     const { folder, line, client, reference, direct } = await scene(t);
-    await client.pushBlob(direct, blob, open);
+    await client.pushBlob(direct, { descriptor: blob, open });
     const store = await openContentStore(join(folder, "store"));
     line.cut("down", 250_000, times);
-    await client.pullBlob(reference, blob, store);
+    await client.pullBlob(reference, { descriptor: blob, into: store });
     assert.deepEqual(await store.read(blob), bytes);
     assert.ok(line.cuts > 0 && line.cuts <= times, `it broke ${line.cuts} times`);
     // What was on its way when the line broke may come twice.
@@ -68,12 +68,12 @@ for (const times of [1, 2, 3, 12]) {
 
 test("an aborted pull keeps its partial blob, and another process continues it", async (t) => {
   const { folder, line, client, reference, direct } = await scene(t);
-  await client.pushBlob(direct, blob, open);
+  await client.pushBlob(direct, { descriptor: blob, open });
   const directory = join(folder, "store");
   line.cut("down", 600_000, 1);
   // From the second attempt on there is not even an answer.
   const impatient = createRegistryClient({ sleep: async () => line.cut("down", 10, 1000) });
-  const pulling = impatient.pullBlob(reference, blob, await openContentStore(directory));
+  const pulling = impatient.pullBlob(reference, { descriptor: blob, into: await openContentStore(directory) });
   await assert.rejects(pulling, isUnreachable);
   const partial = await stat(join(directory, "partial", blob.digest.slice(7)));
   assert.ok(partial.size > 0 && partial.size < size, `${partial.size} bytes are there`);
@@ -81,7 +81,7 @@ test("an aborted pull keeps its partial blob, and another process continues it",
   line.cut("down", 0, 0);
   const before = line.sent.down;
   const store = await openContentStore(directory);
-  await createRegistryClient().pullBlob(reference, blob, store);
+  await createRegistryClient().pullBlob(reference, { descriptor: blob, into: store });
   assert.deepEqual(await store.read(blob), bytes);
   assert.ok(line.sent.down - before < size - partial.size + 50_000, "only the rest came");
   assert.deepEqual(await readdir(join(directory, "partial")), []);
@@ -89,17 +89,17 @@ test("an aborted pull keeps its partial blob, and another process continues it",
 
 test("an aborted pull leaves no blob that looks complete", async (t) => {
   const { folder, line, client, reference, direct } = await scene(t);
-  await client.pushBlob(direct, blob, open);
+  await client.pushBlob(direct, { descriptor: blob, open });
   const directory = join(folder, "store");
   const store = await openContentStore(directory);
   const stopping = new AbortController();
   line.cut("down", 100_000, 1);
   const stopped = createRegistryClient({
     sleep: async () => stopping.abort(new Error("enough")),
-  }).pullBlob(reference, blob, store, { signal: stopping.signal });
+  }).pullBlob(reference, { descriptor: blob, into: store }, { signal: stopping.signal });
   await assert.rejects(stopped);
   assert.equal(await store.has(blob.digest), false);
-  await client.pullBlob(reference, blob, store);
+  await client.pullBlob(reference, { descriptor: blob, into: store });
   assert.deepEqual(await store.read(blob), bytes);
 });
 
@@ -107,7 +107,7 @@ for (const times of [1, 3]) {
   test(`a push whose line breaks ${times} times starts clean each time, and arrives whole`, async (t) => {
     const { folder, line, client, reference, registry } = await scene(t);
     line.cut("up", 300_000, times);
-    await client.pushBlob(reference, blob, open);
+    await client.pushBlob(reference, { descriptor: blob, open });
     assert.equal(line.cuts, times);
     assert.deepEqual(await registry.store.read(blob), bytes);
     assert.deepEqual(await readdir(join(folder, "registry", "uploads")), [], "no half upload is left behind");
@@ -117,11 +117,11 @@ for (const times of [1, 3]) {
 test("a push that is given up leaves nothing in the registry; the next one arrives", async (t) => {
   const { folder, line, client, reference, registry } = await scene(t);
   line.cut("up", 300_000, 1000);
-  await assert.rejects(client.pushBlob(reference, blob, open), isUnreachable);
+  await assert.rejects(client.pushBlob(reference, { descriptor: blob, open }), isUnreachable);
   assert.equal(line.cuts, 4, "it was tried four times");
   assert.equal(await registry.store.has(blob.digest), false);
   line.cut("up", 0, 0);
-  await client.pushBlob(reference, blob, open);
+  await client.pushBlob(reference, { descriptor: blob, open });
   assert.deepEqual(await registry.store.read(blob), bytes);
   while ((await readdir(join(folder, "registry", "uploads"))).length > 0) await new Promise((go) => setImmediate(go));
 });
@@ -130,12 +130,12 @@ test("a manifest request is retried after a lost connection", async (t) => {
   const { line, client, reference, direct, registry } = await scene(t);
   const config = Buffer.from("{}");
   const descriptor = { mediaType: mediaTypes.ociConfig, digest: digestOf(config), size: 2 };
-  await client.pushBlob(direct, descriptor, () => Readable.from([config]));
+  await client.pushBlob(direct, { descriptor, open: () => Readable.from([config]) });
   const annotations = { filler: "x".repeat(300_000) };
   const document = { schemaVersion: 2, mediaType: mediaTypes.ociManifest, config: descriptor, layers: [], annotations };
   const manifest = Buffer.from(JSON.stringify(document));
   line.cut("up", 100_000, 2);
-  const digest = await client.pushManifest(reference, manifest, mediaTypes.ociManifest);
+  const digest = await client.pushManifest(reference, { bytes: manifest, mediaType: mediaTypes.ociManifest });
   assert.deepEqual([digest, line.cuts], [digestOf(manifest), 2]);
   assert.equal(await client.resolve(direct), digest);
   assert.ok(await registry.store.has(digest));

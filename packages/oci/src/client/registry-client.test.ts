@@ -177,7 +177,7 @@ test("a blob whose transfer breaks is continued where it broke", async (t) => {
   t.after(() => rm(directory, { recursive: true, force: true }));
   const store = await openContentStore(directory);
   const descriptor = { mediaType: mediaTypes.ociLayerGzip, digest: digestOf(bytes), size: bytes.length };
-  await client().pullBlob(parseReference(`${host}/f:v1`), descriptor, store);
+  await client().pullBlob(parseReference(`${host}/f:v1`), { descriptor, into: store });
   // How much of the first half arrived is the network's affair.
   const [first, second] = ranges;
   assert.equal(first, undefined);

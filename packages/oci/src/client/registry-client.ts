@@ -53,12 +53,24 @@ export interface RegistryClient {
   resolve(reference: ImageReference, call?: RegistryCall): Promise<string>;
   manifest(reference: ImageReference, call?: RegistryCall): Promise<FetchedManifest>;
   /** Brings a blob into the store, unless it is there. */
-  pullBlob(reference: ImageReference, descriptor: Descriptor, into: ContentStore, call?: RegistryCall): Promise<void>;
+  pullBlob(
+    reference: ImageReference,
+    blob: { readonly descriptor: Descriptor; readonly into: ContentStore },
+    call?: RegistryCall,
+  ): Promise<void>;
   tags(reference: ImageReference, call?: RegistryCall): Promise<string[]>;
   /** Uploads a blob, unless the registry has it. */
-  pushBlob(reference: ImageReference, descriptor: Descriptor, open: () => Readable, call?: RegistryCall): Promise<void>;
+  pushBlob(
+    reference: ImageReference,
+    blob: { readonly descriptor: Descriptor; readonly open: () => Readable },
+    call?: RegistryCall,
+  ): Promise<void>;
   /** Uploads a manifest under the reference's tag, or its digest. */
-  pushManifest(reference: ImageReference, bytes: Uint8Array, mediaType: string, call?: RegistryCall): Promise<string>;
+  pushManifest(
+    reference: ImageReference,
+    manifest: { readonly bytes: Uint8Array; readonly mediaType: string },
+    call?: RegistryCall,
+  ): Promise<string>;
 }
 
 /** Makes a client. */
@@ -124,7 +136,7 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
       const { descriptor } = await transfer(reference, () => manifest(reference, call), call.signal);
       return descriptor.digest;
     },
-    pullBlob(reference, descriptor, into, { signal } = {}) {
+    pullBlob(reference, { descriptor, into }, { signal } = {}) {
       let reached = 0;
       const source: BlobSource = (offset) => {
         reached = offset;
@@ -135,11 +147,11 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
       return retryTransfer(() => into.ingest(descriptor, source), { registry, pause, signal, progress, now });
     },
     tags: (reference, { signal } = {}) => transfer(reference, () => listTags(ask, reference, signal), signal),
-    pushBlob(reference, descriptor, open, { signal } = {}) {
-      // An upload that broke is not continued: what of it arrived is the registry's secret. Each attempt is a new one.
+    pushBlob(reference, { descriptor, open }, { signal } = {}) {
+      // A broken upload is not resumed, because the registry does not say how much of it arrived: each attempt starts anew.
       return transfer(reference, () => uploadBlob(ask, reference, { descriptor, open, signal }), signal);
     },
-    async pushManifest(reference, bytes, mediaType, { signal } = {}) {
+    async pushManifest(reference, { bytes, mediaType }, { signal } = {}) {
       const digest = digestOf(bytes);
       const response = await ask(reference, `manifests/${reference.tag ?? digest}`, {
         method: "PUT",

@@ -37,10 +37,10 @@ async function pushImage(client: RegistryClient, name: string, layer: Uint8Array
   const configBytes = Buffer.from(JSON.stringify({ os: "linux", architecture: "amd64" }));
   const config = describe(configBytes, mediaTypes.ociConfig);
   const layers = [describe(layer, mediaTypes.ociLayerGzip)];
-  await client.pushBlob(reference, config, () => Readable.from([configBytes]));
-  for (const one of layers) await client.pushBlob(reference, one, () => Readable.from([layer]));
+  await client.pushBlob(reference, { descriptor: config, open: () => Readable.from([configBytes]) });
+  for (const one of layers) await client.pushBlob(reference, { descriptor: one, open: () => Readable.from([layer]) });
   const manifest = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.ociManifest, config, layers }));
-  return client.pushManifest(reference, manifest, mediaTypes.ociManifest);
+  return client.pushManifest(reference, { bytes: manifest, mediaType: mediaTypes.ociManifest });
 }
 
 test("a pushed image is pulled by tag and by digest, also after a restart", async (t) => {
@@ -61,7 +61,7 @@ test("a pushed image is pulled by tag and by digest, also after a restart", asyn
   const store = await openContentStore(await folder(t));
   const [descriptor] = fetched.manifest.image.layers;
   assert.ok(descriptor);
-  await other.pullBlob(parseReference(`${name}:v1`), descriptor, store);
+  await other.pullBlob(parseReference(`${name}:v1`), { descriptor, into: store });
   assert.deepEqual(await store.read(descriptor), layer);
   assert.deepEqual(await other.tags(parseReference(`${name}:v1`)), ["v1"]);
 });
@@ -272,6 +272,6 @@ test("parts of an index that were pushed long ago are as new as the index", asyn
   await utimes(file, lastMonth, lastMonth);
   const manifests = [{ mediaType: mediaTypes.ociManifest, digest, size: 1 }];
   const index = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests }));
-  await client.pushManifest(parseReference(`${address}/acme/f:v2`), index, mediaTypes.ociIndex);
+  await client.pushManifest(parseReference(`${address}/acme/f:v2`), { bytes: index, mediaType: mediaTypes.ociIndex });
   assert.ok((await stat(file)).mtimeMs > lastMonth.getTime() + 1000);
 });

@@ -129,7 +129,10 @@ suite("pulling and pushing images", () => {
     const image = await build(amd, "nested");
     await pushPackage(client, built, { images: [image], to: reference("nested") });
     const put = async (document: object, tag: string): Promise<string> =>
-      client.pushManifest({ ...reference("nested"), tag }, Buffer.from(JSON.stringify(document)), mediaTypes.ociIndex);
+      client.pushManifest(
+        { ...reference("nested"), tag },
+        { bytes: Buffer.from(JSON.stringify(document)), mediaType: mediaTypes.ociIndex },
+      );
     const index = (digest: string, mediaType: string): object => ({
       schemaVersion: 2,
       mediaType: mediaTypes.ociIndex,

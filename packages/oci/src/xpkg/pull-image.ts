@@ -43,7 +43,7 @@ export async function pullImage(
   const layers = options.layers?.(image) ?? image.layers;
   requireRoomFor(image, layers, formatReference(reference));
   for (const part of [image.config, ...layers]) {
-    await client.pullBlob(reference, part, store, options);
+    await client.pullBlob(reference, { descriptor: part, into: store }, options);
   }
   return { digest: top.descriptor.digest, manifest: image, manifestDigest: descriptor.digest };
 }

@@ -22,21 +22,21 @@ export async function pushPackage(
   for (const { manifest } of images) {
     for (const part of [manifest.config, ...manifest.layers]) {
       options.onBlob?.(part);
-      await client.pushBlob(to, part, () => store.open(part.digest), options);
+      await client.pushBlob(to, { descriptor: part, open: () => store.open(part.digest) }, options);
     }
   }
   const [only, ...others] = images;
   if (only !== undefined && others.length === 0) {
-    return client.pushManifest(to, only.bytes, only.descriptor.mediaType, options);
+    return client.pushManifest(to, { bytes: only.bytes, mediaType: only.descriptor.mediaType }, options);
   }
   const byDigest = { ...to, tag: undefined };
   const manifests: Descriptor[] = [];
   for (const image of images) {
-    await client.pushManifest(byDigest, image.bytes, image.descriptor.mediaType, options);
+    await client.pushManifest(byDigest, { bytes: image.bytes, mediaType: image.descriptor.mediaType }, options);
     manifests.push({ ...image.descriptor, platform: await platformOf(store, image) });
   }
   const index = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests }));
-  return client.pushManifest(to, index, mediaTypes.ociIndex, options);
+  return client.pushManifest(to, { bytes: index, mediaType: mediaTypes.ociIndex }, options);
 }
 
 async function platformOf(store: ContentStore, { manifest }: BuiltImage): Promise<Descriptor["platform"]> {
