@@ -11,13 +11,14 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
-import { finish, inTurns, type Work } from "@purlin/kube-objects/turns";
+import { type AwaitingWork, finish, inTurns } from "@purlin/kube-objects/turns";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey, type ResourceType } from "../registry/resource-type.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";
-import type { Decision, Entry } from "../store/store.ts";
+import type { Decision, Entry, Transaction } from "../store/store.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
+import { admissionAttributes, admissionOf, admittedOptions } from "./admitted-write.ts";
 import { storedForm } from "./create.ts";
 import { noteFindings } from "./decode-object.ts";
 import { nextGeneration } from "./generation.ts";
@@ -31,7 +32,7 @@ import { validationWarnings, type WriteOptions, writeWarnings } from "./write-op
 export interface UpdatePlan {
   readonly endpoint: Endpoint;
   /** Makes the object that is to replace the current one. Both are of the version of the request. */
-  readonly edit: (current: JsonObject) => Work<JsonObject>;
+  readonly edit: (current: JsonObject) => AwaitingWork<JsonObject>;
   readonly options: WriteOptions;
   /** The edited object may leave out its resourceVersion. */
   readonly unconditional: boolean;
@@ -39,21 +40,57 @@ export interface UpdatePlan {
   readonly comparesUid: boolean;
   /** The edit has taken care of managedFields itself. */
   readonly tracked: boolean;
+  /** What admits the change. Default: what admits the objects of the request. */
+  readonly admission?: UpdateAdmission | undefined;
+}
+
+/** A change under admission. */
+interface AdmittedChange {
+  readonly object: JsonObject;
+  readonly old: JsonObject;
+}
+
+/** What admits an update. */
+export interface UpdateAdmission {
+  /** Whether it may wait. */
+  readonly waits: boolean;
+  mutating(change: AdmittedChange): AwaitingWork<JsonObject>;
+  validating(change: AdmittedChange): AwaitingWork<void>;
+  commit(change: AdmittedChange, transaction: Transaction<JsonObject>): void;
 }
 
 /** Changes an object that must be there, and answers with it. */
-export async function applyUpdate(rest: RestRequest, plan: UpdatePlan, form: ObjectForm): Promise<CompleteResponse> {
+export async function applyUpdate(rest: RestRequest, given: UpdatePlan, form: ObjectForm): Promise<CompleteResponse> {
   const { store, type, target } = rest;
+  const plan = "admission" in given ? given : { ...given, admission: updateAdmission(rest, given.options) };
   const key = objectKey(type, target.namespace, target.name);
   if (plan.options.dryRun) {
     const { object } = await inTurns(updated(rest, plan, store.get(key)));
     return objectResponse(rest, object, form);
   }
-  const isLarge = isLargeRequest(rest) || isLargeEntry(store.get(key));
+  const isLarge = plan.admission?.waits || isLargeRequest(rest) || isLargeEntry(store.get(key));
   const { outcome, entry } = await (isLarge ? writeLarge(rest, plan, key) : writeAtOnce(rest, plan, key));
   if (outcome.action === "delete" || entry === undefined) return objectResponse(rest, outcome.object, form);
   await prepareToServe(rest, entry);
   return entryResponse(rest, entry, form);
+}
+
+/** What admits an update of the objects of a request; undefined when nothing does. */
+export function updateAdmission(
+  rest: RestRequest,
+  { dryRun }: Pick<WriteOptions, "dryRun">,
+): UpdateAdmission | undefined {
+  const admission = admissionOf(rest, "UPDATE");
+  if (admission === undefined) return undefined;
+  const options = admittedOptions(rest.request, "UpdateOptions");
+  const attributes = ({ object, old }: AdmittedChange) =>
+    admissionAttributes(rest, { operation: "UPDATE" as const, object, old, options, dryRun });
+  return {
+    waits: admission.waits,
+    mutating: (change) => admission.mutating(attributes(change)),
+    validating: (change) => admission.validating(attributes(change)),
+    commit: (change, transaction) => admission.commit(attributes(change), transaction),
+  };
 }
 
 interface Update {
@@ -63,9 +100,9 @@ interface Update {
 
 async function writeAtOnce(rest: RestRequest, plan: UpdatePlan, key: string): Promise<Update> {
   let outcome: Outcome | undefined;
-  const { entry } = await rest.store.write(key, ({ current, revision }) => {
-    outcome = finish(updated(rest, plan, current));
-    return decision(rest, outcome, { revision, current });
+  const { entry } = await rest.store.write(key, (transaction) => {
+    outcome = finish(updated(rest, plan, transaction.current));
+    return decision(rest, { plan, outcome }, transaction);
   });
   return { outcome: outcome as unknown as Outcome, entry };
 }
@@ -82,9 +119,9 @@ async function writeLarge(rest: RestRequest, plan: UpdatePlan, key: string): Pro
     const outcome = await inTurns(updated(rest, plan, seen));
     if (outcome.action === "put") await inTurns(prepareStoredForm(rest, outcome.object));
     let isCurrent = false;
-    const { entry } = await rest.store.write(key, ({ current, revision }) => {
-      isCurrent = current === seen;
-      return isCurrent ? decision(rest, outcome, { revision, current }) : { action: "keep" };
+    const { entry } = await rest.store.write(key, (transaction) => {
+      isCurrent = transaction.current === seen;
+      return isCurrent ? decision(rest, { plan, outcome }, transaction) : { action: "keep" };
     });
     if (isCurrent) return { outcome, entry };
   }
@@ -95,14 +132,18 @@ interface Outcome {
   readonly action: "keep" | "put" | "delete";
   /** In the version of the request. */
   readonly object: JsonObject;
+  readonly old: JsonObject;
 }
 
 function decision(
   rest: RestRequest,
-  { action, object }: Outcome,
-  { revision, current }: { readonly revision: number; readonly current: Entry<JsonObject> | undefined },
+  { plan, outcome }: { readonly plan: UpdatePlan; readonly outcome: Outcome },
+  transaction: Transaction<JsonObject>,
 ): Decision<JsonObject> {
+  const { action, object } = outcome;
+  const { revision, current } = transaction;
   if (action !== "put") return { action };
+  plan.admission?.commit(outcome, transaction);
   const { ttlSeconds } = rest.type.rules;
   // An event that is written again expires later.
   const expiresAt = ttlSeconds === undefined ? current?.expiresAt : rest.now().getTime() + ttlSeconds * 1000;
@@ -110,7 +151,7 @@ function decision(
 }
 
 /** The new state of the current object. Throws the error for the client when the write is refused. */
-function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): Work<Outcome> {
+function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): AwaitingWork<Outcome> {
   const { strategy, type, target } = rest;
   if (current === undefined) throw notFound(type, target.name);
   if (strategy.storage.serving !== undefined) yield* strategy.storage.serving(current.value);
@@ -124,7 +165,8 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
     ? edited
     : (yield* strategy.storage.fieldManager(plan.endpoint).updating(old, edited, plan.options.manager)).object;
   yield;
-  const prepared = strategy.storage.prepareUpdate(withSystemFields(tracked, old, type), old, plan.endpoint);
+  const admitted = plan.admission === undefined ? tracked : yield* plan.admission.mutating({ object: tracked, old });
+  const prepared = strategy.storage.prepareUpdate(withSystemFields(admitted, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
   yield;
   if (strategy.validator.validating !== undefined) {
@@ -135,20 +177,21 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   requireValid(rest, plan, { next, old });
   yield;
   noteFindings(rest, writeWarnings(rest, next, old));
+  if (plan.admission !== undefined) yield* plan.admission.validating({ object: next, old });
   if (
     isDeleting(old) &&
     !strategy.storage.blocksDeletion?.(next) &&
     (metaOf(next).finalizers ?? []).length === 0 &&
     isOutOfGrace(old)
   ) {
-    return { action: "delete", object: next };
+    return { action: "delete", object: next, old };
   }
   yield;
   const settled = unlessOnlyTimesChanged(next, old);
   yield;
   const isSame = settled === old || jsonEqual(settled, old);
   const isStoredSo = strategy.storage.servesStoredBytes || jsonEqual(strategy.storage.toStored(old), current.value);
-  return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled };
+  return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled, old };
 }
 
 function isOutOfGrace(object: JsonObject): boolean {

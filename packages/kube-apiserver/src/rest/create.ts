@@ -21,6 +21,7 @@ import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Entry, Transaction } from "../store/store.ts";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
+import { admissionAttributes, admissionOf, admittedOptions } from "./admitted-write.ts";
 import { noteFindings, readBody, readObject } from "./decode-object.ts";
 import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { parseResourceVersion } from "./list-options.ts";
@@ -88,7 +89,26 @@ async function createTracked(
     requireNamespace(rest, metaOf(managed).name || (metaOf(managed).generateName ?? ""), (key) => rest.store.get(key));
   }
   rest.notes.push(...owned.warnings);
-  return storeNew(rest, managed, options);
+  return storeNew(rest, await mutated(rest, managed, options), options);
+}
+
+/** A new object after mutating admission, which sees it with the fields that the server sets. */
+async function mutated(rest: RestRequest, object: JsonObject, { dryRun }: WriteOptions): Promise<JsonObject> {
+  const admission = admissionOf(rest, "CREATE");
+  if (admission === undefined) return object;
+  const identified = withMeta(object, { uid: rest.newUid(), creationTimestamp: timestamp(rest.now()) });
+  const options = admittedOptions(rest.request, "CreateOptions");
+  const attributes = admissionAttributes(rest, {
+    operation: "CREATE",
+    object: identified,
+    old: undefined,
+    options,
+    dryRun,
+  });
+  const admitted = await inTurns(admission.mutating(attributes));
+  const owned = dedupedOwners(inNamespace(rest, admitted));
+  rest.notes.push(...owned.warnings);
+  return owned.object;
 }
 
 /** What only the server sets is not taken from the client. */
@@ -114,10 +134,11 @@ function inNamespace({ target, type }: RestRequest, object: JsonObject): JsonObj
 /** The object as it will be stored, but for its resourceVersion. Throws 422 when it is not valid. */
 function* prepared(rest: RestRequest, object: JsonObject, generated: string | undefined): Work<JsonObject> {
   const { strategy, type, now, newUid } = rest;
+  const { uid, creationTimestamp } = metaOf(object);
   const system: ObjectMeta = {
     ...(generated === undefined ? {} : { name: generated }),
-    uid: newUid(),
-    creationTimestamp: timestamp(now()),
+    uid: uid ?? newUid(),
+    creationTimestamp: creationTimestamp ?? timestamp(now()),
   };
   const { generation } = type.rules;
   const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
@@ -141,11 +162,11 @@ const nameAttempts = 8;
 /** Stores the object under its name, or under a generated one that is free. */
 async function storeNew(rest: RestRequest, object: JsonObject, options: WriteOptions): Promise<Created> {
   const { name = "", generateName: base = "" } = metaOf(object);
-  if (name !== "" || base === "") return storeNamed(rest, await inTurns(prepared(rest, object, undefined)), options);
+  if (name !== "" || base === "") return storeAdmitted(rest, await inTurns(prepared(rest, object, undefined)), options);
   for (let attempt = 1; ; attempt += 1) {
     const generated = generateName(base);
     try {
-      return await storeNamed(rest, await inTurns(prepared(rest, object, generated)), options);
+      return await storeAdmitted(rest, await inTurns(prepared(rest, object, generated)), options);
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
       if (attempt === nameAttempts) throw generateNameConflict(rest.type, generated, 1);
@@ -153,7 +174,27 @@ async function storeNew(rest: RestRequest, object: JsonObject, options: WriteOpt
   }
 }
 
-async function storeNamed(rest: RestRequest, object: JsonObject, options: WriteOptions): Promise<Created> {
+/** Stores a valid object after validating admission. */
+async function storeAdmitted(rest: RestRequest, object: JsonObject, options: WriteOptions): Promise<Created> {
+  const admission = admissionOf(rest, "CREATE");
+  if (admission === undefined) return storeNamed(rest, object, options);
+  const attributes = admissionAttributes(rest, {
+    operation: "CREATE",
+    object,
+    old: undefined,
+    options: admittedOptions(rest.request, "CreateOptions"),
+    dryRun: options.dryRun,
+  });
+  await inTurns(admission.validating(attributes));
+  const check = (transaction: Transaction<JsonObject>): void => admission.commit(attributes, transaction);
+  return storeNamed(rest, object, { dryRun: options.dryRun, check });
+}
+
+async function storeNamed(
+  rest: RestRequest,
+  object: JsonObject,
+  options: Pick<WriteOptions, "dryRun"> & { readonly check?: (transaction: Transaction<JsonObject>) => void },
+): Promise<Created> {
   const { store, type, now } = rest;
   const { name = "", namespace = "" } = metaOf(object);
   const key = objectKey(type, namespace, name);
@@ -166,6 +207,7 @@ async function storeNamed(rest: RestRequest, object: JsonObject, options: WriteO
   const { entry } = await store.write(key, (transaction) => {
     requireFree(rest, name, transaction.current);
     requireStillThere(rest, name, transaction);
+    options.check?.(transaction);
     return { action: "put", value: storedForm(rest, object, transaction.revision), expiresAt };
   });
   await prepareToServe(rest, entry as Entry<JsonObject>);

@@ -2,14 +2,17 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { conflict, ignoreNotFound, notFound } from "@purlin/kube-objects/errors";
+import { conflict, ignoreNotFound, modifiedText, notFound } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { inTurns } from "@purlin/kube-objects/turns";
+import type { WriteAdmission } from "../admission/admission.ts";
 
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { documentPayload } from "../request/payload.ts";
-import type { Decision, Entry } from "../store/store.ts";
+import type { Decision, Entry, Transaction } from "../store/store.ts";
+import { admissionAttributes, admissionOf, admittedDeleteOptions } from "./admitted-write.ts";
 import { storedForm } from "./create.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import { selectNewest } from "./list.ts";
@@ -41,20 +44,66 @@ async function deleteOne(
 ): Promise<DeleteOutcome> {
   const { store, type } = rest;
   const key = objectKey(type, namespace, name);
+  const admission = admissionOf(rest, "DELETE");
+  if (admission !== undefined) return deleteAdmitted(rest, admission, { key, name, namespace, options });
   let outcome: DeleteOutcome | undefined;
   if (options.dryRun) return judge(rest, { name, current: store.get(key) }, options);
-  const { entry } = await store.write(key, ({ current, revision }) => {
-    outcome = judge(rest, { name, current }, options);
-    return decision(rest, outcome, { current, revision });
+  const { entry } = await store.write(key, (transaction) => {
+    outcome = judge(rest, { name, current: transaction.current }, options);
+    return decision(rest, outcome, transaction);
   });
   const { removed, object } = outcome as unknown as DeleteOutcome;
   return { removed, object: entry === undefined ? object : rest.strategy.storage.toServed(entry.value) };
 }
 
+interface Deletion {
+  readonly key: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly options: DeleteOptions;
+}
+
+/** How often a deletion begins anew because the object has changed while its admission waited. */
+const attempts = 10;
+
+/** Deletes an object after admission, which sees the object as it is deleted. */
+async function deleteAdmitted(
+  rest: RestRequest,
+  admission: WriteAdmission,
+  deletion: Deletion,
+): Promise<DeleteOutcome> {
+  const { store, type } = rest;
+  const { key, name, namespace, options } = deletion;
+  const isCollection = rest.target.verb === "deletecollection";
+  const before = rest.notes.length;
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    if (!isCollection) rest.notes.length = before;
+    const seen = store.get(key);
+    const outcome = judge(rest, { name, current: seen }, options);
+    const attributes = admissionAttributes(rest, {
+      operation: "DELETE",
+      object: undefined,
+      old: seen && rest.strategy.storage.toServed(seen.value),
+      options: admittedDeleteOptions(options),
+      dryRun: options.dryRun,
+      ...(isCollection && { name: "", namespace }),
+    });
+    await inTurns(admission.deleting(attributes));
+    if (options.dryRun) return outcome;
+    let isCurrent = false;
+    const { entry } = await store.write(key, (transaction) => {
+      isCurrent = transaction.current === seen;
+      return isCurrent ? decision(rest, outcome, transaction) : { action: "keep" };
+    });
+    if (isCurrent) return { ...outcome, object: entry ? rest.strategy.storage.toServed(entry.value) : outcome.object };
+  }
+  throw conflict(type, name, modifiedText);
+}
+
 function decision(
   rest: RestRequest,
   { removed, object }: DeleteOutcome,
-  { current, revision }: { readonly current: Entry<JsonObject> | undefined; readonly revision: number },
+  { current, revision }: Transaction<JsonObject>,
 ): Decision<JsonObject> {
   if (removed) return { action: "delete" };
   if (current !== undefined && jsonEqual(rest.strategy.storage.toServed(current.value), object)) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
+import type { AdmissionChain } from "../admission/admission.ts";
 import type { ResourceAccess } from "../auth/authorizer.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
@@ -12,6 +13,7 @@ export interface RestServices {
   readonly store: Store<JsonObject>;
   readonly catalog: () => Catalog;
   readonly strategyOf: (type: ResourceType) => ObjectStrategy;
+  readonly admission: AdmissionChain;
   readonly now: () => Date;
   readonly newUid: () => string;
 }

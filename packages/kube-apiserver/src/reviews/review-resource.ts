@@ -8,6 +8,7 @@ import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { authenticated, type User } from "../auth/user.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";
+import { admitUnstored } from "../rest/admitted-write.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
 import { negotiateForm, objectResponse } from "../rest/object-response.ts";
 import type { SpecialResource } from "../rest/resources.ts";
@@ -47,7 +48,8 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const options = writeOptions(request, "CreateOptions");
   const object = await inTurns(readObject(rest, body, options.fieldValidation));
   const { object: managed } = rest.strategy.storage.fieldManager("").update(undefined, object, options.manager);
-  const question = { review: managed, user: request.user, namespace: target.namespace, now: rest.now() };
+  const admitted = await admitUnstored(rest, managed, options.dryRun);
+  const question = { review: admitted, user: request.user, namespace: target.namespace, now: rest.now() };
   return { ...objectResponse(rest, review(question), form), code: 201 };
 }
 

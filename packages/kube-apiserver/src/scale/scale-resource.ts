@@ -17,7 +17,7 @@ import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey, type ResourceType } from "../registry/resource-type.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";
-import { applyUpdate, type UpdatePlan } from "../rest/apply-update.ts";
+import { applyUpdate, type UpdateAdmission, type UpdatePlan, updateAdmission } from "../rest/apply-update.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
 import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
 import { patched } from "../rest/patch.ts";
@@ -149,23 +149,40 @@ interface ScaleWrite extends Pick<UpdatePlan, "options" | "comparesUid" | "track
 
 /** Changes the Scale of an object, which is to change the object: its replicas, and who owns them. */
 async function write(rest: RestRequest, { paths, form, edit, tracked, ...how }: ScaleWrite): Promise<CompleteResponse> {
+  const admission = updateAdmission(rest, how.options);
   const plan: UpdatePlan = {
     ...how,
     endpoint: "scale",
     unconditional: true,
     tracked: true,
-    // biome-ignore lint/correctness/useYield: a Scale is small
+    admission: admission && scaleAdmission(admission, paths),
     *edit(object) {
       const scale = toManagedScale(object, paths);
       const next = edit(scale);
       requireReplicas(rest, next, paths);
       const owned = tracked ? next : scaleManager(rest).update(scale, next, how.options.manager).object;
-      return withScale(object, owned, paths);
+      const admitted = admission === undefined ? owned : yield* admission.mutating({ object: owned, old: scale });
+      return withScale(object, admitted, paths);
     },
   };
   const plain = { ...form, shape: "whole" as const, mediaType: "application/json" as const, pretty: false };
   const response = await applyUpdate(rest, plan, plain);
   return respond(rest, response.payload?.value() as JsonObject, { paths, form });
+}
+
+/** Admission of an object whose Scale is written: it sees the Scale, and its mutating step has seen it already. */
+function scaleAdmission(admission: UpdateAdmission, paths: ScalePaths): UpdateAdmission {
+  type Change = Parameters<UpdateAdmission["mutating"]>[0];
+  const scales = ({ object, old }: Change): Change => ({ object: toScale(object, paths), old: toScale(old, paths) });
+  return {
+    waits: admission.waits,
+    // biome-ignore lint/correctness/useYield: there is nothing to do
+    *mutating({ object }) {
+      return object;
+    },
+    validating: (change) => admission.validating(scales(change)),
+    commit: (change, transaction) => admission.commit(scales(change), transaction),
+  };
 }
 
 /** Custom kinds have their count checked with the object. */

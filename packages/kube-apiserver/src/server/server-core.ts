@@ -2,6 +2,7 @@
 import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
+import { PluginChain } from "../admission/plugin-chain.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
@@ -102,6 +103,10 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     now,
     newUid: randomUUID,
     strategyOf: strategies(rulesOf, crds, now),
+    admission: new PluginChain(
+      kinds.flatMap((kind) => kind.admission ?? []),
+      noConfiguration,
+    ),
   };
   const authorizer = options.authorizer ?? adminAuthorizer;
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
@@ -142,6 +147,8 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   });
   return Object.assign(core, { kinds, crds, services, tokens });
 }
+
+const noConfiguration = { generation: 0, find: () => undefined };
 
 /** Paths are few, but clients may ask for any resource. */
 function isServed(catalog: Catalog, target: RequestTarget): boolean {

@@ -55,6 +55,7 @@ export interface KindRow {
   readonly write?: Partial<WriteRules>;
   readonly rules?: KindRules;
   readonly initialObjects?: readonly JsonObject[];
+  readonly admission?: KindDefinition["admission"];
   /** The group whose objects of the same resource these are. */
   readonly storedIn?: string;
   /** The storage version in discovery, if it is not the served one. */
@@ -67,6 +68,7 @@ export function defineKinds(group: KindGroup, rows: readonly KindRow[]): KindDef
     type: typeOf(group, row),
     ...(row.rules && { rules: row.rules }),
     ...(row.initialObjects && { initialObjects: row.initialObjects }),
+    ...(row.admission && { admission: row.admission }),
   }));
 }
 

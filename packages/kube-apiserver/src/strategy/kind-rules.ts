@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import type { AdmissionPlugin } from "../admission/admission.ts";
 import { withMember } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Store } from "../store/store.ts";
@@ -72,6 +73,8 @@ export interface KindDefinition {
   readonly rules?: KindRules;
   /** Objects of the kind that every cluster has. The server creates those that are missing when it starts. */
   readonly initialObjects?: readonly JsonObject[];
+  /** Admission plugins that come with the kind. They may concern other kinds, as those of LimitRanges concern Pods. */
+  readonly admission?: readonly AdmissionPlugin[];
 }
 
 /** What the rules of kinds may depend on. */

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { AwaitingWork } from "@purlin/kube-objects/turns";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { Transaction } from "../store/store.ts";
+import type {
+  AdmissionAttributes,
+  AdmissionChain,
+  AdmissionPlugin,
+  AdmissionWrite,
+  WriteAdmission,
+} from "./admission.ts";
+
+/** The order of the reference. A plugin that is not in it comes last. */
+const pluginOrder = [
+  "NamespaceLifecycle",
+  "LimitRanger",
+  "ServiceAccount",
+  "TaintNodesByCondition",
+  "PodSecurity",
+  "Priority",
+  "DefaultTolerationSeconds",
+  "DefaultStorageClass",
+  "StorageObjectInUseProtection",
+  "OwnerReferencesPermissionEnforcement",
+  "PersistentVolumeClaimResize",
+  "RuntimeClass",
+  "CertificateApproval",
+  "CertificateSigning",
+  "ClusterTrustBundleAttest",
+  "CertificateSubjectRestriction",
+  "DefaultIngressClass",
+  "PodTopologyLabels",
+  "ResourceQuota",
+];
+
+function orderOf({ name }: AdmissionPlugin): number {
+  const index = pluginOrder.indexOf(name);
+  return index < 0 ? pluginOrder.length : index;
+}
+
+/** Policies and webhooks: steps that objects in the store configure, and that may wait. */
+export interface ConfiguredAdmission {
+  /** Grows with every change of the configuration. */
+  readonly generation: number;
+  find(write: AdmissionWrite): ConfiguredSteps | undefined;
+}
+
+/** The policies and webhooks that can concern one class of writes. */
+export interface ConfiguredSteps {
+  /** `runPlugins` runs the mutating plugins again, after a change by a policy or webhook. */
+  mutating(
+    attributes: AdmissionAttributes & { readonly object: JsonObject },
+    runPlugins: (object: JsonObject) => JsonObject,
+  ): AwaitingWork<JsonObject>;
+  validating(attributes: AdmissionAttributes): AwaitingWork<void>;
+  /** The mutating step of a DELETE: every change is an error. */
+  deleting(attributes: AdmissionAttributes): AwaitingWork<void>;
+}
+
+/** Admission by plugins, and by what is configured. */
+export class PluginChain implements AdmissionChain {
+  readonly #plugins: readonly AdmissionPlugin[];
+  readonly #configured: ConfiguredAdmission;
+  #known = new WeakMap<ResourceType, Map<string, WriteAdmission | undefined>>();
+  #generation = 0;
+
+  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredAdmission) {
+    this.#plugins = plugins.toSorted((a, b) => orderOf(a) - orderOf(b));
+    this.#configured = configured;
+  }
+
+  find(write: AdmissionWrite): WriteAdmission | undefined {
+    if (this.#generation !== this.#configured.generation) {
+      this.#generation = this.#configured.generation;
+      this.#known = new WeakMap();
+    }
+    const key = `${write.operation}/${write.subresource}`;
+    const known = this.#known.get(write.type) ?? new Map<string, WriteAdmission | undefined>();
+    if (!known.has(key)) {
+      known.set(key, this.#create(write));
+      this.#known.set(write.type, known);
+    }
+    return known.get(key);
+  }
+
+  #create(write: AdmissionWrite): WriteAdmission | undefined {
+    const plugins = this.#plugins.filter((plugin) => plugin.handles(write));
+    const configured = this.#configured.find(write);
+    return plugins.length === 0 && configured === undefined ? undefined : new ChainOfWrite(plugins, configured);
+  }
+}
+
+class ChainOfWrite implements WriteAdmission {
+  readonly waits: boolean;
+  readonly #plugins: readonly AdmissionPlugin[];
+  readonly #configured: ConfiguredSteps | undefined;
+
+  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredSteps | undefined) {
+    this.#plugins = plugins;
+    this.#configured = configured;
+    this.waits = configured !== undefined;
+  }
+
+  *mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
+    const object = this.#admit(attributes, attributes.object);
+    if (this.#configured === undefined) return object;
+    return yield* this.#configured.mutating({ ...attributes, object }, (changed) => this.#admit(attributes, changed));
+  }
+
+  *validating(attributes: AdmissionAttributes): AwaitingWork<void> {
+    for (const plugin of this.#plugins) plugin.validate?.(attributes);
+    if (this.#configured !== undefined) yield* this.#configured.validating(attributes);
+  }
+
+  *deleting(attributes: AdmissionAttributes): AwaitingWork<void> {
+    if (this.#configured !== undefined) yield* this.#configured.deleting(attributes);
+    yield* this.validating(attributes);
+  }
+
+  commit(attributes: AdmissionAttributes, transaction: Transaction<JsonObject>): void {
+    for (const plugin of this.#plugins) plugin.commit?.(attributes, transaction);
+  }
+
+  #admit(attributes: AdmissionAttributes, object: JsonObject): JsonObject {
+    return this.#plugins.reduce(
+      (current, plugin) => plugin.admit?.({ ...attributes, object: current }) ?? current,
+      object,
+    );
+  }
+}
