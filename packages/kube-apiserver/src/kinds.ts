@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry for packages of kinds: the types of their rules, and helpers to read, validate and print objects.
 
-export type { AdmissionAttributes, AdmissionPlugin, AdmissionWrite } from "./admission/admission.ts";
+export type { AdmissionPlugin } from "./admission/admission.ts";
 export { webhookTargetErrors } from "./crd/webhook-target.ts";
 export {
   all,

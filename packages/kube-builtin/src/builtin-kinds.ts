@@ -19,6 +19,7 @@ import { builtinPrinter } from "./columns/builtin-columns.ts";
 import { configMapRules, secretRules } from "./config/config-data.ts";
 import { builtinDefaults } from "./defaults/builtin-defaults.ts";
 import { coreEventRules, namedEventRules } from "./events/event-rules.ts";
+import { podAdmission } from "./pods/pod-admission.ts";
 import { podRules } from "./pods/pod-rules.ts";
 import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts";
 import { ServicePlaces } from "./services/service-places.ts";
@@ -141,10 +142,8 @@ function coreKinds({ store }: Parameters<KindSource>[0]): KindDefinition[] {
         eviction: "evict",
       },
       write: { generation: "spec", returnsDeleted: true },
-      rules: {
-        ...podRules((namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value),
-        metaChecks: wholeMetaChecks,
-      },
+      rules: { ...podRules, metaChecks: wholeMetaChecks },
+      admission: podAdmission((namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value),
     },
     { resource: "secrets", kind: "Secret", rules: { ...secretRules, metaChecks: wholeMetaChecks } },
     {

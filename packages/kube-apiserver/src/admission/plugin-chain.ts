@@ -40,14 +40,14 @@ function orderOf({ name }: AdmissionPlugin): number {
 }
 
 /** Policies and webhooks: steps that objects in the store configure, and that may wait. */
-export interface ConfiguredAdmission {
+interface ConfiguredAdmission {
   /** Grows with every change of the configuration. */
   readonly generation: number;
   find(write: AdmissionWrite): ConfiguredSteps | undefined;
 }
 
 /** The policies and webhooks that can concern one class of writes. */
-export interface ConfiguredSteps {
+interface ConfiguredSteps {
   /** `runPlugins` runs the mutating plugins again, after a change by a policy or webhook. */
   mutating(
     attributes: AdmissionAttributes & { readonly object: JsonObject },

@@ -1,27 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the reference's default admission sets on every new Pod: its account, how long it bears a lost node, its priority.
+// The admission plugins that set the account, the tolerations and the priority of a new Pod.
 
-import { listAt, metaOf } from "@purlin/kube-apiserver/kinds";
+import { type AdmissionPlugin, listAt, metaOf } from "@purlin/kube-apiserver/kinds";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { generateName } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
 /** Finds a ServiceAccount. */
-export type FindAccount = (namespace: string, name: string) => JsonObject | undefined;
+type FindAccount = (namespace: string, name: string) => JsonObject | undefined;
 
 const defaultAccount = "default";
 const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount";
 const tokenSeconds = 3607;
 const lostNodeSeconds = 300;
 
-/** A new Pod after admission. Throws 403 for an account or a priority that is not there. */
-export function admitted(pod: JsonObject, findAccount: FindAccount): JsonObject {
-  return withSpec(pod, withPriority(pod, withTolerations(withAccount(pod, findAccount))));
+/** The plugins for new Pods. They refuse a Pod whose account or priority class does not exist. */
+export function podAdmission(findAccount: FindAccount): readonly AdmissionPlugin[] {
+  return [
+    newPodPlugin("ServiceAccount", (pod) => withAccount(pod, findAccount)),
+    newPodPlugin("DefaultTolerationSeconds", (pod) => withTolerations(objectAt(pod, ["spec"]))),
+    newPodPlugin("Priority", (pod) => withPriority(pod, objectAt(pod, ["spec"]))),
+  ];
 }
 
-function withSpec(pod: JsonObject, spec: JsonObject): JsonObject {
-  return { ...pod, spec };
+function newPodPlugin(name: string, specOf: (pod: JsonObject) => JsonObject): AdmissionPlugin {
+  return {
+    name,
+    handles: ({ operation, type, subresource }) =>
+      operation === "CREATE" && type.group === "" && type.resource === "pods" && subresource === "",
+    admit: ({ object }) => ({ ...object, spec: specOf(object) }),
+  };
 }
 
 function refused(pod: JsonObject, why: string): Error {

@@ -14,7 +14,6 @@ import { forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
-import { admitted, type FindAccount } from "./pod-admission.ts";
 import { podChangeErrors } from "./pod-change.ts";
 import { podSpec } from "./pod-spec.ts";
 import { nameWarnings, podWarnings } from "./pod-warnings.ts";
@@ -39,37 +38,35 @@ function withGrace(pod: JsonObject): JsonObject {
   return isNegative ? { ...pod, spec: { ...spec, terminationGracePeriodSeconds: 1 } } : pod;
 }
 
-/** The rules of Pods. Nothing runs them here; what the server decides about a new one is decided all the same. */
-export function podRules(findAccount: FindAccount): KindRules {
-  return {
-    prepareCreate: (pod) => {
-      const known = admitted(withGrace(pod), findAccount);
-      return { ...known, status: { phase: "Pending", qosClass: qosClassOf(known) } };
-    },
-    prepareUpdate: (pod, old, endpoint) =>
-      endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod,
-    validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, ["spec"]), "spec"),
-    validateNew: (pod) =>
-      listAt(pod, "spec", "ephemeralContainers").length > 0
-        ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
-        : [],
-    // Pods change often, and mostly through programs that read no warnings.
-    warnings: (pod, old) =>
-      old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
-    validateChange: (pod: JsonObject, old: JsonObject) => podChangeErrors(pod, old),
-    fields: textFields(
-      "spec.nodeName",
-      "spec.restartPolicy",
-      "spec.schedulerName",
-      "spec.serviceAccountName",
-      "spec.hostNetwork",
-      "status.phase",
-      "status.podIP",
-      "status.podIPs",
-      "status.nominatedNodeName",
-    ),
-  };
-}
+/** The rules of Pods. */
+export const podRules: KindRules = {
+  prepareCreate: (pod) => {
+    const known = withGrace(pod);
+    return { ...known, status: { phase: "Pending", qosClass: qosClassOf(known) } };
+  },
+  prepareUpdate: (pod, old, endpoint) =>
+    endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod,
+  validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, ["spec"]), "spec"),
+  validateNew: (pod) =>
+    listAt(pod, "spec", "ephemeralContainers").length > 0
+      ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
+      : [],
+  // Pods change often, and mostly through programs that read no warnings.
+  warnings: (pod, old) =>
+    old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
+  validateChange: (pod: JsonObject, old: JsonObject) => podChangeErrors(pod, old),
+  fields: textFields(
+    "spec.nodeName",
+    "spec.restartPolicy",
+    "spec.schedulerName",
+    "spec.serviceAccountName",
+    "spec.hostNetwork",
+    "status.phase",
+    "status.podIP",
+    "status.podIPs",
+    "status.nominatedNodeName",
+  ),
+};
 
 /** How surely a Pod gets what it asks for: the less it has said, the less surely. */
 export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guaranteed" {
