@@ -26,14 +26,20 @@ export async function decodeInTurns<T extends Message>(
 ): Promise<T> {
   if (bytes.length <= atOnceBytes) return decode(type, bytes, limits);
   const reader = new MessageReader(bytes, limits);
-  return readInTurns({ type, message: create(type), end: reader.end, known: 0 }, reader, new Turns());
+  return readInTurns({ type, message: create(type), end: reader.end, known: 0 }, { reader, turns: new Turns() });
 }
 
-async function readInTurns<T extends Message>(open: OpenMessage<T>, reader: MessageReader, turns: Turns): Promise<T> {
+interface Reading {
+  readonly reader: MessageReader;
+  readonly turns: Turns;
+}
+
+async function readInTurns<T extends Message>(open: OpenMessage<T>, reading: Reading): Promise<T> {
+  const { reader, turns } = reading;
   while (reader.position < open.end) {
     const nested = nextMessage(open, reader);
     if (nested === undefined) readNext(open, reader);
-    else await readNested(open, nested, reader, turns);
+    else await readNested(open, nested, reading);
     if (turns.isOver) await turns.next();
   }
   return finish(open, reader);
@@ -49,21 +55,17 @@ function nextMessage<T extends Message>({ type }: OpenMessage<T>, reader: Messag
   return isMessage && field.cardinality === "optional" ? field : undefined;
 }
 
-async function readNested<T extends Message>(
-  open: OpenMessage<T>,
-  field: Field,
-  reader: MessageReader,
-  turns: Turns,
-): Promise<void> {
+async function readNested<T extends Message>(open: OpenMessage<T>, field: Field, reading: Reading): Promise<void> {
   if (field.value.kind !== "message") return;
+  const { reader } = reading;
   const type = field.value.message();
   const outer = open.message as Fields;
   try {
-    if (reader.position > open.known) keepUnknown(open.message, reader, open.known, reader.position);
+    if (reader.position > open.known) keepUnknown(open, reader, reader.position);
     reader.tag();
     const end = nestedEnd(reader);
     const message = (outer[field.name] as Message | undefined) ?? create(type);
-    outer[field.name] = await readInTurns({ type, message, end, known: reader.position }, reader, turns);
+    outer[field.name] = await readInTurns({ type, message, end, known: reader.position }, reading);
     open.known = reader.position;
   } catch (error) {
     throw inField(error, open.type, field.name);

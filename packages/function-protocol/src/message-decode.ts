@@ -18,7 +18,7 @@ export function decode<T extends Message>(
   limits: DecodeLimits = defaultDecodeLimits,
 ): T {
   const reader = new MessageReader(bytes, limits);
-  return readInto(type, create(type), reader, reader.end);
+  return readAll({ type, message: create(type), end: reader.end, known: reader.position }, reader);
 }
 
 /** Reads fields, and stops at the first one too many. */
@@ -46,11 +46,10 @@ export class MessageReader extends WireReader {
   }
 }
 
-/** Reads fields up to `end`. One reader serves all nested messages: a view of its own for each would cost more. */
-function readInto<T extends Message>(type: MessageType<T>, message: T, reader: MessageReader, end: number): T {
-  const fields = { type, message, end, known: reader.position };
-  while (reader.position < end) readNext(fields, reader);
-  return finish(fields, reader);
+/** Reads all fields of a message. One reader serves all nested messages: a view of its own for each would cost more. */
+function readAll<T extends Message>(open: OpenMessage<T>, reader: MessageReader): T {
+  while (reader.position < open.end) readNext(open, reader);
+  return finish(open, reader);
 }
 
 /** A message whose fields are being read. */
@@ -73,18 +72,19 @@ export function readNext<T extends Message>(open: OpenMessage<T>, reader: Messag
       reader.skip(wireType);
       return;
     }
-    if (start > known) keepUnknown(message, reader, known, start);
-    readField(field, message as Fields, reader, wireType);
+    if (start > known) keepUnknown(open, reader, start);
+    if (wireType === WireType.bytes && isPackable(field)) readPacked(field, message as Fields, reader);
+    else readField(field, message as Fields, reader);
     open.known = reader.position;
   } catch (error) {
     throw inField(error, type, field?.name ?? `field ${tag >>> 3}`);
   }
 }
 
-export function finish<T extends Message>({ message, end, known }: OpenMessage<T>, reader: MessageReader): T {
-  checkEnd(reader, end);
-  if (end > known) keepUnknown(message, reader, known, end);
-  return message;
+export function finish<T extends Message>(open: OpenMessage<T>, reader: MessageReader): T {
+  checkEnd(reader, open.end);
+  if (open.end > open.known) keepUnknown(open, reader, open.end);
+  return open.message;
 }
 
 /** Where a length-delimited part that starts here ends. */
@@ -126,7 +126,7 @@ function isPackable({ cardinality, value }: Field): boolean {
   return cardinality === "list" && valueWireType(value) === WireType.varint;
 }
 
-function readField(field: Field, message: Fields, reader: MessageReader, wireType: number): void {
+function readField(field: Field, message: Fields, reader: MessageReader): void {
   switch (field.cardinality) {
     case "implicit":
     case "optional":
@@ -136,7 +136,7 @@ function readField(field: Field, message: Fields, reader: MessageReader, wireTyp
       readOneof(field, message, reader);
       return;
     case "list":
-      readList(field, message[field.name] as unknown[], reader, wireType);
+      readItem(field, message[field.name] as unknown[], reader);
       return;
     case "map":
       readEntry(field, message[field.name] as Map<string, unknown>, reader);
@@ -150,11 +150,13 @@ function readOneof(field: Field, message: Fields, reader: MessageReader): void {
   message[property] = { case: field.name, value: readValue(field.value, reader, earlier) };
 }
 
-function readList(field: Field, list: unknown[], reader: MessageReader, wireType: number): void {
-  if (wireType !== WireType.bytes || !isPackable(field)) {
-    reader.checkEntries(field, list.push(readValue(field.value, reader, undefined)));
-    return;
-  }
+function readItem(field: Field, list: unknown[], reader: MessageReader): void {
+  reader.checkEntries(field, list.push(readValue(field.value, reader, undefined)));
+}
+
+/** The numbers of a list in one length-delimited field. */
+function readPacked(field: Field, message: Fields, reader: MessageReader): void {
+  const list = message[field.name] as unknown[];
   const end = nestedEnd(reader);
   while (reader.position < end) list.push(readValue(field.value, reader, undefined));
   checkEnd(reader, end);
@@ -195,9 +197,10 @@ function readValue(type: ValueType, reader: MessageReader, earlier: unknown): un
     case "enum":
       return reader.int32();
     case "message": {
-      const message = type.message();
+      const nested = type.message();
       const end = nestedEnd(reader);
-      return readInto(message, (earlier as Message | undefined) ?? create(message), reader, end);
+      const message = (earlier as Message | undefined) ?? create(nested);
+      return readAll({ type: nested, message, end, known: reader.position }, reader);
     }
     case "struct":
       return readStruct(reader, earlier as Struct | undefined);
@@ -228,10 +231,10 @@ function readScalar(scalar: string, reader: MessageReader): unknown {
   }
 }
 
-/** Keeps a run of unknown fields in one piece. */
-export function keepUnknown(message: Message, reader: MessageReader, start: number, end: number): void {
+/** Keeps the run of unknown fields from the last known one to `end` in one piece. */
+export function keepUnknown({ message, known }: OpenMessage<Message>, reader: MessageReader, end: number): void {
   message.$unknown ??= [];
-  message.$unknown.push(reader.bytes.subarray(start, end));
+  message.$unknown.push(reader.bytes.subarray(known, end));
 }
 
 function malformed(message: string): ProtocolError {

@@ -92,16 +92,23 @@ function putValue(writing: Writing, value: unknown, end: number): number {
   }
   if (typeof value === "object" && value !== null) return putNested(writing, value, end);
   if (typeof value === "number") return putNumber(writing, value, end);
-  if (typeof value === "boolean") return putFlag(bytes, tagBool, value ? 1 : 0, end);
-  if (value === null) return putFlag(bytes, tagNull, 0, end);
+  if (typeof value === "boolean") return putBool(bytes, value, end);
+  if (value === null) return putNull(bytes, end);
   if (typeof value === "bigint") return putNumber(writing, exactNumber(value), end);
   throw invalid(`a ${typeof value} has no JSON form`);
 }
 
-function putFlag(bytes: Buffer, tag: number, value: number, end: number): number {
+function putBool(bytes: Buffer, value: boolean, end: number): number {
   reserve(end, frameRoom);
-  bytes[end - 1] = value;
-  bytes[end - 2] = tag;
+  bytes[end - 1] = value ? 1 : 0;
+  bytes[end - 2] = tagBool;
+  return end - 2;
+}
+
+function putNull(bytes: Buffer, end: number): number {
+  reserve(end, frameRoom);
+  bytes[end - 1] = 0;
+  bytes[end - 2] = tagNull;
   return end - 2;
 }
 

@@ -12,40 +12,45 @@ const longest = 32;
 // making a new one. A newcomer takes the slot; nothing else is ever forgotten, and nothing grows.
 const slots = 1024;
 
-interface TextTable {
-  readonly texts: (string | undefined)[];
-  readonly bytes: Uint8Array;
+class TextTable {
+  readonly #texts: (string | undefined)[] = new Array(slots).fill(undefined);
+  readonly #bytes = new Uint8Array(slots * longest);
+
+  /** Reads a string of `size` bytes at `at`. */
+  read(bytes: Buffer, at: number, size: number): string {
+    if (size === 0 || size > longest) return readString(bytes, at, size);
+    const slot = slotOf(bytes, at, size);
+    const known = this.#texts[slot];
+    if (known !== undefined && known.length === size && this.#holds(slot, bytes, at)) return known;
+    const text = readString(bytes, at, size);
+    // Only ASCII has as many characters as bytes.
+    if (text.length === size) {
+      this.#texts[slot] = text;
+      for (let i = 0; i < size; i++) this.#bytes[slot * longest + i] = bytes[at + i] as number;
+    }
+    return text;
+  }
+
+  #holds(slot: number, bytes: Buffer, at: number): boolean {
+    const size = this.#texts[slot]?.length ?? 0;
+    const start = slot * longest;
+    for (let i = 0; i < size; i++) if (this.#bytes[start + i] !== bytes[at + i]) return false;
+    return true;
+  }
 }
 
-// Apart, because there are more values than names and they would push the names out.
-const names = createTable();
-const values = createTable();
-
-function createTable(): TextTable {
-  return { texts: new Array(slots).fill(undefined), bytes: new Uint8Array(slots * longest) };
-}
+// Two tables, because there are more values than names: values would evict the names.
+const names = new TextTable();
+const values = new TextTable();
 
 /** Reads a member name of `size` bytes at `at`. */
 export function readName(bytes: Buffer, at: number, size: number): string {
-  return size === 0 || size > longest ? readString(bytes, at, size) : intern(names, bytes, at, size);
+  return names.read(bytes, at, size);
 }
 
 /** Reads a string value of `size` bytes at `at`. */
 export function readText(bytes: Buffer, at: number, size: number): string {
-  return size === 0 || size > longest ? readString(bytes, at, size) : intern(values, bytes, at, size);
-}
-
-function intern(table: TextTable, bytes: Buffer, at: number, size: number): string {
-  const slot = slotOf(bytes, at, size);
-  const known = table.texts[slot];
-  if (known !== undefined && known.length === size && isIn(table, slot, bytes, at)) return known;
-  const text = readString(bytes, at, size);
-  // Only ASCII has as many characters as bytes.
-  if (text.length === size) {
-    table.texts[slot] = text;
-    for (let i = 0; i < size; i++) table.bytes[slot * longest + i] = bytes[at + i] as number;
-  }
-  return text;
+  return values.read(bytes, at, size);
 }
 
 function slotOf(bytes: Buffer, at: number, size: number): number {
@@ -53,13 +58,6 @@ function slotOf(bytes: Buffer, at: number, size: number): number {
   const middle = bytes[at + (size >> 1)] as number;
   const last = bytes[at + size - 1] as number;
   return ((first * 31 + middle) * 31 + last * 7 + size) & (slots - 1);
-}
-
-function isIn(table: TextTable, slot: number, bytes: Buffer, at: number): boolean {
-  const size = table.texts[slot]?.length ?? 0;
-  const start = slot * longest;
-  for (let i = 0; i < size; i++) if (table.bytes[start + i] !== bytes[at + i]) return false;
-  return true;
 }
 
 // Writing: the encoded key stands right-aligned in a slot and is copied four bytes at a time. That may write up to three

@@ -103,7 +103,7 @@ function prepare(command: Command, io: Io): Command {
 /** Columns that a description needs beside its term; where there are fewer it goes below. */
 const leastDescription = 30;
 
-const formatItem: Help["formatItem"] = (term, termWidth, description, helper) => {
+const formatItem: Help["formatItem"] = (...[term, termWidth, description, helper]) => {
   const columns = helper.helpWidth ?? 80;
   const beside = columns - termWidth - 4;
   if (description === "") return `  ${term}`;

@@ -105,24 +105,25 @@ function listProblems(manifest: Manifest, text: string): string[] {
     const [first = 0, ...others] = itemsWith(keysOf(keys), valueAt(object, path));
     const where = pathText([...path, first]);
     return others.map((index) =>
-      itemProblem(manifest, [...path, index], keys, `also used by ${where}: make it unique`),
+      itemProblem(manifest, { item: [...path, index], key: keys, what: `also used by ${where}: make it unique` }),
     );
   }
   const missing =
     /(?<=^|\s)(\.\S+): element (\d+): associative list with keys has an element that omits .*?"([^"]+)"/.exec(text);
   if (missing === null) return [];
   const [, at = "", index = "", key = ""] = missing;
-  return [
-    itemProblem(
-      manifest,
-      [...typedPath(at, object), Number(index)],
-      key,
-      "required field is missing: give it a unique value",
-    ),
-  ];
+  const item = [...typedPath(at, object), Number(index)];
+  return [itemProblem(manifest, { item, key, what: "required field is missing: give it a unique value" })];
 }
 
-function itemProblem(manifest: Manifest, item: readonly PathSegment[], key: string, what: string): string {
+interface ItemProblem {
+  readonly item: readonly PathSegment[];
+  /** The name of the key field, for a duplicate with its value: `name="a"`. */
+  readonly key: string;
+  readonly what: string;
+}
+
+function itemProblem(manifest: Manifest, { item, key, what }: ItemProblem): string {
   const field = /^[\w-]+/.exec(key)?.[0] ?? "";
   const path = [...item, field];
   const value = key === field ? "" : `duplicate value ${key.slice(field.length + 1)}, `;

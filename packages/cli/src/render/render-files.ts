@@ -28,10 +28,11 @@ export async function readRenderFiles(command: RenderCommand, io: Io): Promise<R
   const functions = await readInputs([command.functions], io);
   const xrds = command.xrd === undefined ? [] : await readInputs([command.xrd], io);
   const all = [...xrds, ...xrs, ...compositions, ...functions];
-  const composition = compositionIn(compositions.filter(isKind("Composition")), command.composition, xrs, all);
+  const kinds = compositeKinds(xrs, all);
+  const composition = compositionIn(compositions.filter(isKind("Composition")), command.composition, kinds);
   const definition = definitionIn(command, composition, all);
   return {
-    xr: compositeIn(xrs, command.xr, composition, definition),
+    xr: compositeIn(xrs, command.xr, { composition, definition }),
     composition,
     definition,
     functions: functions.filter(isKind("Function")),
@@ -70,18 +71,21 @@ function only(manifests: readonly Manifest[], path: string, what: string): Manif
   return first;
 }
 
-/** Of several Compositions the one for what is rendered. */
-function compositionIn(
-  compositions: readonly Manifest[],
-  path: string,
-  xrs: readonly Manifest[],
-  all: readonly Manifest[],
-): Manifest {
+/** The kinds of what is rendered; for a claim, also the kind of the composite resources of its definition. */
+function compositeKinds(xrs: readonly Manifest[], all: readonly Manifest[]): (string | undefined)[] {
   const claimed = all.filter(isKind("CompositeResourceDefinition")).filter(({ object }) => {
     const claim = kindIn(object, "claimNames");
     return claim !== undefined && xrs.some((xr) => xr.object.kind === claim);
   });
-  const kinds = [...xrs.map(({ object }) => object.kind), ...claimed.map(({ object }) => kindIn(object, "names"))];
+  return [...xrs.map(({ object }) => object.kind), ...claimed.map(({ object }) => kindIn(object, "names"))];
+}
+
+/** Of several Compositions the one for the kinds that are rendered. */
+function compositionIn(
+  compositions: readonly Manifest[],
+  path: string,
+  kinds: readonly (string | undefined)[],
+): Manifest {
   const fitting = compositions.filter(({ object }) => kinds.includes(compositeTypeOf(object).kind));
   return only(fitting.length > 0 ? fitting : compositions, path, "Composition");
 }
@@ -103,8 +107,7 @@ function definitionIn(
 function compositeIn(
   manifests: readonly Manifest[],
   path: string,
-  composition: Manifest,
-  definition: Manifest | undefined,
+  { composition, definition }: Pick<RenderFiles, "composition" | "definition">,
 ): Manifest {
   const ours = /^(apiextensions|pkg)\.crossplane\.io\//;
   const candidates = manifests.filter(({ object }) => !ours.test(object.apiVersion));

@@ -56,7 +56,7 @@ function requirementsProblem(requirements: Requirements | undefined, limits: Ans
   const { extraResources, resources, schemas } = requirements;
   const size = extraResources.size + resources.size + schemas.size;
   return size > limits.requirements
-    ? exceeds("the function's answer", `${size} requirements`, "requirements", limits)
+    ? exceeds(`the function's answer has ${size} requirements`, "requirements", limits)
     : undefined;
 }
 
@@ -76,7 +76,7 @@ function resourceProblem(
   let bytes = 0;
   for (const detail of connectionDetails.values()) bytes += detail.length;
   if (bytes > limits.objectBytes) {
-    return exceeds(inAnswer(`${path()}.connectionDetails`), `${bytes} bytes`, "objectBytes", limits);
+    return exceeds(`${inAnswer(`${path()}.connectionDetails`)} has ${bytes} bytes`, "objectBytes", limits);
   }
   return structProblem(() => `${path()}.resource`, resource, limits);
 }
@@ -90,11 +90,11 @@ function structProblem(
   if (struct === undefined) return undefined;
   const { bytes } = struct;
   if (bytes.length > limits.objectBytes)
-    return exceeds(inAnswer(path()), `${bytes.length} bytes`, "objectBytes", limits);
+    return exceeds(`${inAnswer(path())} has ${bytes.length} bytes`, "objectBytes", limits);
   const excess = excessOf(bytes, limits.objectValues);
   if (excess === undefined) return undefined;
   if (excess === "depth") return { text: `the function's answer is nested too deeply in ${path()}` };
-  return exceeds(inAnswer(path()), `more than ${limits.objectValues} values`, "objectValues", limits);
+  return exceeds(`${inAnswer(path())} has more than ${limits.objectValues} values`, "objectValues", limits);
 }
 
 function inAnswer(path: string): string {
@@ -108,14 +108,14 @@ const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/;
 function nameProblem(what: string, name: string, limits: AnswerLimits): AnswerProblem | undefined {
   if (name.length > limits.nameLength) {
     const start = JSON.stringify(name.slice(0, 64));
-    return exceeds(inAnswer(what), `${name.length} characters (${start}…)`, "nameLength", limits);
+    return exceeds(`${inAnswer(what)} has ${name.length} characters (${start}…)`, "nameLength", limits);
   }
   if (!control.test(name)) return undefined;
   return { text: `${inAnswer(what)} contains a control character: ${escaped(name)}` };
 }
 
-function exceeds(what: string, has: string, name: AnswerLimitName, limits: AnswerLimits): AnswerProblem {
-  return { text: `${what} has ${has} ${limitText(name, limits)}: ${limitAdvice}`, exceeded: name };
+function exceeds(finding: string, name: AnswerLimitName, limits: AnswerLimits): AnswerProblem {
+  return { text: `${finding} ${limitText(name, limits)}: ${limitAdvice}`, exceeded: name };
 }
 
 /** A text as a quoted string without control characters. */

@@ -107,7 +107,7 @@ export function createDiallingRunner(options: DialOptions): DiallingRunner {
 
 function tooLarge(target: FunctionTarget, bytes: number, limit: number): Error {
   const text = `the request has ${bytes} bytes, this runner sends at most ${limit}; raise its limit for requests`;
-  return functionFailure(target, status.RESOURCE_EXHAUSTED, text);
+  return functionFailure(target, { code: status.RESOURCE_EXHAUSTED, text });
 }
 
 async function runOnce(run: Run): Promise<RunFunctionResponse> {
@@ -176,7 +176,7 @@ async function readResponse(target: FunctionTarget, bytes: Buffer, limits: Limit
   const problem = await problemOf(response, limits.answer);
   if (problem === undefined) return response;
   const code = problem.exceeded === undefined ? status.INTERNAL : status.RESOURCE_EXHAUSTED;
-  throw functionFailure(target, code, problem.text);
+  throw functionFailure(target, { code, text: problem.text });
 }
 
 async function decodeResponse(
@@ -189,10 +189,10 @@ async function decodeResponse(
   } catch (error) {
     if (isProtocolError(error) && error.code === "TOO_LARGE") {
       const text = `the function's answer has ${error.message}: ${limitAdvice}`;
-      throw functionFailure(target, status.RESOURCE_EXHAUSTED, text, error);
+      throw functionFailure(target, { code: status.RESOURCE_EXHAUSTED, text, cause: error });
     }
     const text = `the function's answer is not a RunFunctionResponse: ${textOf(error)}`;
-    throw functionFailure(target, status.INTERNAL, text, error);
+    throw functionFailure(target, { code: status.INTERNAL, text, cause: error });
   }
 }
 

@@ -26,7 +26,7 @@ const texts: Readonly<Record<string, { reason: string; text: string; want: strin
 
 for (const [name, { reason, text, want }] of Object.entries(texts)) {
   test(`the text of a failure, ${name}: ${reason}`, () => {
-    const { message } = functionFailure(target, status.INTERNAL, text);
+    const { message } = functionFailure(target, { code: status.INTERNAL, text });
     assert.equal(message, `cannot run Function "fn": rpc error: code = Internal desc = ${want}`);
   });
 }

@@ -44,11 +44,17 @@ interface FailedCall {
 
 /** The step error for a call that ended with anything but OK. Times are left out: a text that changes churns conditions. */
 export function rpcFailure(error: ServiceError, failed: FailedCall): RunnerError {
-  return functionFailure(failed.target, error.code, describe(error, failed), error);
+  return functionFailure(failed.target, { code: error.code, text: describe(error, failed), cause: error });
 }
 
-/** A failure of one function, in the words of gRPC. */
-export function functionFailure(target: FunctionTarget, code: status, text: string, cause?: unknown): RunnerError {
+interface FailureDetails {
+  readonly code: status;
+  readonly text: string;
+  readonly cause?: unknown;
+}
+
+/** A failure of one function, as gRPC words it. */
+export function functionFailure(target: FunctionTarget, { code, text, cause }: FailureDetails): RunnerError {
   const name = statusName(code);
   const line = withoutControls(inOneLine(text));
   const message = `cannot run Function "${target.functionName}": rpc error: code = ${name} desc = ${line}`;

@@ -48,7 +48,7 @@ export function tlsFromDirectory(directory: string, log: Log = silentLog): TlsSo
 /** Changes whenever a file is replaced or rewritten, also through the symbolic links of a mounted Secret. */
 function stampOf(directory: string): string {
   const marks = files.map((file) => {
-    const { ino, mtimeMs, size } = inspect(directory, file, (path) => statSync(path));
+    const { ino, mtimeMs, size } = inspect({ directory, file }, (path) => statSync(path));
     return `${ino}:${mtimeMs}:${size}`;
   });
   return marks.join();
@@ -59,19 +59,27 @@ const maxPemBytes = 4 * 1024 * 1024;
 
 function load(directory: string): TlsIdentity {
   const read = (file: (typeof files)[number]): Buffer =>
-    inspect(directory, file, (path) => readRegularFileSync(path, { maxBytes: maxPemBytes }));
+    inspect({ directory, file }, (path) => readRegularFileSync(path, { maxBytes: maxPemBytes }));
   const [ca, cert, key] = [read("ca.crt"), read("tls.crt"), read("tls.key")];
   for (const [file, pem] of [
     ["ca.crt", ca],
     ["tls.crt", cert],
   ] as const) {
-    inspect(directory, file, () => parseCertificates(pem), "is not a PEM certificate");
+    inspect({ directory, file, problem: "is not a PEM certificate" }, () => parseCertificates(pem));
   }
-  inspect(directory, "tls.key", () => createSecureContext({ key }), "is not a PEM private key");
-  return inspect(directory, "tls.key", () => createTlsIdentity({ ca, cert, key }), "does not belong to tls.crt");
+  const keyFile = { directory, file: "tls.key" };
+  inspect({ ...keyFile, problem: "is not a PEM private key" }, () => createSecureContext({ key }));
+  return inspect({ ...keyFile, problem: "does not belong to tls.crt" }, () => createTlsIdentity({ ca, cert, key }));
 }
 
-function inspect<T>(directory: string, file: string, read: (path: string) => T, problem?: string): T {
+interface TlsFile {
+  readonly directory: string;
+  readonly file: string;
+  /** What is wrong with the file when `read` throws. Default: it cannot be read. */
+  readonly problem?: string;
+}
+
+function inspect<T>({ directory, file, problem }: TlsFile, read: (path: string) => T): T {
   const path = join(directory, file);
   try {
     return read(path);

@@ -38,7 +38,7 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
       } catch (error) {
         // A call that timed out just before the cancellation has the more precise error.
         if (!signal?.aborted || hasOwnStatus(error)) throw error;
-        throw functionFailure(target, status.CANCELLED, "the run was cancelled", error);
+        throw functionFailure(target, { code: status.CANCELLED, text: "the run was cancelled", cause: error });
       }
     },
   };

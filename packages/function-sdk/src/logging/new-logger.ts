@@ -35,6 +35,12 @@ interface Sink {
   readonly now: () => number;
 }
 
+interface Line {
+  readonly level: LogLevel;
+  readonly message: string;
+  readonly fields: LogFields | undefined;
+}
+
 class LineLogger implements Logger {
   readonly #sink: Sink;
   readonly #fields: LogFields;
@@ -45,22 +51,22 @@ class LineLogger implements Logger {
   }
 
   debug(message: string, fields?: LogFields): void {
-    if (this.#sink.debug) this.#write("debug", message, fields, this.debug);
+    if (this.#sink.debug) this.#write({ level: "debug", message, fields }, this.debug);
   }
 
   info(message: string, fields?: LogFields): void {
-    this.#write("info", message, fields, this.info);
+    this.#write({ level: "info", message, fields }, this.info);
   }
 
   error(message: string, fields?: LogFields): void {
-    this.#write("error", message, fields, this.error);
+    this.#write({ level: "error", message, fields }, this.error);
   }
 
   withValues(fields: LogFields): Logger {
     return new LineLogger(this.#sink, { ...this.#fields, ...fields });
   }
 
-  #write(level: LogLevel, message: string, fields: LogFields | undefined, below: Logger["info"]): void {
+  #write({ level, message, fields }: Line, below: Logger["info"]): void {
     const { format, write, now } = this.#sink;
     const all = fields === undefined ? this.#fields : { ...this.#fields, ...fields };
     write(format({ level, timeMs: now(), caller: callerOf(below), message, fields: all }));

@@ -39,17 +39,17 @@ class AddedCondition implements ConditionOption {
 
 /** Adds a condition of status True. Throws RESERVED_CONDITION on a type that belongs to the control plane. */
 export function conditionTrue(rsp: RunFunctionResponse, type: string, reason: string): ConditionOption {
-  return append(rsp, type, Status.STATUS_CONDITION_TRUE, reason);
+  return append(rsp, { type, status: Status.STATUS_CONDITION_TRUE, reason });
 }
 
 /** Adds a condition of status False. Throws RESERVED_CONDITION on a type that belongs to the control plane. */
 export function conditionFalse(rsp: RunFunctionResponse, type: string, reason: string): ConditionOption {
-  return append(rsp, type, Status.STATUS_CONDITION_FALSE, reason);
+  return append(rsp, { type, status: Status.STATUS_CONDITION_FALSE, reason });
 }
 
 /** Adds a condition of status Unknown. Throws RESERVED_CONDITION on a type that belongs to the control plane. */
 export function conditionUnknown(rsp: RunFunctionResponse, type: string, reason: string): ConditionOption {
-  return append(rsp, type, Status.STATUS_CONDITION_UNKNOWN, reason);
+  return append(rsp, { type, status: Status.STATUS_CONDITION_UNKNOWN, reason });
 }
 
 /** Adds a prepared condition as it is. */
@@ -66,14 +66,18 @@ const statusNumbers: Readonly<Record<ConditionStatus, Status>> = {
 /** Adds conditions in the form objects have them, for the composite. Their times are not sent. */
 export function setConditions(rsp: RunFunctionResponse, ...conditions: readonly ObjectCondition[]): void {
   for (const { type, status, reason, message } of conditions) {
-    const added = append(rsp, type, statusNumbers[status] ?? Status.STATUS_CONDITION_UNKNOWN, reason ?? "");
+    const number = statusNumbers[status] ?? Status.STATUS_CONDITION_UNKNOWN;
+    const added = append(rsp, { type, status: number, reason: reason ?? "" });
     if (message !== undefined) added.withMessage(message);
   }
 }
 
-function append(rsp: RunFunctionResponse, type: string, status: Status, reason: string): ConditionOption {
-  checkType(type);
-  const condition = create(Condition, { type, status, reason, target: Target.TARGET_COMPOSITE });
+function append(
+  rsp: RunFunctionResponse,
+  added: { readonly type: string; readonly status: Status; readonly reason: string },
+): ConditionOption {
+  checkType(added.type);
+  const condition = create(Condition, { ...added, target: Target.TARGET_COMPOSITE });
   rsp.conditions.push(condition);
   return new AddedCondition(condition);
 }

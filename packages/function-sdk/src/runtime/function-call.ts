@@ -46,15 +46,16 @@ export function createFunctionCall(run: RunFunction, settings: FunctionCallSetti
   return (bytes, origin) => {
     const req = readRequest(bytes);
     const call = new Call(settings, origin, req.meta?.tag ?? "");
+    const running: RunningCall = { settings, req, call };
     try {
       const answer = run(req, call);
-      if (!isPromise(answer)) return finish(settings, req, call, answer);
+      if (!isPromise(answer)) return finish(running, answer);
       return Promise.resolve(answer).then(
-        (rsp) => finish(settings, req, call, rsp),
-        (error: unknown) => fail(settings, req, call, error),
+        (rsp) => finish(running, rsp),
+        (error: unknown) => fail(running, error),
       );
     } catch (error) {
-      return fail(settings, req, call, error);
+      return fail(running, error);
     }
   };
 }
@@ -71,18 +72,20 @@ function isPromise(answer: unknown): answer is Promise<RunFunctionResponse> {
   return typeof answer === "object" && answer !== null && "then" in answer && typeof answer.then === "function";
 }
 
-function finish(
-  settings: FunctionCallSettings,
-  req: RunFunctionRequest,
-  call: Call,
-  rsp: RunFunctionResponse | undefined,
-): Buffer {
+interface RunningCall {
+  readonly settings: FunctionCallSettings;
+  readonly req: RunFunctionRequest;
+  readonly call: Call;
+}
+
+function finish(running: RunningCall, rsp: RunFunctionResponse | undefined): Buffer {
+  const { req, call } = running;
   call.finish();
   try {
     if (!isResponse(rsp)) throw new FunctionError("NO_RESPONSE", "the function returned no response");
     return encode(RunFunctionResponse, withTag(rsp, req, call));
   } catch (error) {
-    return fail(settings, req, call, error);
+    return fail(running, error);
   }
 }
 
@@ -103,7 +106,7 @@ function withTag(rsp: RunFunctionResponse, req: RunFunctionRequest, call: Call):
   return { ...rsp, meta: { ...(rsp.meta ?? create(ResponseMeta)), tag } };
 }
 
-function fail(settings: FunctionCallSettings, req: RunFunctionRequest, call: Call, error: unknown): Buffer {
+function fail({ settings, req, call }: RunningCall, error: unknown): Buffer {
   call.finish();
   call.log.error("the function failed", { error: errorText(error), stack: stackOf(error) });
   if (settings.onHandlerError === "status") throw new CallFailure("UNKNOWN", error);

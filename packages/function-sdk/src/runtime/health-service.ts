@@ -20,11 +20,10 @@ export class HealthService {
 
   /** Adds the service to a server. */
   register(server: Server): void {
+    const types = { request: HealthCheckRequest, response: HealthCheckResponse };
     const service = {
-      check: messageMethod(`/${healthServiceName}/Check`, HealthCheckRequest, HealthCheckResponse),
-      watch: messageMethod(`/${healthServiceName}/Watch`, HealthCheckRequest, HealthCheckResponse, {
-        responseStream: true,
-      }),
+      check: messageMethod(`/${healthServiceName}/Check`, types),
+      watch: messageMethod(`/${healthServiceName}/Watch`, { ...types, responseStream: true }),
     };
     server.addService(service, {
       check: (call: { request: health.HealthCheckRequest }, callback: sendUnaryData<health.HealthCheckResponse>) =>

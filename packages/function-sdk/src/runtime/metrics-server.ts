@@ -27,7 +27,7 @@ export async function startMetrics(options: MetricsServerOptions): Promise<Metri
   const { address, counts, source, log } = options;
   try {
     const registry = await createMetricsRegistry(counts);
-    const server = createServer((request, response) => void respond(request, response, registry, source));
+    const server = createServer((request, response) => void respond({ registry, source }, request, response));
     const bound = await listen(server, "tcp", address);
     return { address: bound.address, close: () => close(server) };
   } catch (error) {
@@ -36,11 +36,15 @@ export async function startMetrics(options: MetricsServerOptions): Promise<Metri
   }
 }
 
+interface ServedMetrics {
+  readonly registry: Registry;
+  readonly source: MetricsSource | undefined;
+}
+
 async function respond(
+  { registry, source }: ServedMetrics,
   request: IncomingMessage,
   response: ServerResponse,
-  registry: Registry,
-  source: MetricsSource | undefined,
 ): Promise<void> {
   if (request.url?.split("?")[0] !== "/metrics") {
     response.writeHead(404).end();

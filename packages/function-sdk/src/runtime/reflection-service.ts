@@ -29,8 +29,8 @@ export function registerReflection(server: Server, services: readonly string[]):
   };
   for (const name of [reflectionServiceName, olderName]) {
     const path = `/${name}/ServerReflectionInfo`;
-    const streaming = { requestStream: true, responseStream: true };
-    const method = messageMethod(path, ServerReflectionRequest, ServerReflectionResponse, streaming);
+    const types = { request: ServerReflectionRequest, response: ServerReflectionResponse };
+    const method = messageMethod(path, { ...types, requestStream: true, responseStream: true });
     server.addService({ serverReflectionInfo: method }, { serverReflectionInfo: serve });
   }
 }
