@@ -68,7 +68,7 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
     const startServers = async (): Promise<readonly [ChildProcess, ChildProcess]> => {
       const store = start("etcd", etcdProgram, etcdFlags(directory, etcdUrl, peerPort));
       const api = start("kube-apiserver", join(binaries, "kube-apiserver"), flags);
-      await untilReady(server, pki, api, log);
+      await untilReady({ server, pki, log }, api);
       return [store, api];
     };
     const kubeconfig = writeKubeconfig(directory, server);
@@ -189,15 +189,16 @@ async function freePort(): Promise<number> {
   return promise;
 }
 
-async function untilReady(
-  server: string,
-  pki: { readonly caPem: string; readonly admin: KeyPair },
-  child: ChildProcess,
-  log: string,
-): Promise<void> {
+interface ServerProcess {
+  readonly server: string;
+  readonly pki: { readonly caPem: string; readonly admin: KeyPair };
+  readonly log: string;
+}
+
+async function untilReady({ server, pki, log }: ServerProcess, child: ChildProcess): Promise<void> {
   const deadline = Date.now() + readyWithinMs;
   while (Date.now() < deadline) {
-    if (child.exitCode !== null) throw new Error(`kube-apiserver left with ${child.exitCode}: ${tail(log)}`);
+    if (child.exitCode !== null) throw new Error(`kube-apiserver exited with ${child.exitCode}: ${tail(log)}`);
     if (await isReady(server, pki)) return;
     await delay(100);
   }

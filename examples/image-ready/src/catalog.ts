@@ -21,12 +21,12 @@ export interface Catalog {
  * with the answers, and it has to ask for the same again.
  */
 export function askForCatalog(req: RunFunctionRequest, rsp: RunFunctionResponse, app: App): Catalog | undefined {
-  const database = ask(req, rsp, "database", {
+  const database = ask({ req, rsp }, "database", {
     apiVersion: "data.example.org/v1",
     kind: "Database",
     matchName: app.database,
   });
-  const image = ask(req, rsp, "image", {
+  const image = ask({ req, rsp }, "image", {
     apiVersion: "registry.example.org/v1",
     kind: "Image",
     matchName: imageName(app.image),
@@ -36,8 +36,7 @@ export function askForCatalog(req: RunFunctionRequest, rsp: RunFunctionResponse,
 
 /** Control planes before 2.2 do not say what they can do; all of them know the older way of asking. */
 function ask(
-  req: RunFunctionRequest,
-  rsp: RunFunctionResponse,
+  { req, rsp }: { readonly req: RunFunctionRequest; readonly rsp: RunFunctionResponse },
   name: string,
   selection: ResourceSelection,
 ): readonly RequiredResource[] | undefined {

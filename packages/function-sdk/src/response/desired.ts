@@ -61,6 +61,7 @@ export function setDesiredConnectionDetails(rsp: RunFunctionResponse, details: B
  * Sets one desired composed resource. It replaces the one of that name; other names stay. The object is encoded now:
  * throws INVALID_RESOURCE, naming the path, when JSON cannot hold it.
  */
+// biome-ignore lint/complexity/useMaxParams: a public signature; the fourth parameter is the options object.
 export function setDesiredComposedResource(
   rsp: RunFunctionResponse,
   name: string,

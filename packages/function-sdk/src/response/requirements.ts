@@ -26,6 +26,7 @@ export interface ResourceSelection {
  * Asks for the schema of a kind, to be read under the same name on the next call. Ask on every call, also once it is
  * there: what a function stops asking for is taken away again.
  */
+// biome-ignore lint/complexity/useMaxParams: a public signature that the function SDKs of other languages have, too.
 export function requireSchema(rsp: RunFunctionResponse, name: string, apiVersion: string, kind: string): void {
   checkKind(name, apiVersion, kind);
   requirementsOf(rsp).schemas.set(name, create(SchemaSelector, { apiVersion, kind }));
