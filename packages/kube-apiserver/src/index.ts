@@ -8,5 +8,15 @@ export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, Stream
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
 export type { RenewalClock } from "./server/certificate-renewal.ts";
 export type { Handler } from "./server/handler.ts";
+export { takeDataDirectory } from "./store/data-directory.ts";
 export type { HistoryLimits } from "./store/history.ts";
+export {
+  checkSnapshot,
+  removeSnapshot,
+  restoreSnapshot,
+  type SnapshotSummary,
+  snapshotFile,
+  snapshotPath,
+  writeSnapshotOf,
+} from "./store/snapshot.ts";
 export { isStoreError, StoreError, type StoreErrorCode } from "./store/store-error.ts";

@@ -4,7 +4,7 @@ import type { TypeRef } from "@purlin/kube-objects/object";
 import { UserError } from "../user-error.ts";
 
 /** A type as the API server offers it. */
-interface Resource extends TypeRef {
+export interface Resource extends TypeRef {
   readonly path: string;
   readonly namespaced: boolean;
   /** The last segment of its path, such as `configmaps`. */
@@ -17,6 +17,7 @@ interface DiscoveredResource {
   readonly singularResource?: string;
   readonly shortNames?: readonly string[];
   readonly categories?: readonly string[];
+  readonly verbs?: readonly string[];
   readonly responseKind?: { readonly group?: string; readonly version?: string; readonly kind?: string };
 }
 
@@ -54,6 +55,22 @@ async function findResources(client: KubeClient, name: string, signal: AbortSign
   throw new UserError(
     `the server does not have a resource type "${name}": check the spelling, or apply its definition first`,
   );
+}
+
+/** Every type whose objects can be listed and created, in the first version of its group that has it. */
+export async function allResources(client: KubeClient, signal: AbortSignal): Promise<readonly Resource[]> {
+  const groups = await discover(client, signal);
+  return groups.flatMap((group) => {
+    const found = new Map<string, Resource>();
+    for (const { version, resources = [] } of group.versions ?? []) {
+      for (const resource of resources) {
+        const { verbs = [], resource: plural } = resource;
+        if (!verbs.includes("list") || !verbs.includes("create") || found.has(plural)) continue;
+        found.set(plural, toResource(resource, group, version));
+      }
+    }
+    return [...found.values()];
+  });
 }
 
 async function discover(client: KubeClient, signal: AbortSignal): Promise<readonly DiscoveredGroup[]> {

@@ -281,6 +281,36 @@ export const commandTable: readonly CommandSpec[] = [
     load: () => import("../apiserver/apiserver-command.ts"),
   },
   {
+    name: "backup",
+    summary: "write everything that a control plane keeps to one file, while it runs",
+    arguments: [{ name: "<file>", description: "file to create" }],
+    options: [dataDirOption],
+    load: () => import("../backup/backup-command.ts"),
+  },
+  {
+    name: "restore",
+    summary: "make a data directory from a backup",
+    arguments: [{ name: "<file>", description: "file of purlin backup" }],
+    options: [dataDirOption, { flags: "--replace", description: "move a data directory that is not empty aside" }],
+    load: () => import("../backup/restore-command.ts"),
+  },
+  {
+    name: "export",
+    summary: "print objects as YAML that can be applied to another control plane or cluster",
+    options: [
+      { flags: "--kinds <types>", description: "types to export, such as apps,configmaps (all types)" },
+      {
+        flags: "-o, --out <file>",
+        description: "file to write instead of standard output; readable by its owner only",
+      },
+      { flags: "-n, --namespace <name>", description: "only objects of this namespace" },
+      selectorOption,
+      { flags: "--no-secrets", description: "leave Secrets out" },
+      ...clusterOptions,
+    ],
+    load: () => import("../export/export-command.ts"),
+  },
+  {
     name: "types",
     summary: "write TypeScript types and JSON Schemas of XRDs, CRDs and built-in kinds",
     arguments: [

@@ -11,6 +11,7 @@ import { TurnBudget } from "../http/turn-budget.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
+import { writeSnapshot } from "../store/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { KindSource } from "../strategy/kind-rules.ts";
 import { bootstrap } from "./bootstrap.ts";
@@ -127,7 +128,13 @@ class RunningServer implements ApiServer {
       ...(options.onWarning && { onWarning: options.onWarning }),
     });
     const tokenKey = createPrivateKey(this.certificates.tokens.keyPem);
-    this.#core = createServerCore({ ...options, store, tokenKey, address: () => this.#address() });
+    this.#core = createServerCore({
+      ...options,
+      store,
+      tokenKey,
+      address: () => this.#address(),
+      snapshot: () => writeSnapshot(store, options.directory),
+    });
     this.handle = this.#core.handle;
     this.#inFlight = new RequestsInFlight(options.inFlightLimits);
     this.#controllers = createControllers(this.#core, store, options.onControllerError ?? (() => {}));

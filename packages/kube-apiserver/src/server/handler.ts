@@ -10,7 +10,7 @@ import { type RequestTarget, requestTarget } from "../request/request-target.ts"
 import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts";
 
 /** Answers requests for a path outside the resources; undefined for other paths. */
-export type PathEndpoint = (request: ApiRequest) => ApiResponse | undefined;
+export type PathEndpoint = (request: ApiRequest) => ApiResponse | Promise<ApiResponse> | undefined;
 
 /** Answers requests for a resource; undefined: there is no such resource. */
 type ResourceEndpoint = (request: ApiRequest, target: ResourceAccess) => Promise<ApiResponse | undefined>;
@@ -61,12 +61,12 @@ async function allowed(request: ApiRequest, target: RequestTarget, options: Hand
     return { ...denied, headers: { ...denied.headers, ...noSniffing } };
   }
   const response =
-    target.kind === "resource" ? await options.resources(request, target) : pathResponse(request, options);
+    target.kind === "resource" ? await options.resources(request, target) : await pathResponse(request, options);
   if (response === undefined && options.isBuiltinPath(request.path)) throw noSuchResource();
   return response ?? pageNotFound;
 }
 
-function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse | undefined {
+function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse | Promise<ApiResponse> | undefined {
   const isStrict = isStrictPath(request.path, options);
   if (isStrict) {
     requireProducible(request.headers["accept"], versionPath.test(request.path) ? { types: [jsonType] } : {});

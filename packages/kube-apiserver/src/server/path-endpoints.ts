@@ -12,6 +12,7 @@ import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
 import type { Store } from "../store/store.ts";
 import type { PathEndpoint } from "./handler.ts";
+import { snapshotEndpoint } from "./snapshot-endpoint.ts";
 
 const otherPaths: readonly string[] = [
   "/api",
@@ -48,6 +49,8 @@ interface PathEndpointsOptions {
   readonly requests: RequestMetrics;
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;
+  /** Makes a snapshot of the store in the data directory. */
+  readonly snapshot: () => Promise<void>;
 }
 
 /** All endpoints outside the resources. */
@@ -61,6 +64,7 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
     documentEndpoint("/version", () => version),
     metricsEndpoint({ store, catalog, health: checks, requests: requests.families, version }),
     bareWatchEndpoint,
+    snapshotEndpoint(options.snapshot),
     createDiscovery(catalog, options.address),
     createOpenApiEndpoint(documents, Date.now),
     documentEndpoint("", () => rootPaths(catalog(), healthPaths(checks))),

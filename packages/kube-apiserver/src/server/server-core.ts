@@ -43,6 +43,8 @@ interface ServerCoreOptions {
   readonly onControllerError?: (error: unknown) => void;
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;
+  /** Makes a snapshot of the store in the data directory. */
+  readonly snapshot: () => Promise<void>;
 }
 
 /** Everything that answers requests, without a wire. */
@@ -127,6 +129,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       },
       requests,
       address: options.address,
+      snapshot: options.snapshot,
     }),
     onBegin: (request, target) => requests.begin(request, target),
     resources: createResources({

@@ -63,6 +63,8 @@ export class LogStore<T extends object> implements Store<T> {
   readonly #maintenance: Maintenance;
   /** The last revision given to a writer. Writes that failed leave gaps. */
   #assigned: number;
+  /** Copies of the log that are being written. */
+  readonly #copies = new Set<Promise<void>>();
   /** Why no write is taken any more. */
   #refusal: StoreError | undefined;
   #checkpointed = true;
@@ -159,6 +161,13 @@ export class LogStore<T extends object> implements Store<T> {
     this.#maintenance.wake();
   }
 
+  async copyTo(path: string): Promise<void> {
+    this.#requireOpen();
+    const copying = this.#options.log.copyTo(path).finally(() => this.#copies.delete(copying));
+    this.#copies.add(copying);
+    await copying;
+  }
+
   async close(): Promise<void> {
     if (this.#isClosed()) return;
     this.#commits.flush();
@@ -166,6 +175,7 @@ export class LogStore<T extends object> implements Store<T> {
     this.#maintenance.stop();
     this.#hub.end(this.#refusal);
     this.#waiters.fail(this.#refusal);
+    await Promise.allSettled(this.#copies);
     this.#options.log.close();
     this.#options.directory.release();
   }

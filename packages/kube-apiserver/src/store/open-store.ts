@@ -206,6 +206,7 @@ function contentsOf(compactedRevision: number, rows: LoggedChange[]): Log {
     problem: () => undefined,
     freeBytes: () => 0,
     checkpoint: () => {},
+    copyTo: () => Promise.reject(new Error("the data directory is read-only")),
     close: () => {},
   };
 }

@@ -128,6 +128,10 @@ export interface Store<T extends object> {
   waitFor(revision: number, signal: AbortSignal): Promise<void>;
   /** Drops history up to and including the revision, sooner than time and size would. */
   compact(revision: number): void;
+  /**
+   * Writes a snapshot of the store, with every write acknowledged before the call, to a file that does not exist. Reads and writes go on.
+   */
+  copyTo(path: string): Promise<void>;
   /** Commits what is pending and lets go of the data directory. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

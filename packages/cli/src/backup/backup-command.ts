@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import { existsSync } from "node:fs";
+import { mkdtemp, rename, rm } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import {
+  checkSnapshot,
+  isStoreError,
+  removeSnapshot,
+  type SnapshotSummary,
+  snapshotFile,
+  snapshotPath,
+  writeSnapshotOf,
+} from "@purlin/kube-apiserver";
+import { openCluster } from "../cluster/cluster-client.ts";
+import type { Io } from "../io.ts";
+import type { CommandInput } from "../options/command-spec.ts";
+import { ownVersion } from "../own-version.ts";
+import { currentDataDir } from "../project/data-dir.ts";
+import { createStyle } from "../terminal/style.ts";
+import { isUserError, textOf, UserError } from "../user-error.ts";
+import { readBackup, skip, writeBackup } from "./backup-archive.ts";
+import { backupFiles } from "./backup-files.ts";
+import { sizeText, storeName } from "./backup-text.ts";
+
+/** `purlin backup FILE` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const [file = ""] = input.args;
+  const target = resolve(io.cwd, file);
+  const directory = currentDataDir(input, io);
+  if (existsSync(target)) throw new UserError(`${file} exists: choose another name`);
+  if (!existsSync(join(directory, "store.db"))) {
+    const shown = relative(io.cwd, directory) || ".";
+    throw new UserError(`${shown} is not the data directory of a control plane: choose one with --data-dir`);
+  }
+  try {
+    const { size, objects, revision } = await backUp(directory, target, { input, io });
+    const style = createStyle(io.stdout, io.env);
+    io.stdout.write(
+      `${style.good("✓")} ${file}: ${objects} objects at revision ${revision}, ${sizeText(size)}, verified\n`,
+    );
+  } catch (error) {
+    if (isUserError(error)) throw error;
+    throw new UserError(`cannot write ${file}: ${textOf(error)}`, { cause: error });
+  }
+}
+
+interface Running {
+  readonly input: CommandInput;
+  readonly io: Io;
+}
+
+/** Writes beside the target and moves it there when it is complete and was read back. */
+async function backUp(
+  directory: string,
+  target: string,
+  running: Running,
+): Promise<SnapshotSummary & { size: number }> {
+  const { signal } = running.io;
+  const partial = `${target}.partial`;
+  await rm(partial, { force: true });
+  // In the data directory: a snapshot can be large, and has the keys and Secrets of the control plane in it.
+  const folder = await mkdtemp(join(directory, "backup-"));
+  try {
+    const snapshot = join(folder, storeName);
+    await takeSnapshot(directory, snapshot, running);
+    const summary = checkSnapshot(snapshot);
+    const files = [{ name: storeName, path: snapshot }, ...(await backupFiles(directory))];
+    const facts = { version: ownVersion(), created: new Date().toISOString(), ...summary };
+    const size = await writeBackup(partial, { files, facts, signal });
+    await readBackup(partial, (_, content) => skip(content), signal);
+    await rename(partial, target);
+    return { ...summary, size };
+  } finally {
+    await rm(partial, { force: true });
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Makes a snapshot of the store: by the server while one runs, else here. */
+async function takeSnapshot(directory: string, target: string, running: Running): Promise<void> {
+  const made = join(directory, snapshotFile);
+  try {
+    await writeSnapshotOf(directory);
+  } catch (error) {
+    if (!isStoreError(error) || error.code !== "locked") throw error;
+    await askServer(directory, running);
+  }
+  await rename(made, target).catch((error: unknown) => {
+    throw new UserError("another backup of this control plane ran at the same time: try again", { cause: error });
+  });
+  removeSnapshot(made);
+}
+
+async function askServer(directory: string, { input, io }: Running): Promise<void> {
+  const own = { ...input, options: { ...input.options, dataDir: directory, kubeconfig: undefined } };
+  await using cluster = await openCluster(own, io);
+  await cluster.client.raw({ method: "POST", path: snapshotPath, signal: io.signal });
+}

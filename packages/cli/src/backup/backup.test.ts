@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { gunzipSync, gzipSync } from "node:zlib";
+import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { spawnPurlin } from "../testing/spawn-purlin.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+
+const configMap = (name: string): string =>
+  `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {key: ${name}}\n`;
+
+let folder: TempFolder;
+const purlin = (...args: string[]): Promise<Outcome> => runInProcess(args, { cwd: folder.path, env: {} });
+const serve = (name: string): Promise<EmbeddedServer> =>
+  startEmbeddedServer({ directory: join(folder.path, name), port: 0, warn: () => {} });
+
+before(async () => {
+  folder = tempFolder({ "kept.yaml": configMap("kept"), "later.yaml": configMap("later") });
+  await using _ = await serve("first");
+  assert.equal((await purlin("apply", "-f", "kept.yaml", "--data-dir", "first")).exitCode, 0);
+  mkdirSync(join(folder.path, "first/registry/blobs/sha256"), { recursive: true });
+  writeFileSync(join(folder.path, "first/registry/blobs/sha256/abc"), "a blob");
+  mkdirSync(join(folder.path, "first/registry/uploads"), { recursive: true });
+  writeFileSync(join(folder.path, "first/registry/uploads/half"), "half a blob");
+  const backup = await purlin("backup", "running.purlin", "--data-dir", "first");
+  assert.deepEqual([backup.stderr, backup.exitCode], ["", 0]);
+  assert.match(backup.stdout, /^✓ running\.purlin: \d+ objects at revision \d+, \d+ KiB, verified\n$/);
+});
+after(() => folder[Symbol.dispose]());
+
+test("a backup of a running control plane is restored with its objects, keys and registry", async () => {
+  const restored = await purlin("restore", "running.purlin", "--data-dir", "second");
+  assert.deepEqual([restored.stderr, restored.exitCode], ["", 0]);
+  const read = (path: string): string => readFileSync(join(folder.path, path), "utf8");
+  assert.equal(read("second/pki/ca.pem"), read("first/pki/ca.pem"));
+  assert.equal(read("second/registry/blobs/sha256/abc"), "a blob");
+  assert.equal(existsSync(join(folder.path, "second/registry/uploads/half")), false);
+  assert.equal(statSync(join(folder.path, "second")).mode & 0o077, 0);
+  await using _ = await serve("second");
+  const got = await purlin("get", "configmap", "kept", "--data-dir", "second", "-o", "jsonpath={.data.key}");
+  assert.equal(got.stdout, "kept");
+});
+
+test("a restored server does not use a revision twice", async () => {
+  assert.equal((await purlin("restore", "running.purlin", "--data-dir", "later")).exitCode, 0);
+  const version = async (name: string, file: string): Promise<number> => {
+    await using _ = await serve(name);
+    assert.equal((await purlin("apply", "-f", file, "--data-dir", name)).exitCode, 0);
+    const path = ["-o", "jsonpath={.metadata.resourceVersion}"];
+    const got = await purlin("get", "configmap", "later", "--data-dir", name, ...path);
+    return Number(got.stdout);
+  };
+  assert.ok((await version("later", "later.yaml")) > (await version("first", "later.yaml")) + 900_000);
+});
+
+test("a backup of a stopped control plane is the same", async () => {
+  const backup = await purlin("backup", "stopped.purlin", "--data-dir", "first");
+  assert.deepEqual([backup.stderr, backup.exitCode], ["", 0]);
+  assert.equal((await purlin("restore", "stopped.purlin", "--data-dir", "third")).exitCode, 0);
+  assert.deepEqual(
+    readdirSync(join(folder.path, "first")).filter((name) => /^(backup-|snapshot)/.test(name)),
+    [],
+    "nothing is left behind",
+  );
+});
+
+test("a backup holds every write that was acknowledged before, while writes go on", async () => {
+  const directory = join(folder.path, "busy");
+  await using server = spawnPurlin(["apiserver", "--data-dir", directory]);
+  await server.next("stdout", /API server at/);
+  let written = 0;
+  const stop = new AbortController();
+  const writing = (async () => {
+    for (; !stop.signal.aborted; written += 1) {
+      writeFileSync(join(folder.path, "next.yaml"), configMap(`n${written}`));
+      assert.equal((await purlin("apply", "-f", "next.yaml", "--data-dir", "busy")).exitCode, 0);
+    }
+  })();
+  for (let round = 0; round < 2; round += 1) {
+    const before = written;
+    const file = `busy-${round}.purlin`;
+    assert.equal((await purlin("backup", file, "--data-dir", "busy")).stderr, "");
+    assert.equal((await purlin("restore", file, "--data-dir", `busy-${round}`)).exitCode, 0);
+    await using _ = await serve(`busy-${round}`);
+    const listed = await purlin("get", "configmaps", "--data-dir", `busy-${round}`, "-o", "name");
+    const found = listed.stdout.split("\n").filter((line) => /^configmap\/n\d+$/.test(line)).length;
+    assert.ok(found >= before, `${found} of ${before}`);
+  }
+  stop.abort();
+  await writing;
+});
+
+const damaged: Readonly<Record<string, { readonly change: (bytes: Buffer) => Buffer; readonly says: RegExp }>> = {
+  "is cut off": {
+    change: (bytes) => bytes.subarray(0, bytes.length / 2),
+    says: /the file is incomplete: copy it again/,
+  },
+  "has a flipped bit in a file": {
+    change: (bytes) => {
+      const tar = gunzipSync(bytes);
+      tar[2048] = (tar[2048] ?? 0) ^ 1;
+      return gzipSync(tar);
+    },
+    says: /digest mismatch of store\.db/,
+  },
+  "is another file": { change: () => Buffer.from("hello"), says: /the file is damaged or not a backup/ },
+  "is empty": { change: () => Buffer.alloc(0), says: /the file is incomplete/ },
+  "lacks its list of files": {
+    change: (bytes) => {
+      const tar = gunzipSync(bytes);
+      const at = tar.indexOf("backup.json\0");
+      return gzipSync(Buffer.concat([tar.subarray(0, at), Buffer.alloc(1024)]));
+    },
+    says: /the backup is incomplete: backup\.json is missing/,
+  },
+  "has a path that leaves the directory": {
+    change: (bytes) => {
+      const tar = gunzipSync(bytes);
+      tar.write("../x.pem\0", tar.indexOf("pki/ca.pem\0"));
+      return gzipSync(tar);
+    },
+    says: /unexpected entry|Invalid tar header/,
+  },
+};
+
+for (const [what, { change, says }] of Object.entries(damaged)) {
+  test(`a backup that ${what} is refused and nothing is restored`, async () => {
+    writeFileSync(join(folder.path, "damaged.purlin"), change(readFileSync(join(folder.path, "running.purlin"))));
+    const before = readdirSync(folder.path);
+    const restored = await purlin("restore", "damaged.purlin", "--data-dir", "never");
+    assert.equal(restored.exitCode, 1);
+    assert.match(restored.stderr, says);
+    assert.deepEqual(readdirSync(folder.path), before);
+  });
+}
+
+test("a backup that is interrupted leaves no file", async () => {
+  const aborted = AbortSignal.abort(new Error("stopped by SIGINT"));
+  const before = readdirSync(folder.path);
+  const argv = ["backup", "interrupted.purlin", "--data-dir", "first"];
+  const outcome = await runInProcess(argv, { cwd: folder.path, env: {}, signal: aborted });
+  assert.notEqual(outcome.exitCode, 0);
+  assert.deepEqual(readdirSync(folder.path), before);
+});
+
+test("restore keeps a data directory that exists, and refuses one in use", async () => {
+  const refused = await purlin("restore", "running.purlin", "--data-dir", "first");
+  assert.match(refused.stderr, /first is not empty: choose another --data-dir, or move it aside with --replace/);
+  {
+    await using _ = await serve("first");
+    const inUse = await purlin("restore", "running.purlin", "--data-dir", "first", "--replace");
+    assert.match(inUse.stderr, /is in use by the process with pid \d+/);
+  }
+  const replaced = await purlin("restore", "running.purlin", "--data-dir", "first", "--replace");
+  assert.equal(replaced.exitCode, 0, replaced.stderr);
+  assert.match(replaced.stdout, /The former data directory is first\.before-restore\./);
+  assert.ok(existsSync(join(folder.path, "first.before-restore/store.db")));
+});
+
+test("backup refuses a file that exists and a folder without a store", async () => {
+  assert.match(
+    (await purlin("backup", "kept.yaml", "--data-dir", "first")).stderr,
+    /kept\.yaml exists: choose another/,
+  );
+  const nowhere = await purlin("backup", "b.purlin", "--data-dir", "nowhere");
+  assert.match(nowhere.stderr, /nowhere is not the data directory of a control plane: choose one with --data-dir/);
+  const unwritable = await purlin("backup", "no/such/folder.purlin", "--data-dir", "first");
+  assert.match(unwritable.stderr, /cannot write no\/such\/folder\.purlin: /);
+});

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
+
+/** Members of metadata that the API server sets, or that refer to objects of one server by their UID. */
+const serverMetadata: ReadonlySet<string> = new Set([
+  ...["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "selfLink"],
+  ...["deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences"],
+]);
+
+const serverAnnotations =
+  /^(kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/|pv\.kubernetes\.io\/)/;
+/** Set again by the control plane. */
+const controllerLabels: ReadonlySet<string> = new Set([
+  "crossplane.io/composite",
+  "crossplane.io/claim-name",
+  "crossplane.io/claim-namespace",
+]);
+/** Set again by the controllers that need them. */
+const controllerFinalizers = /(^|\.)crossplane\.io$|^(foregroundDeletion|orphan)$|kubernetes\.io\//;
+
+/** Fields of composite resources and claims that say what was composed. */
+const composedFields = ["resourceRef", "resourceRefs", "claimRef", "publishConnectionDetailsTo"];
+
+/** The object as a user would have written it: without status and what the API server and controllers set. */
+export function portable(object: KubeObject, { isComposite }: { readonly isComposite: boolean }): JsonObject {
+  const { apiVersion, kind, metadata, spec, ...rest } = object as KubeObject & { readonly spec?: JsonValue };
+  const left = kind === "ServiceAccount" ? ["status", "secrets"] : ["status"];
+  return {
+    apiVersion,
+    kind,
+    metadata: portableMetadata(metadata as JsonObject),
+    ...(spec !== undefined && { spec: isJsonObject(spec) ? portableSpec(object, spec, isComposite) : spec }),
+    ...without(rest, left),
+  };
+}
+
+function portableMetadata(metadata: JsonObject): JsonObject {
+  const kept = Object.entries(metadata).filter(([name]) => !serverMetadata.has(name));
+  const result: Record<string, JsonValue | undefined> = Object.fromEntries(kept);
+  const { annotations, finalizers, labels } = metadata;
+  if (isJsonObject(labels)) {
+    const own = Object.entries(labels).filter(([name]) => !controllerLabels.has(name));
+    result["labels"] = own.length > 0 ? Object.fromEntries(own) : undefined;
+  }
+  if (isJsonObject(annotations)) {
+    const own = Object.entries(annotations).filter(([name]) => !serverAnnotations.test(name));
+    result["annotations"] = own.length > 0 ? Object.fromEntries(own) : undefined;
+  }
+  if (Array.isArray(finalizers)) {
+    const own = finalizers.filter((name) => !controllerFinalizers.test(String(name)));
+    result["finalizers"] = own.length > 0 ? own : undefined;
+  }
+  // A name that was generated is kept: others refer to it.
+  result["generateName"] = undefined;
+  return withoutUndefined(result);
+}
+
+function portableSpec({ apiVersion, kind }: KubeObject, spec: JsonObject, isComposite: boolean): JsonObject {
+  if (isComposite) return compositeSpec(spec);
+  switch (`${apiVersion}/${kind}`) {
+    case "v1/Service":
+      return spec["clusterIP"] === "None" ? spec : without(spec, ["clusterIP", "clusterIPs", "healthCheckNodePort"]);
+    case "v1/PersistentVolumeClaim":
+      return without(spec, ["volumeName"]);
+    case "v1/Namespace":
+      return without(spec, ["finalizers"]);
+    case "v1/Pod":
+      return podSpec(spec);
+    case "batch/v1/Job":
+      return spec["manualSelector"] === true ? spec : jobSpec(spec);
+    default:
+      return spec;
+  }
+}
+
+/** Names what to compose with, and nothing that was composed. */
+function compositeSpec(spec: JsonObject): JsonObject {
+  const crossplane = spec["crossplane"];
+  const own = isJsonObject(crossplane) ? crossplaneFields(crossplane) : undefined;
+  const kept = crossplaneFields(without(spec, ["crossplane"]));
+  return own === undefined || Object.keys(own).length === 0 ? kept : { ...kept, crossplane: own };
+}
+
+/** A revision that follows its Composition is chosen again. */
+function crossplaneFields(fields: JsonObject): JsonObject {
+  const isManual = fields["compositionUpdatePolicy"] === "Manual";
+  return without(fields, isManual ? composedFields : [...composedFields, "compositionRevisionRef"]);
+}
+
+const tokenVolume = /^kube-api-access-/;
+
+/** Without the node and the token that the API server gave it. */
+function podSpec(spec: JsonObject): JsonObject {
+  const named = (list: JsonValue | undefined, member: string): JsonValue[] | undefined =>
+    Array.isArray(list)
+      ? list.filter((one) => !(isJsonObject(one) && tokenVolume.test(String(one[member] ?? ""))))
+      : undefined;
+  const containers = (list: JsonValue | undefined): JsonValue | undefined =>
+    Array.isArray(list)
+      ? list.map((one) =>
+          isJsonObject(one) ? withoutUndefined({ ...one, volumeMounts: named(one["volumeMounts"], "name") }) : one,
+        )
+      : undefined;
+  return withoutUndefined({
+    ...without(spec, ["nodeName"]),
+    volumes: named(spec["volumes"], "name"),
+    containers: containers(spec["containers"]),
+    initContainers: containers(spec["initContainers"]),
+  });
+}
+
+const jobLabels = ["controller-uid", "batch.kubernetes.io/controller-uid", "job-name", "batch.kubernetes.io/job-name"];
+
+/** Its selector and the labels of its Pods hold the UID of the Job. */
+function jobSpec(spec: JsonObject): JsonObject {
+  const { template } = spec;
+  const rest = without(spec, ["selector"]);
+  if (!isJsonObject(template) || !isJsonObject(template["metadata"])) return rest;
+  const { labels } = template["metadata"];
+  if (!isJsonObject(labels)) return rest;
+  return {
+    ...rest,
+    template: { ...template, metadata: { ...template["metadata"], labels: without(labels, jobLabels) } },
+  };
+}
+
+function without(value: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name))) as JsonObject;
+}
+
+function withoutUndefined(value: Readonly<Record<string, JsonValue | undefined>>): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as JsonObject;
+}
