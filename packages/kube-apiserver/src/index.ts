@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+export type { AuditOptions } from "./audit/audit.ts";
+export { type AuditPolicy, parseAuditPolicy } from "./audit/audit-policy.ts";
 export type { Credentials, TokenAuthenticator } from "./auth/authenticate.ts";
 export { staticTokens } from "./auth/authenticate.ts";
 export { type AccessAttributes, type AccessDecision, type Authorizer, adminAuthorizer } from "./auth/authorizer.ts";

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type ApiListener, type ApiServer, isStoreError, startApiServer } from "@purlin/kube-apiserver";
+import {
+  type ApiListener,
+  type ApiServer,
+  type AuditOptions,
+  isStoreError,
+  startApiServer,
+} from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { makeFolder, replaceFile, whyNoFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { secureDataDir } from "../project/secure-data-dir.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { type AuditSettings, openAuditLog } from "./audit-log.ts";
 import { collectWhenIdle } from "./collect-when-idle.ts";
 
 /** An API server in this process that clients reach on loopback. */
@@ -34,6 +41,8 @@ interface EmbeddedServerOptions {
   readonly acceptsLoss?: boolean;
   /** Requests of one user that are answered at the same time. Default 400. */
   readonly maxRequestsInFlight?: number | undefined;
+  /** Log requests. Default: no audit log. */
+  readonly audit?: AuditSettings | undefined;
 }
 
 /** Requests of one user that may wait, for each that is answered. */
@@ -61,7 +70,8 @@ export function readPort(value: unknown, flag = "--port"): number | undefined {
 export async function startEmbeddedServer(options: EmbeddedServerOptions): Promise<EmbeddedServer> {
   const { directory } = options;
   const renewal = { rewrite: (): void => {} };
-  const server = await start(options, () => renewal.rewrite());
+  const audit = options.audit && openAuditLog(options.audit, options.warn);
+  const server = await start({ ...options, auditLog: audit }, () => renewal.rewrite());
   try {
     const listener = await listen(server, options);
     const kubeconfig = join(directory, "kubeconfig");
@@ -72,9 +82,10 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
       );
     };
     const stopCollecting = collectWhenIdle();
-    const close = (): Promise<void> => {
+    const close = async (): Promise<void> => {
       stopCollecting();
-      return server.close();
+      await server.close();
+      audit?.[Symbol.dispose]();
     };
     return { server, url: listener.url, kubeconfig, [Symbol.asyncDispose]: close };
   } catch (error) {
@@ -83,7 +94,11 @@ export async function startEmbeddedServer(options: EmbeddedServerOptions): Promi
   }
 }
 
-async function start(options: EmbeddedServerOptions, onRenewed: () => void): Promise<ApiServer> {
+interface StartOptions extends EmbeddedServerOptions {
+  readonly auditLog: AuditOptions | undefined;
+}
+
+async function start(options: StartOptions, onRenewed: () => void): Promise<ApiServer> {
   const {
     directory,
     warn,
@@ -92,6 +107,7 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
     acceptsLoss = false,
     onClockJump,
     maxRequestsInFlight: atOnce,
+    auditLog,
   } = options;
   try {
     await makeFolder(directory, 0o700);
@@ -103,6 +119,7 @@ async function start(options: EmbeddedServerOptions, onRenewed: () => void): Pro
       acceptsLoss,
       onRenewed,
       repairCertificates,
+      ...(auditLog !== undefined && { audit: auditLog }),
       ...(atOnce !== undefined && { inFlightLimits: { atOnce, waiting: atOnce * waitingForEach } }),
       onClockJump: (byMs) => {
         warn(`warning: ${clockJumpText(byMs)}`);

@@ -56,6 +56,16 @@ const maxRequestsInFlight: OptionSpec = {
   description: "maximum number of concurrent API requests per user (400); four times as many are queued",
 };
 
+const auditFlags: readonly OptionSpec[] = [
+  {
+    flags: "--audit-policy-file <file>",
+    description: "log API requests as this policy (audit.k8s.io/v1) says; off without it",
+  },
+  { flags: "--audit-log-path <file>", description: "the audit log (audit.log in the data directory)" },
+  { flags: "--audit-log-maxsize <MB>", description: "size at which the audit log is rotated (100)" },
+  { flags: "--audit-log-maxbackup <n>", description: "number of rotated audit logs to keep (10)" },
+];
+
 /** Every command, in the order in which help and reference list them. */
 export const commandTable: readonly CommandSpec[] = [
   {
@@ -97,6 +107,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--timeout <duration>", description: "timeout of --wait", default: "5m" },
       acceptDataLoss,
       maxRequestsInFlight,
+      ...auditFlags,
       {
         flags: "--enable-function-revision-selectors",
         description: "allow several active revisions of a function, selected by pipeline steps",
@@ -277,6 +288,7 @@ export const commandTable: readonly CommandSpec[] = [
       repairCertificates,
       acceptDataLoss,
       maxRequestsInFlight,
+      ...auditFlags,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),
   },

@@ -3,6 +3,7 @@
 import { relative } from "node:path";
 import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
+import { type AuditSettings, readAuditSettings } from "../apiserver/audit-log.ts";
 import { readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
 import { readFunctionLimits } from "../options/answer-limits.ts";
@@ -34,6 +35,8 @@ export interface UpOptions {
   readonly acceptsLoss?: boolean;
   /** Requests of one user that the API server answers at the same time. */
   readonly maxRequestsInFlight?: number | undefined;
+  /** Log requests to the API server. */
+  readonly audit?: AuditSettings | undefined;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
   /** Refuse to run functions without a sandbox. */
@@ -58,6 +61,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     prune: isSet(input, "prune"),
     acceptsLoss: isSet(input, "acceptDataLoss"),
     maxRequestsInFlight: readMaxRequestsInFlight(input.options["maxRequestsInflight"]),
+    audit: readAuditSettings(input, ownDataDir(input, io), io),
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,

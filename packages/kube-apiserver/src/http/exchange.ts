@@ -8,6 +8,8 @@ export interface Exchange {
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly certificate: CertificateSubject | "rejected" | undefined;
+  /** The IP address of the client. */
+  readonly address?: string | undefined;
   /** Whether the request may have a body. */
   readonly hasBody: boolean;
   /** All bytes of the body; 413 when there are more than the limit. */

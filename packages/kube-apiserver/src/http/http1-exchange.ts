@@ -14,6 +14,7 @@ export function http1Exchange(request: IncomingMessage, response: ServerResponse
     url: request.url ?? "/",
     headers,
     certificate: clientCertificate(request.socket as TLSSocket),
+    address: request.socket.remoteAddress,
     hasBody: headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined,
     readBody: (limit) => readLimited(request, limit, headers["content-length"]),
     onGone: (callback) => {

@@ -18,6 +18,7 @@ export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpH
     url: headers[":path"] ?? "/",
     headers,
     certificate: socket === undefined ? undefined : clientCertificate(socket),
+    address: socket?.remoteAddress,
     hasBody: !stream.endAfterHeaders,
     readBody: (limit) => readLimited(stream, limit, headers["content-length"]),
     onGone: (callback) => {

@@ -1,9 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
+import type { BeginAudit } from "../audit/audit.ts";
 import { authenticate, type TokenAuthenticator } from "../auth/authenticate.ts";
 import type { User } from "../auth/user.ts";
-import type { ApiRequest, ApiResponse, EventStream, RequestBody, StreamResponse } from "../request/api-request.ts";
+import type {
+  ApiRequest,
+  ApiResponse,
+  CompleteResponse,
+  EventStream,
+  RequestAudit,
+  RequestBody,
+  RequestOrigin,
+  StreamResponse,
+} from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
+import { requestTarget } from "../request/request-target.ts";
 import type { Exchange, Outlet } from "./exchange.ts";
 import { isExempt, type RequestsInFlight } from "./requests-in-flight.ts";
 import { responseHeaders } from "./response-headers.ts";
@@ -74,6 +85,8 @@ export interface Front {
   readonly inFlight?: RequestsInFlight;
   /** Spreads requests that arrive together over turns of the event loop; undefined: nothing does. */
   readonly turns?: TurnBudget;
+  /** Begins the record of a request in the audit log. */
+  readonly audit?: BeginAudit | undefined;
   /** Called with the error of a response that could not be written; the client sees only that there was an error. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
 }
@@ -89,13 +102,17 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   const { method, url, headers } = exchange;
   const { path, query } = splitUrl(url);
   const auditId = headers["audit-id"] ?? randomUUID();
+  const origin = { auditId, uri: url, address: exchange.address };
   const failed = (error: unknown): void => front.onUnexpected?.(error, { method, path });
   let end: (() => void) | undefined;
+  let user: User | undefined;
+  let isHandled = false;
   try {
-    const user = userOf(exchange, front);
+    user = userOf(exchange, front);
     end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name, (callback) => exchange.onGone(callback));
     if (front.turns?.isSpent()) await front.turns.turn();
-    const response = await front.handle(new ExchangeRequest(exchange, user));
+    isHandled = true;
+    const response = await front.handle(new ExchangeRequest(exchange, user, origin));
     if (response.kind === "stream") {
       writeStream(exchange, response, { auditId, failed });
     } else {
@@ -103,10 +120,24 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
     }
   } catch (error) {
     if (isUnexpected(error)) failed(error);
-    await writeComplete(exchange, errorResponse(error, { headers, query }), auditId).catch(failed);
+    const response = errorResponse(error, { headers, query });
+    if (!isHandled) auditRefusal(front, { method, path, query, headers, origin, user }, response);
+    await writeComplete(exchange, response, auditId).catch(failed);
   } finally {
     end?.();
   }
+}
+
+interface RefusedRequest extends Pick<ApiRequest, "method" | "path" | "query" | "headers" | "origin"> {
+  readonly user: User | undefined;
+}
+
+/** A request that is refused before it is handled is logged as well. */
+function auditRefusal({ audit }: Front, request: RefusedRequest, response: CompleteResponse): void {
+  const { method, path, query, user } = request;
+  const record = audit?.(request, user, requestTarget(method, path, query));
+  if (user === undefined) record?.rejected(response);
+  else void record?.completed(response);
 }
 
 function userOf({ certificate, headers }: Exchange, { tokens }: Front): User {
@@ -128,10 +159,12 @@ class ExchangeRequest implements ApiRequest {
   readonly headers: Exchange["headers"];
   readonly body: RequestBody;
   readonly user: User;
+  readonly origin: RequestOrigin;
+  audit?: RequestAudit | undefined;
   readonly #exchange: Exchange;
   #signal: AbortSignal | undefined;
 
-  constructor(exchange: Exchange, user: User) {
+  constructor(exchange: Exchange, user: User, origin: RequestOrigin) {
     const { method, url, headers, hasBody } = exchange;
     const { path, query } = splitUrl(url);
     this.method = method;
@@ -140,6 +173,7 @@ class ExchangeRequest implements ApiRequest {
     this.headers = headers;
     this.body = hasBody ? { kind: "bytes", read: () => exchange.readBody(maxBodyBytes) } : { kind: "none" };
     this.user = user;
+    this.origin = origin;
     this.#exchange = exchange;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "@purlin/kube-objects/json";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { Work } from "@purlin/kube-objects/turns";
+import type { AccessDecision } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 
 /** What a request carries: nothing, bytes that still have to come over a wire, or a value handed over inside the process. */
@@ -9,6 +10,29 @@ export type RequestBody =
   /** Reads all bytes; fails with 413 when there are more than the server takes. */
   | { readonly kind: "bytes"; readonly read: () => Promise<Uint8Array> }
   | { readonly kind: "value"; readonly value: JsonValue };
+
+/** How a request reached the server. */
+export interface RequestOrigin {
+  readonly auditId: string;
+  /** Path and query as they were sent. */
+  readonly uri: string;
+  /** The IP address of the client. */
+  readonly address: string | undefined;
+}
+
+/** Collects what the audit log says about a request. */
+export interface RequestAudit {
+  /** Called with the user that the request is made as. */
+  impersonates(user: User): void;
+  /** Called with the decision of the authorizer. */
+  decided(decision: AccessDecision): void;
+  /** Adds an annotation; the first value of a key counts. */
+  annotate(key: string, value: string): void;
+  /** Called with the object in the body of the request. */
+  requested(object: JsonObject): void;
+  /** Called with the patch or the options in the body of the request. */
+  requestedWith(value: JsonValue): void;
+}
 
 /** A request to the API server, whichever way it came. */
 export interface ApiRequest {
@@ -20,6 +44,10 @@ export interface ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: RequestBody;
   readonly user: User;
+  /** Where the request came from; undefined inside the process. */
+  readonly origin?: RequestOrigin;
+  /** What the audit log knows about the request; undefined where it is not logged. */
+  audit?: RequestAudit | undefined;
   /** Aborted when the client no longer waits for the response. */
   readonly signal: AbortSignal;
 }

@@ -20,6 +20,7 @@ export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRe
     const decision = authorizer(request.user, access);
     if (!decision.allowed) throw accessDenied(request.user, access, decision);
   }
+  request.audit?.impersonates(user);
   return withUser(request, user);
 }
 
@@ -95,6 +96,7 @@ function withUser(request: ApiRequest, user: User): ApiRequest {
     headers: request.headers,
     body: request.body,
     user,
+    audit: request.audit,
     get signal() {
       return request.signal;
     },

@@ -58,6 +58,7 @@ export function* readObject(rest: RestRequest, body: DecodedBody, validation: Fi
     throw badRequest(`${prefix}: strict decoding error: ${text.join(", ")}`);
   }
   if (validation === "Warn") noteFindings(rest, [...body.strictErrors, ...unknown], total);
+  rest.request.audit?.requested(object);
   return object;
 }
 

@@ -24,11 +24,15 @@ export interface DeleteOptions {
 const preserved =
   "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning";
 
+/** The type of options in the audit log of the reference. */
+const auditedType = { kind: "DeleteOptions", apiVersion: "meta.k8s.io/__internal" };
+
 const policies = ["Foreground", "Background", "Orphan"];
 
 /** Reads the options of a delete from its body, or else from its query. Throws 422 for those that mean nothing. */
 export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOptions> {
   const body = await readOptionsBody(rest);
+  if (isJsonObject(body?.value)) rest.request.audit?.requestedWith({ ...body.value, ...auditedType });
   const raw = body === undefined ? fromQuery(rest.request.query) : fromBody(body);
   const errors = optionErrors(raw);
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);

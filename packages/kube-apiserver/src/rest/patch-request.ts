@@ -76,8 +76,13 @@ export async function readPatchRequest(
   if (!accepted.includes(type)) throw strategic === undefined ? unsupportedMediaType(accepted) : unsupportedPatchType();
   const body = await patchBody(request);
   const options = patchOptions(request, type === applyPatch);
-  if (type === applyPatch) return { isApply: true, options, ...(await inTurns(readConfiguration(body))) };
-  return { isApply: false, options, ...(await readChange(type, body, { options, strategic, byName })) };
+  if (type === applyPatch) {
+    const configuration = await inTurns(readConfiguration(body));
+    request.audit?.requestedWith(configuration.config);
+    return { isApply: true, options, ...configuration };
+  }
+  const onRead = (patch: JsonValue): void => request.audit?.requestedWith(patch);
+  return { isApply: false, options, ...(await readChange(type, body, { options, strategic, byName, onRead })) };
 }
 
 type PatchBody = { readonly text: string } | { readonly value: JsonValue };
@@ -99,11 +104,16 @@ interface Reading {
   readonly options: PatchOptions;
   readonly strategic: (() => StrategicMergeSchema) | undefined;
   readonly byName: boolean;
+  readonly onRead: (patch: JsonValue) => void;
 }
 
-async function readChange(type: string, body: PatchBody, { options, strategic, byName }: Reading): Promise<Change> {
+async function readChange(
+  type: string,
+  body: PatchBody,
+  { options, strategic, byName, onRead }: Reading,
+): Promise<Change> {
   const text = "text" in body ? body.text : printJson(body.value);
-  const read = await readInTurns(text);
+  const read = await readInTurns(text, onRead);
   if (type === jsonPatch) {
     const { patch, findings } = decodeJsonPatch(text, options.fieldValidation, read);
     const apply = (current: JsonObject): WrittenValue => applyWrittenPatch(current, patch);
@@ -127,9 +137,10 @@ async function readChange(type: string, body: PatchBody, { options, strategic, b
 }
 
 /** Reads a text once, in turns. What is wrong with it is thrown where it is used, in the words of its type; too many values at once. */
-async function readInTurns(text: string): Promise<() => JsonReading> {
+async function readInTurns(text: string, onRead: (value: JsonValue) => void): Promise<() => JsonReading> {
   try {
     const reading = await inTurns(parsingJsonStrict(text, requireFewValues));
+    onRead(reading.value);
     return () => reading;
   } catch (error) {
     if (isStatusError(error)) throw error;

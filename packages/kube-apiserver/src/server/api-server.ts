@@ -2,6 +2,7 @@
 import { createPrivateKey } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dump } from "js-yaml";
+import { type AuditOptions, type BeginAudit, createAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
@@ -55,6 +56,8 @@ export interface ApiServerOptions {
   readonly servesReadOnly?: boolean;
   /** Go on without writes that were acknowledged and are no longer in the data directory. Default: refuse to start. */
   readonly acceptsLoss?: boolean;
+  /** Log requests as a policy says. Default: no audit log. */
+  readonly audit?: AuditOptions;
   /** Decides when certificates are due. Default: the clock of the machine. */
   readonly clock?: RenewalClock;
   /** Called with what could not be recovered at the start. */
@@ -113,6 +116,7 @@ class RunningServer implements ApiServer {
   readonly #store: Store<JsonObject>;
   readonly #core: ServerCore;
   readonly #controllers: Controllers;
+  readonly #audit: BeginAudit | undefined;
   readonly #inFlight: RequestsInFlight;
   readonly #listeners: Listener[] = [];
   #stopRenewing = (): void => {};
@@ -121,6 +125,7 @@ class RunningServer implements ApiServer {
     this.#store = store;
     this.#options = options;
     this.isReadOnly = store.problem !== undefined;
+    this.#audit = options.audit && createAudit(options.audit);
     this.certificates = loadCertificates(options.directory, {
       now: options.clock?.now() ?? new Date(),
       isReadOnly: this.isReadOnly,
@@ -132,6 +137,7 @@ class RunningServer implements ApiServer {
       ...options,
       store,
       tokenKey,
+      beginAudit: this.#audit,
       address: () => this.#address(),
       snapshot: () => writeSnapshot(store, options.directory),
     });
@@ -163,6 +169,7 @@ class RunningServer implements ApiServer {
       handle: this.handle,
       inFlight: this.#inFlight,
       turns: new TurnBudget(),
+      audit: this.#audit,
       ...(onUnexpected && { onUnexpected }),
     };
     const listener = await listen({

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { BeginAudit } from "../audit/audit.ts";
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
@@ -23,6 +24,8 @@ interface HandlerOptions {
   readonly isBuiltinPath: (path: string) => boolean;
   /** Called when a request begins; the function that it returns receives the response, and returns the one to send. */
   readonly onBegin?: (request: ApiRequest, target: RequestTarget) => (response: ApiResponse) => ApiResponse;
+  /** Begins the record of a request in the audit log. */
+  readonly audit?: BeginAudit | undefined;
   /** Called with unexpected errors; the client only sees that there was one. */
   readonly onUnexpected: (error: unknown, request: ApiRequest) => void;
 }
@@ -34,8 +37,11 @@ export function createHandler(options: HandlerOptions): Handler {
   return async (request) => {
     const target = requestTarget(request.method, request.path, request.query);
     const done = options.onBegin?.(request, target);
+    const record = options.audit?.(request, request.user, target);
+    if (record !== undefined) request.audit = record;
     const response = await answered(request, target, options);
-    return done === undefined ? response : done(response);
+    const logged = record === undefined ? response : await record.completed(response);
+    return done === undefined ? logged : done(logged);
   };
 }
 
@@ -56,6 +62,7 @@ async function route(original: ApiRequest, target: RequestTarget, options: Handl
 
 async function allowed(request: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
   const decision = options.authorizer(request.user, target);
+  request.audit?.decided(decision);
   if (!decision.allowed) {
     const denied = errorResponse(accessDenied(request.user, target, decision), request);
     return { ...denied, headers: { ...denied.headers, ...noSniffing } };

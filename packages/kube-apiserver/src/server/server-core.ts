@@ -3,6 +3,7 @@ import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
 import { PluginChain } from "../admission/plugin-chain.ts";
+import type { BeginAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
@@ -39,6 +40,7 @@ interface ServerCoreOptions {
   readonly tokenKey: KeyObject;
   readonly authorizer?: Authorizer;
   readonly eventTtlSeconds?: number;
+  readonly beginAudit?: BeginAudit | undefined;
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
   readonly onControllerError?: (error: unknown) => void;
   /** Host and port the server is reached at; empty while it is not. */
@@ -132,6 +134,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       snapshot: options.snapshot,
     }),
     onBegin: (request, target) => requests.begin(request, target),
+    audit: options.beginAudit,
     resources: createResources({
       services,
       watches,
