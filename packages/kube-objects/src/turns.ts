@@ -50,6 +50,16 @@ async function resumed<T>(work: AwaitingWork<T>, promise: Promise<unknown>): Pro
   return work.next();
 }
 
+/** Work that waits for a promise, and returns its value. */
+export function* awaited<T>(promise: Promise<T>): AwaitingWork<T> {
+  let value: { readonly of: T } | undefined;
+  yield promise.then((result) => {
+    value = { of: result };
+  });
+  if (value === undefined) throw new Error("work was resumed before its promise was settled");
+  return (value as { readonly of: T }).of;
+}
+
 /** Resolves when the event loop has turned. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => {

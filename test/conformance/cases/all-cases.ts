@@ -33,6 +33,7 @@ import { updateCases } from "./update.ts";
 import { validationCases } from "./validation.ts";
 import { watchCases } from "./watch.ts";
 import { manyWatchesCases } from "./watch-many.ts";
+import { webhookCases } from "./webhooks.ts";
 
 /** Every case of the suite. */
 export const allCases: readonly Case[] = [
@@ -65,6 +66,7 @@ export const allCases: readonly Case[] = [
   ...severalVersionsCases,
   ...customObjectCases,
   ...openApiCases,
+  ...webhookCases,
   ...compactionCases,
   ...programCases,
   ...documentedDifferences.map(caseOf),

@@ -74,29 +74,6 @@ async function warned(s: Session, path: string, body: Loose): Promise<string> {
 
 const hookUrl = "https://127.0.0.1:1/never";
 
-function webhooks(s: Session): Loose {
-  const hook = {
-    name: "never.example.com",
-    clientConfig: { url: hookUrl },
-    rules: [
-      {
-        apiGroups: [`${s.namespace}.example.com`],
-        apiVersions: ["v1"],
-        operations: ["CREATE"],
-        resources: ["nothings"],
-      },
-    ],
-    sideEffects: "None",
-    admissionReviewVersions: ["v1"],
-  };
-  return {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "ValidatingWebhookConfiguration",
-    metadata: { name: `${s.namespace}.example.com` },
-    webhooks: [hook],
-  };
-}
-
 function newPolicy(s: Session): Promise<string> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const rule = {
@@ -214,12 +191,6 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "ServiceAccounts", ours: 200, theirs: 403, run: secretsOfAccount },
   { topic: "ClusterRoles and bindings created at the start", ours: 404, theirs: 200, run: nodeRole },
   { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
-  {
-    topic: "Admission webhooks",
-    ours: "201 warned",
-    theirs: "201",
-    run: (s) => warned(s, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", webhooks(s)),
-  },
   { topic: "Admission policies", ours: "404", theirs: "201", run: newPolicy },
   { topic: "Conversion webhooks", ours: "201 warned", theirs: "201", run: (s) => warned(s, crds, convertedCrd(s)) },
   { topic: "Service addresses", ours: 201, theirs: 422, run: foreignAddress },

@@ -20,58 +20,7 @@ const call = (method: string, path: string, body?: JsonObject, type?: string): P
   });
 const warningsOf = ({ headers }: WireResponse): string => String(headers["warning"] ?? "");
 
-const admission = "/apis/admissionregistration.k8s.io/v1";
 const url = "https://127.0.0.1:1/never";
-
-function configuration(kind: string, name: string, webhooks: number): JsonObject {
-  const hook = (index: number): JsonObject => ({
-    name: `h${index}.example.com`,
-    clientConfig: { url },
-    rules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*"] }],
-    sideEffects: "None",
-    failurePolicy: "Fail",
-    admissionReviewVersions: ["v1"],
-  });
-  const list = Array.from({ length: webhooks }, (_, index) => hook(index));
-  return { apiVersion: "admissionregistration.k8s.io/v1", kind, metadata: { name }, webhooks: list };
-}
-
-const notCalled =
-  "webhooks: this API server does not call admission webhooks: the configuration is stored and has no effect";
-
-for (const kind of ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]) {
-  const path = `${admission}/${kind.toLowerCase()}s`;
-
-  test(`a ${kind} is accepted with a warning in every way to write one`, async () => {
-    const body = configuration(kind, "all", 2);
-    const writes: Readonly<Record<string, () => Promise<WireResponse>>> = {
-      "a dry run": () => call("POST", `${path}?dryRun=All`, body),
-      create: () => call("POST", path, body),
-      update: async () => {
-        const { body: stored } = await call("GET", `${path}/all`);
-        return call("PUT", `${path}/all`, { ...(stored as JsonObject), webhooks: body["webhooks"] ?? null });
-      },
-      "merge patch": () =>
-        call("PATCH", `${path}/all`, { metadata: { labels: { a: "b" } } }, "application/merge-patch+json"),
-      apply: () => call("PATCH", `${path}/all?fieldManager=t&force=true`, body, "application/apply-patch+yaml"),
-    };
-    for (const [what, write] of Object.entries(writes)) {
-      const response = await write();
-      assert.ok([200, 201].includes(response.code), `${what}: ${response.text}`);
-      assert.equal(warningsOf(response), `299 - "${notCalled}"`, what);
-    }
-  });
-
-  test(`a ${kind} without webhooks needs no warning`, async () => {
-    const response = await call("POST", path, configuration(kind, "none", 0));
-    assert.deepEqual([response.code, warningsOf(response)], [201, ""]);
-  });
-
-  test(`a ${kind} that fails closed does not keep objects from being written`, async () => {
-    const map = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: `past-${kind.toLowerCase()}` } };
-    assert.equal((await call("POST", "/api/v1/namespaces/default/configmaps", map)).code, 201);
-  });
-}
 
 const policies: readonly (readonly [version: string, kind: string, plural: string])[] = [
   "v1",

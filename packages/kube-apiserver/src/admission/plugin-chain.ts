@@ -40,14 +40,14 @@ function orderOf({ name }: AdmissionPlugin): number {
 }
 
 /** Policies and webhooks: steps that objects in the store configure, and that may wait. */
-interface ConfiguredAdmission {
+export interface ConfiguredAdmission {
   /** Grows with every change of the configuration. */
   readonly generation: number;
   find(write: AdmissionWrite): ConfiguredSteps | undefined;
 }
 
 /** The policies and webhooks that can concern one class of writes. */
-interface ConfiguredSteps {
+export interface ConfiguredSteps {
   /** `runPlugins` runs the mutating plugins again, after a change by a policy or webhook. */
   mutating(
     attributes: AdmissionAttributes & { readonly object: JsonObject },

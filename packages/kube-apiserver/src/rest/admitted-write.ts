@@ -31,7 +31,7 @@ export function admissionAttributes<W extends Written>(
     user: request.user,
     signal: request.signal,
     warn: (text) => {
-      notes.push(text);
+      if (!notes.includes(text)) notes.push(text);
     },
     ...written,
   };

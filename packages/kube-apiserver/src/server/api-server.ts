@@ -15,6 +15,7 @@ import { openStore } from "../store/open-store.ts";
 import { writeSnapshot } from "../store/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { KindSource } from "../strategy/kind-rules.ts";
+import type { ServiceAddress } from "../webhooks/webhook-client.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { type RenewalClock, renewInTime, systemClock } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
@@ -37,6 +38,8 @@ export interface ApiServerOptions {
   readonly history?: Partial<HistoryLimits>;
   /** How long events are kept. Default: an hour. */
   readonly eventTtlSeconds?: number;
+  /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
+  readonly webhookTargets?: ReadonlyMap<string, ServiceAddress>;
   /** How many requests one user may have under way over HTTPS. */
   readonly inFlightLimits?: InFlightLimits;
   /** Called with unexpected errors. */
@@ -200,6 +203,7 @@ class RunningServer implements ApiServer {
     this.#stopRenewing();
     this.#controllers.stop();
     await this.#core.crds.stop();
+    this.#core.configured.close();
     this.#core.watches.end(() => true);
     await Promise.all(this.#listeners.map((listener) => listener.close(closeGraceMs)));
     await this.#store.close();

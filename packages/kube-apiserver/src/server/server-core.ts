@@ -2,6 +2,7 @@
 import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
+import { StoredAdmission } from "../admission/configured-admission.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
 import type { BeginAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
@@ -27,8 +28,11 @@ import type { Store } from "../store/store.ts";
 import type { KindDefinition, KindRules, KindSource, ScalePaths } from "../strategy/kind-rules.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
+import { serviceResolver } from "../webhooks/resolve-service.ts";
+import { type ServiceAddress, WebhookClient } from "../webhooks/webhook-client.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
+import { objectForms } from "./object-forms.ts";
 import { pathEndpoints } from "./path-endpoints.ts";
 
 interface ServerCoreOptions {
@@ -41,6 +45,8 @@ interface ServerCoreOptions {
   readonly authorizer?: Authorizer;
   readonly eventTtlSeconds?: number;
   readonly beginAudit?: BeginAudit | undefined;
+  /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
+  readonly webhookTargets?: ReadonlyMap<string, ServiceAddress>;
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
   readonly onControllerError?: (error: unknown) => void;
   /** Host and port the server is reached at; empty while it is not. */
@@ -59,6 +65,8 @@ export interface ServerCore {
   readonly watches: OpenWatches;
   readonly crds: CrdController;
   readonly services: RestServices;
+  /** Admission by what is configured. */
+  readonly configured: StoredAdmission;
   /** Everybody who knows the bearer of a token. */
   readonly tokens: readonly TokenAuthenticator[];
   readonly now: () => Date;
@@ -101,15 +109,25 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     onPublished: () => core.onPublished(),
   });
   const rulesOf = rulesFinder(kinds);
+  const strategyOf = strategies(rulesOf, crds, now);
+  const configured = new StoredAdmission({
+    store,
+    catalog,
+    newUid: randomUUID,
+    client: new WebhookClient(serviceResolver(store, options.webhookTargets ?? new Map())),
+    isStarted: () => lifecycle.isBootstrapped,
+    ...objectForms(strategyOf),
+    conditionsHold: () => true,
+  });
   const services: RestServices = {
     store,
     catalog,
     now,
     newUid: randomUUID,
-    strategyOf: strategies(rulesOf, crds, now),
+    strategyOf,
     admission: new PluginChain(
       kinds.flatMap((kind) => kind.admission ?? []),
-      noConfiguration,
+      configured,
     ),
   };
   const authorizer = options.authorizer ?? adminAuthorizer;
@@ -151,10 +169,8 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     isBuiltinPath: (path) => isBuiltinPath(catalog(), path),
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
-  return Object.assign(core, { kinds, crds, services, tokens });
+  return Object.assign(core, { kinds, crds, services, configured, tokens });
 }
-
-const noConfiguration = { generation: 0, find: () => undefined };
 
 /** Paths are few, but clients may ask for any resource. */
 function isServed(catalog: Catalog, target: RequestTarget): boolean {

@@ -128,11 +128,5 @@ function webhookErrors(configuration: JsonObject): FieldError[] {
   });
 }
 
-/** Accepted although the server does not call them: programs register webhooks when they start and do not run without them. */
-function webhookWarnings(configuration: JsonObject): string[] {
-  if (listAt(configuration, "webhooks").length === 0) return [];
-  return ["webhooks: this API server does not call admission webhooks: the configuration is stored and has no effect"];
-}
-
-/** The rules of both kinds of webhook configurations. This server does not call them, and says so; a webhook that could not be called is refused. */
-export const webhookRules: KindRules = { validate: webhookErrors, warnings: webhookWarnings };
+/** The rules of both kinds of webhook configurations. */
+export const webhookRules: KindRules = { validate: webhookErrors };

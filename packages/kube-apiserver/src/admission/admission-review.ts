@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// AdmissionReview: what a webhook is asked, and what its response means.
+import { Buffer } from "node:buffer";
+import { type Status, StatusError } from "@purlin/kube-objects/errors";
+import {
+  goQuote,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonKind,
+  parseJson,
+  printJson,
+} from "@purlin/kube-objects/json";
+import { objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import type { User } from "../auth/user.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import { WebhookCallError } from "../webhooks/webhook-client.ts";
+import type { AdmissionAttributes } from "./admission.ts";
+import type { AdmissionWebhook } from "./admission-webhook.ts";
+
+const group = "admission.k8s.io";
+
+/** The write as a webhook sees it: in the version that its rules name. */
+export interface ReviewedWrite {
+  readonly attributes: AdmissionAttributes;
+  readonly type: ResourceType;
+  readonly object: JsonObject | undefined;
+  readonly old: JsonObject | undefined;
+}
+
+/** The group, version and kind of the objects of a write; a subresource may have its own. */
+function kindOf(type: ResourceType, subresource: string): JsonObject {
+  const { kind } = type.subresources.find(({ name }) => name === subresource) ?? {};
+  const { group: ofGroup, version, kind: name } = kind ?? type;
+  return { group: ofGroup, version, kind: name };
+}
+
+const resourceOf = ({ group: ofGroup, version, resource }: ResourceType): JsonObject => ({
+  group: ofGroup,
+  version,
+  resource,
+});
+
+/** The `request` of a review without its uid, the objects and the options. */
+function reviewRequest({ attributes, type }: Pick<ReviewedWrite, "attributes" | "type">): JsonObject {
+  const { subresource, name, namespace, operation, user, dryRun } = attributes;
+  return {
+    kind: kindOf(type, subresource),
+    resource: resourceOf(type),
+    ...(subresource !== "" && { subResource: subresource }),
+    requestKind: kindOf(attributes.type, subresource),
+    requestResource: resourceOf(attributes.type),
+    ...(subresource !== "" && { requestSubResource: subresource }),
+    ...(name !== "" && { name }),
+    ...(namespace !== "" && { namespace }),
+    operation,
+    userInfo: userInfo(user),
+    dryRun,
+  };
+}
+
+function userInfo({ name, uid, groups, extra }: User): JsonObject {
+  return {
+    username: name,
+    ...(uid !== undefined && uid !== "" && { uid }),
+    groups: [...groups],
+    ...(extra !== undefined && { extra: extra as JsonObject }),
+  };
+}
+
+/** The body of a review. */
+export function reviewBody(uid: string, version: string, write: ReviewedWrite): string {
+  const { attributes, object = null, old = null } = write;
+  const { dryRun, ...request } = reviewRequest(write);
+  return printJson({
+    kind: "AdmissionReview",
+    apiVersion: `${group}/${version}`,
+    request: { uid, ...request, object, oldObject: old, dryRun: dryRun ?? false, options: attributes.options },
+  });
+}
+
+/** What a webhook decided. */
+export interface ReviewResponse {
+  readonly allowed: boolean;
+  readonly result: JsonObject | undefined;
+  readonly warnings: readonly string[];
+  readonly patch: string;
+  readonly patchType: string;
+}
+
+interface Expected {
+  readonly uid: string;
+  readonly isMutating: boolean;
+}
+
+/** The response in a review. Throws a {@link WebhookCallError} for one that breaks the protocol. */
+export function readReviewResponse(
+  review: JsonValue,
+  { reviewVersion }: Pick<AdmissionWebhook, "reviewVersion">,
+  expected: Expected,
+): ReviewResponse {
+  const response = typedResponse(review, reviewVersion);
+  if (response === undefined) throw invalidResponse("webhook response was absent");
+  const patch = decodedPatch(response["patch"]);
+  const [uid, patchType] = [stringAt(response, ["uid"]), stringAt(response, ["patchType"])];
+  if (reviewVersion === "v1") requireProtocol({ uid, patch, patchType }, expected);
+  const status = response["status"];
+  return {
+    allowed: response["allowed"] === true,
+    result: isJsonObject(status) ? status : undefined,
+    warnings: textsAt(response, ["warnings"]),
+    patch: expected.isMutating ? patch : "",
+    patchType: reviewVersion === "v1" ? patchType : "JSONPatch",
+  };
+}
+
+function requireProtocol(
+  { uid, patch, patchType }: { readonly uid: string; readonly patch: string; readonly patchType: string },
+  expected: Expected,
+): void {
+  if (uid !== expected.uid) {
+    throw invalidResponse(`expected response.uid=${goQuote(expected.uid)}, got ${goQuote(uid)}`);
+  }
+  if (!expected.isMutating) {
+    if (patch !== "") throw invalidResponse("validating webhook may not return response.patch");
+    if (patchType !== "") throw invalidResponse("validating webhook may not return response.patchType");
+    return;
+  }
+  if (patch !== "" && patchType === "") {
+    throw invalidResponse("webhook returned response.patch but not response.patchType");
+  }
+  if (patch === "" && patchType !== "") {
+    throw invalidResponse("webhook returned response.patchType but not response.patch");
+  }
+}
+
+function invalidResponse(text: string): WebhookCallError {
+  return new WebhookCallError(`received invalid webhook response: ${text}`);
+}
+
+const failed = (text: string): WebhookCallError => new WebhookCallError(`failed to call webhook: ${text}`);
+
+/** The response as the reference's types read it. */
+function typedResponse(review: JsonValue, version: string): JsonObject | undefined {
+  if (!isJsonObject(review)) {
+    const into =
+      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+    throw failed(
+      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(review)} into Go value of type ${into}`,
+    );
+  }
+  const kind = stringAt(review, ["kind"]) || "AdmissionReview";
+  const apiVersion = stringAt(review, ["apiVersion"]) || `${group}/${version}`;
+  const other = version === "v1" ? "v1beta1" : "v1";
+  if (kind === "AdmissionReview" && apiVersion === `${group}/${other}`) {
+    throw failed(`converting (${other}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`);
+  }
+  if (kind !== "AdmissionReview" || apiVersion !== `${group}/${version}`) {
+    const registered = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`;
+    throw failed(`${registered} in scheme "pkg/runtime/scheme.go:111"`);
+  }
+  const response = review["response"];
+  if (response === undefined || response === null) return undefined;
+  if (!isJsonObject(response)) throw wrongType(response, "AdmissionReview.response", "AdmissionResponse", version);
+  requireTypes(response, version);
+  return response;
+}
+
+const fieldTypes: ReadonlyMap<string, string> = new Map([
+  ["uid", "types.UID"],
+  ["allowed", "bool"],
+  ["patchType", "PatchType"],
+]);
+
+function requireTypes(response: JsonObject, version: string): void {
+  for (const [name, type] of fieldTypes) {
+    const value = response[name];
+    const wanted = type === "bool" ? "boolean" : "string";
+    if (value !== undefined && value !== null && typeof value !== wanted) {
+      throw wrongType(value, `AdmissionResponse.response.${name}`, type, version);
+    }
+  }
+}
+
+function wrongType(value: JsonValue, field: string, type: string, version: string): WebhookCallError {
+  const shown = type === "bool" || type.includes(".") ? type : `${version}.${type}`;
+  return failed(`json: cannot unmarshal ${jsonKind(value)} into Go struct field ${field} of type ${shown}`);
+}
+
+function decodedPatch(value: JsonValue | undefined): string {
+  return typeof value === "string" ? Buffer.from(value, "base64").toString() : "";
+}
+
+/** The operations of a patch. Throws a {@link WebhookCallError} when it is not a JSON patch. */
+export function patchOperations({ patch, patchType }: ReviewResponse): readonly JsonObject[] {
+  if (patch === "") return [];
+  const operations = parsedPatch(patch);
+  if (operations.length > 0 && patchType !== "JSONPatch") {
+    throw new WebhookCallError(`unsupported patch type ${goQuote(patchType)}`);
+  }
+  return operations;
+}
+
+function parsedPatch(patch: string): readonly JsonObject[] {
+  const undecodable = (text: string): WebhookCallError =>
+    new WebhookCallError(`received undecodable patch in webhook response: ${text}`);
+  let value: JsonValue;
+  try {
+    value = parseJson(patch);
+  } catch (error) {
+    throw undecodable(error instanceof Error ? error.message : String(error));
+  }
+  if (value === null) return [];
+  if (!Array.isArray(value)) {
+    throw undecodable(`json: cannot unmarshal ${jsonKind(value)} into Go value of type jsonpatch.Patch`);
+  }
+  const wrong = value.find((one) => !isJsonObject(one));
+  if (wrong !== undefined) {
+    throw undecodable(`json: cannot unmarshal ${jsonKind(wrong)} into Go value of type jsonpatch.Operation`);
+  }
+  return value as JsonObject[];
+}
+
+/** The error for a write that a webhook denied. */
+export function deniedBy(name: string, result: JsonObject | undefined): StatusError {
+  const denied = `admission webhook ${goQuote(name)} denied the request`;
+  const [message, reason] = [stringAt(result ?? {}, ["message"]), stringAt(result ?? {}, ["reason"])];
+  const code = result?.["code"];
+  const details = objectAt(result ?? {}, ["details"]);
+  return new StatusError({
+    kind: "Status",
+    apiVersion: "v1",
+    metadata: {},
+    status: "Failure",
+    message: message !== "" || reason !== "" ? `${denied}: ${message || reason}` : `${denied} without explanation`,
+    ...(reason !== "" && { reason }),
+    ...(Object.keys(details).length > 0 && { details }),
+    code: typeof code === "number" && code >= 400 ? code : 400,
+  } as Status);
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// Admission webhooks: mutating ones are called one after the other, validating ones at the same time.
+import { badRequest, internalError, StatusError } from "@purlin/kube-objects/errors";
+import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { Store } from "../store/store.ts";
+import { WebhookCallError, type WebhookClient } from "../webhooks/webhook-client.ts";
+import type { AdmissionAttributes } from "./admission.ts";
+import {
+  deniedBy,
+  patchOperations,
+  type ReviewedWrite,
+  type ReviewResponse,
+  readReviewResponse,
+  reviewBody,
+} from "./admission-review.ts";
+import type { AdmissionWebhook } from "./admission-webhook.ts";
+import { namespaceSelected, objectSelected } from "./match-resource.ts";
+import { patchedByWebhook } from "./webhook-patch.ts";
+
+/** What the calls of webhooks depend on. */
+export interface DispatchDeps {
+  readonly store: Store<JsonObject>;
+  readonly client: WebhookClient;
+  readonly newUid: () => string;
+  /** An object of one type as an object of another type that shows the same objects. */
+  readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => JsonObject;
+  /** Decodes an object that a webhook changed, with defaults. */
+  readonly decode: (object: JsonObject, type: ResourceType) => JsonObject;
+  /** Whether the match conditions of a webhook hold. Throws 403 when they cannot be evaluated and the webhook must not be skipped. */
+  readonly conditionsHold: (hook: AdmissionWebhook, write: ReviewedWrite) => boolean;
+}
+
+/** A webhook that the rules select for a class of writes, and the type in which it sees the objects. */
+export interface SelectedWebhook {
+  readonly hook: AdmissionWebhook;
+  readonly type: ResourceType;
+}
+
+/** The webhooks that were called in the first round, and those that a later change makes due again. */
+export interface Reinvocation {
+  readonly invoked: Set<string>;
+  readonly due: Set<string>;
+}
+
+/** Records a change of the object: every webhook that was called before it and wants to be called again is due. */
+export function requireReinvocation({ invoked, due }: Reinvocation): void {
+  for (const id of invoked) due.add(id);
+  invoked.clear();
+}
+
+/** The round of mutating webhooks: in the second one only those are called that are due again. */
+interface Round {
+  readonly reinvocation: Reinvocation;
+  readonly isSecond: boolean;
+}
+
+/** Calls the mutating webhooks. Returns the object after them. */
+export async function callMutating(
+  hooks: readonly SelectedWebhook[],
+  attributes: AdmissionAttributes,
+  { deps, reinvocation, isSecond }: Round & { readonly deps: DispatchDeps },
+): Promise<JsonObject | undefined> {
+  let { object } = attributes;
+  for (const selected of hooks) {
+    const write = reviewed(selected, { ...attributes, object }, deps);
+    if (write === undefined || (isSecond && !reinvocation.due.has(selected.hook.id))) continue;
+    const next = await ignoringFailure(selected.hook, object, () => mutatedBy(selected.hook, write, deps));
+    if (next !== object && !jsonEqual(next ?? null, object ?? null)) {
+      requireReinvocation(reinvocation);
+      object = next;
+    }
+    if (selected.hook.isReinvoked) reinvocation.invoked.add(selected.hook.id);
+  }
+  return object;
+}
+
+async function mutatedBy(
+  hook: AdmissionWebhook,
+  write: ReviewedWrite,
+  deps: DispatchDeps,
+): Promise<JsonObject | undefined> {
+  const response = await call(hook, write, { deps, isMutating: true });
+  const operations = patchOperations(response);
+  const { attributes } = write;
+  if (operations.length === 0) return attributes.object;
+  if (write.object === undefined) {
+    const why = "attempted to modify the object, which is not supported for this operation";
+    throw internalError(`admission webhook ${goQuote(hook.name)} ${why}`);
+  }
+  const patched = patchedByWebhook(write.object, operations, (object) => deps.decode(object, write.type));
+  return write.type === attributes.type ? patched : deps.convert(patched, write.type, attributes.type);
+}
+
+/** Calls the validating webhooks, and waits for all of them. Throws the error of the first that failed. */
+export async function callValidating(
+  hooks: readonly SelectedWebhook[],
+  attributes: AdmissionAttributes,
+  deps: DispatchDeps,
+): Promise<void> {
+  const errors: unknown[] = [];
+  const writes = hooks.flatMap((selected) => {
+    const write = reviewed(selected, attributes, deps);
+    return write === undefined ? [] : [{ hook: selected.hook, write }];
+  });
+  await Promise.all(
+    writes.map(async ({ hook, write }) => {
+      try {
+        await ignoringFailure(hook, undefined, async () => {
+          await call(hook, write, { deps, isMutating: false });
+          return undefined;
+        });
+      } catch (error) {
+        errors.push(error);
+      }
+    }),
+  );
+  if (errors.length > 0) throw errors[0];
+}
+
+/** The write as a webhook sees it; undefined when the webhook does not select it. */
+function reviewed(
+  { hook, type }: SelectedWebhook,
+  attributes: AdmissionAttributes,
+  deps: DispatchDeps,
+): ReviewedWrite | undefined {
+  if (!namespaceSelected(hook.namespaceSelector, attributes, deps.store)) return undefined;
+  if (!objectSelected(hook.objectSelector, attributes)) return undefined;
+  const { object, old } = attributes;
+  const shown = (one: JsonObject | undefined): JsonObject | undefined =>
+    one === undefined || type === attributes.type ? one : deps.convert(one, attributes.type, type);
+  const write = { attributes, type, object: shown(object), old: shown(old) };
+  return deps.conditionsHold(hook, write) ? write : undefined;
+}
+
+interface Calling {
+  readonly deps: DispatchDeps;
+  readonly isMutating: boolean;
+}
+
+/** The response of a webhook that allows the write. Throws when it denies the write, or cannot be called. */
+async function call(
+  hook: AdmissionWebhook,
+  write: ReviewedWrite,
+  { deps, isMutating }: Calling,
+): Promise<ReviewResponse> {
+  const { attributes } = write;
+  if (attributes.dryRun && !hook.supportsDryRun) {
+    throw badRequest(`admission webhook ${goQuote(hook.name)} does not support dry run`);
+  }
+  const uid = deps.newUid();
+  const review = await posted(hook, deps, {
+    body: reviewBody(uid, hook.reviewVersion, write),
+    signal: attributes.signal,
+  });
+  const response = readReviewResponse(review, hook, { uid, isMutating });
+  for (const warning of response.warnings) attributes.warn(warning);
+  if (!response.allowed) throw deniedBy(hook.name, response.result);
+  return response;
+}
+
+async function posted(
+  { config, timeoutMs }: AdmissionWebhook,
+  { client }: DispatchDeps,
+  sent: { readonly body: string; readonly signal: AbortSignal },
+): Promise<JsonValue> {
+  try {
+    return await client.post({ ...sent, config, timeoutMs, userAgent: "kube-apiserver-admission" });
+  } catch (error) {
+    if (!(error instanceof WebhookCallError)) throw error;
+    const what = error.message.startsWith("unable to load root certificates")
+      ? "could not get REST client"
+      : "failed to call webhook";
+    throw new WebhookCallError(`${what}: ${error.message}`, { cause: error });
+  }
+}
+
+/** The outcome of a call; `otherwise` when the call failed and the webhook allows that. A denial is not a failure. */
+async function ignoringFailure<T>(hook: AdmissionWebhook, otherwise: T, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof StatusError || !(error instanceof WebhookCallError)) throw error;
+    if (hook.ignoresFailure) return otherwise;
+    throw internalError(`failed calling webhook ${goQuote(hook.name)}: ${error.message}`);
+  }
+}

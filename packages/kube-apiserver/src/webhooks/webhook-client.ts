@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls of webhooks over HTTPS, for admission and for conversion. Errors have the texts of the reference, whose client is Go's.
+import { Buffer } from "node:buffer";
+import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { isIP } from "node:net";
+import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
+import { numberAt, stringAt } from "@purlin/kube-objects/object";
+import { goNetworkError } from "./go-network-error.ts";
+import { statusCodeText } from "./status-code-text.ts";
+
+/** Where the requests for a Service go. */
+export interface ServiceAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Finds the address of a Service. Throws an Error with the text of the reference when there is none. */
+export type ResolveService = (service: {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}) => ServiceAddress;
+
+/** One call. */
+interface WebhookCall {
+  /** The `clientConfig` of the webhook. */
+  readonly config: JsonObject;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly userAgent: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A call that failed, with the text of the reference. */
+export class WebhookCallError extends Error {}
+
+const maxResponseBytes = 8 * 1024 * 1024;
+const maxRedirects = 10;
+const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
+
+/** Sends reviews to webhooks. Connections are kept and shared. */
+export class WebhookClient {
+  readonly #resolve: ResolveService;
+  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 8, scheduling: "lifo" });
+
+  constructor(resolve: ResolveService) {
+    this.#resolve = resolve;
+  }
+
+  /** The JSON that the webhook answers with. Throws a {@link WebhookCallError} when it does not answer, or with something else. */
+  async post(call: WebhookCall): Promise<JsonValue> {
+    const seconds = Math.max(1, Math.ceil(call.timeoutMs / 1000));
+    const { config } = call;
+    const url = urlOf(config, seconds);
+    const deadline = AbortSignal.timeout(call.timeoutMs);
+    const signal = call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]);
+    try {
+      const options = { ...this.#options(config), signal, agent: this.#agent };
+      return readReview(await this.#send(url, { method: "POST", body: call.body, userAgent: call.userAgent, options }));
+    } catch (error) {
+      if (error instanceof WebhookCallError) throw error;
+      const text = deadline.aborted ? "context deadline exceeded" : goNetworkError(error);
+      throw new WebhookCallError(`Post ${JSON.stringify(url.toString())}: ${text}`, { cause: error });
+    }
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #options(config: JsonObject): RequestOptions {
+    const bundle = stringAt(config, ["caBundle"]);
+    const service = config["service"];
+    const name = isJsonObject(service) ? `${stringAt(service, ["name"])}.${stringAt(service, ["namespace"])}.svc` : "";
+    const address = isJsonObject(service) ? this.#resolve(serviceOf(service)) : undefined;
+    return {
+      ...(bundle !== "" && { ca: authorities(bundle), allowPartialTrustChain: true }),
+      ...(name !== "" && { servername: name }),
+      ...(address && { host: address.host, port: address.port }),
+    };
+  }
+
+  async #send(url: URL, sent: Sent, redirects = 0): Promise<Answer> {
+    const answer = await exchange(url, sent);
+    const { location } = answer;
+    if (location === undefined) return answer;
+    if (redirects === maxRedirects) throw new Error(`stopped after ${maxRedirects} redirects`);
+    const keepsMethod = answer.code === 307 || answer.code === 308;
+    const next = new URL(location, url);
+    const { host: _, port: __, servername: ___, ...options } = sent.options;
+    return this.#send(
+      next,
+      { ...sent, options, ...(!keepsMethod && { method: "GET", body: undefined }) },
+      redirects + 1,
+    );
+  }
+}
+
+interface Sent {
+  readonly method: string;
+  readonly body: string | undefined;
+  readonly userAgent: string;
+  readonly options: RequestOptions;
+}
+
+interface Answer {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body: Buffer;
+  readonly location: string | undefined;
+}
+
+function authorities(bundle: string): string {
+  const pem = Buffer.from(bundle, "base64").toString();
+  if (!pemBlock.test(pem)) {
+    throw new WebhookCallError("unable to load root certificates: unable to parse bytes as PEM block");
+  }
+  return pem;
+}
+
+function serviceOf(service: JsonObject): { readonly namespace: string; readonly name: string; readonly port: number } {
+  return {
+    namespace: stringAt(service, ["namespace"]),
+    name: stringAt(service, ["name"]),
+    port: numberAt(service, ["port"]) || 443,
+  };
+}
+
+function urlOf(config: JsonObject, seconds: number): URL {
+  const service = config["service"];
+  const url = isJsonObject(service) ? serviceUrl(service) : stringAt(config, ["url"]);
+  return new GoUrl(url, `timeout=${seconds}s`);
+}
+
+/** A URL that is printed with its port, as Go does. */
+class GoUrl extends URL {
+  readonly #shown: string;
+
+  constructor(url: string, query: string) {
+    super(`${url}?${query}`);
+    this.#shown = `${url}?${query}`;
+  }
+
+  override toString(): string {
+    return this.#shown;
+  }
+}
+
+function serviceUrl(service: JsonObject): string {
+  const { namespace, name, port } = serviceOf(service);
+  const path = stringAt(service, ["path"]);
+  return `https://${name}.${namespace}.svc:${port}${path === "" ? "/" : path}`;
+}
+
+function exchange(url: URL, { method, body, userAgent, options }: Sent): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const host = url.hostname.replace(/^\[|\]$/g, "");
+  const request = httpsRequest(
+    {
+      host,
+      port: url.port === "" ? 443 : Number(url.port),
+      ...(isIP(host) === 0 && { servername: host }),
+      path: `${url.pathname}${url.search}`,
+      method,
+      ...options,
+      headers: {
+        host: url.host,
+        accept: "application/json, */*",
+        "user-agent": userAgent,
+        ...(body !== undefined && { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+      },
+    },
+    (response) => {
+      const chunks: Buffer[] = [];
+      let bytes = 0;
+      response.on("data", (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > maxResponseBytes) {
+          request.destroy(new Error(`the response has more than ${maxResponseBytes} bytes`));
+        } else {
+          chunks.push(chunk);
+        }
+      });
+      response.on("error", reject);
+      response.on("end", () =>
+        resolve({
+          code: response.statusCode ?? 0,
+          contentType: response.headers["content-type"] ?? "",
+          body: Buffer.concat(chunks),
+          location: isRedirect(response.statusCode ?? 0) ? response.headers.location : undefined,
+        }),
+      );
+    },
+  );
+  request.on("error", reject);
+  request.end(body);
+  return promise;
+}
+
+function isRedirect(code: number): boolean {
+  return [301, 302, 303, 307, 308].includes(code);
+}
+
+function readReview({ code, contentType, body }: Answer): JsonValue {
+  const text = body.toString();
+  if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, text));
+  try {
+    // The reference reads what is not JSON as YAML, in which a plain text is a string.
+    return /^\s*[[{]/.test(text) || text.trim() === "" ? parseJson(text) : parsedScalar(text);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${why}`, { cause: error });
+  }
+}
+
+function parsedScalar(text: string): JsonValue {
+  try {
+    return parseJson(text);
+  } catch {
+    return text.trim();
+  }
+}
+
+/** A failure that is a Status speaks for itself; others are told by their code. */
+function failureText(code: number, contentType: string, text: string): string {
+  const status = statusOf(text);
+  if (status !== undefined) return status;
+  return statusCodeText(code, contentType.startsWith("text/") ? text.trim() : "unknown");
+}
+
+function statusOf(text: string): string | undefined {
+  try {
+    const value = parseJson(text);
+    return isJsonObject(value) && value["kind"] === "Status" ? stringAt(value, ["message"]) : undefined;
+  } catch {
+    return undefined;
+  }
+}
