@@ -161,7 +161,7 @@ function typedResponse(review: JsonValue, version: string): JsonObject | undefin
   }
   const response = review["response"];
   if (response === undefined || response === null) return undefined;
-  if (!isJsonObject(response)) throw wrongType(response, "AdmissionReview.response", "AdmissionResponse", version);
+  if (!isJsonObject(response)) throw wrongType(response, "AdmissionReview.response", `${version}.AdmissionResponse`);
   requireTypes(response, version);
   return response;
 }
@@ -177,14 +177,13 @@ function requireTypes(response: JsonObject, version: string): void {
     const value = response[name];
     const wanted = type === "bool" ? "boolean" : "string";
     if (value !== undefined && value !== null && typeof value !== wanted) {
-      throw wrongType(value, `AdmissionResponse.response.${name}`, type, version);
+      throw wrongType(value, `AdmissionResponse.response.${name}`, type === "PatchType" ? `${version}.${type}` : type);
     }
   }
 }
 
-function wrongType(value: JsonValue, field: string, type: string, version: string): WebhookCallError {
-  const shown = type === "bool" || type.includes(".") ? type : `${version}.${type}`;
-  return failed(`json: cannot unmarshal ${jsonKind(value)} into Go struct field ${field} of type ${shown}`);
+function wrongType(value: JsonValue, field: string, type: string): WebhookCallError {
+  return failed(`json: cannot unmarshal ${jsonKind(value)} into Go struct field ${field} of type ${type}`);
 }
 
 function decodedPatch(value: JsonValue | undefined): string {
