@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
@@ -41,7 +42,7 @@ const pair = issueCertificate(authority, {
 export async function startWebhook(session: Session, answer: WebhookAnswer): Promise<WebhookServer> {
   const called: string[] = [];
   const reviews: Loose[] = [];
-  const server = createServer({ key: pair.keyPem, cert: pair.certPem }, async (request, response) => {
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
@@ -56,6 +57,9 @@ export async function startWebhook(session: Session, answer: WebhookAnswer): Pro
       raw,
     } = isRaw(made) ? made : { raw: JSON.stringify(made) };
     response.writeHead(code, headers).end(raw);
+  };
+  const server = createServer({ key: pair.keyPem, cert: pair.certPem }, (request, response) => {
+    serve(request, response).catch(() => response.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
