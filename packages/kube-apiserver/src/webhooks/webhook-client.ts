@@ -221,7 +221,7 @@ function parsedScalar(text: string): JsonValue {
   }
 }
 
-/** A failure that is a Status speaks for itself; others are told by their code. */
+/** The message of a Status; for any other response the text of its code. */
 function failureText(code: number, contentType: string, text: string): string {
   const status = statusOf(text);
   if (status !== undefined) return status;
