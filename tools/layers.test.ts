@@ -5,7 +5,8 @@ import { test } from "node:test";
 
 // Lowest layer first. A package may import only from layers below its own (docs/architecture.md).
 const layers: readonly (readonly string[])[] = [
-  ["base", "certificates", "function-protocol", "kube-objects"],
+  ["base"],
+  ["certificates", "function-protocol", "kube-objects"],
   ["cel"],
   ["function-sdk", "kube-client", "kube-apiserver"],
   ["kube-builtin"],

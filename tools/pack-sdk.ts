@@ -22,6 +22,7 @@ const sdk = join(root, "packages/function-sdk");
 const lib = ["es2024", "es2025.iterator", "es2025.collection", "esnext.disposable"];
 
 const below: readonly Part[] = [
+  { name: "@purlin/base", source: "packages/base", entries: { ".": "index" }, lib },
   { name: "@purlin/certificates", source: "packages/certificates", entries: { "./peer": "peer/index" }, lib },
   { name: "@purlin/function-protocol", source: "packages/function-protocol", entries: { ".": "index" }, lib },
   {

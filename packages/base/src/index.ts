@@ -1,5 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packages without a common subject share: time, logging and the order of versions. Imports no other package.
+// What packages without a common subject share: time, turns of the event loop, logging, versions and IP addresses. Imports
+// no other package.
 export { type Clock, repeat, systemClock } from "./clock.ts";
+export {
+  type Cidr,
+  cidrOf,
+  formatIpAddress,
+  type IpAddress,
+  IpSyntaxError,
+  ipAddressOf,
+  isMappedIPv4,
+  parseCidr,
+  parseIpAddress,
+} from "./ip-address.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
 export { compareSemanticVersions } from "./semantic-version.ts";
+export { type AwaitingWork, awaited, finish, forEachLimited, inTurns, Turns, type Work } from "./turns.ts";

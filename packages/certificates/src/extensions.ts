@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash, type KeyObject } from "node:crypto";
-import { isIPv4, isIPv6 } from "node:net";
+import { ipAddressOf } from "@purlin/base";
 import * as der from "./der-writer.ts";
 import { OID } from "./oids.ts";
 
@@ -89,29 +89,11 @@ function critical(oid: Uint8Array, value: Uint8Array): Buffer {
 }
 
 /** The 4 or 16 bytes of an address, as a subject alternative name holds them. */
-export function ipAddressBytes(address: string): Buffer {
-  if (isIPv4(address)) {
-    return Buffer.from(address.split(".").map(Number));
-  }
+export function ipAddressBytes(text: string): Buffer {
+  const address = ipAddressOf(text);
   // A zone ("%eth0") names an interface of one machine and has no place in a certificate.
-  if (!isIPv6(address) || address.includes("%")) {
-    throw new Error(`cannot add "${address}" to a certificate: not an IPv4 or IPv6 address`);
+  if (address === undefined || address.zone !== "") {
+    throw new Error(`cannot add "${text}" to a certificate: not an IPv4 or IPv6 address`);
   }
-  const [head = "", tail] = address.split("::");
-  const left = groups(head);
-  const right = tail === undefined ? [] : groups(tail);
-  const missing = Buffer.alloc(16 - left.length - right.length);
-  return Buffer.concat([Buffer.from(left), missing, Buffer.from(right)]);
-}
-
-function groups(part: string): number[] {
-  return part === "" ? [] : part.split(":").flatMap(groupBytes);
-}
-
-function groupBytes(group: string): number[] {
-  if (group.includes(".")) {
-    return group.split(".").map(Number);
-  }
-  const value = Number.parseInt(group, 16);
-  return [value >> 8, value & 0xff];
+  return Buffer.from(address.value.toString(16).padStart(address.bits / 4, "0"), "hex");
 }

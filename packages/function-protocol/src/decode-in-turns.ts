@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { Turns } from "@purlin/base";
 import { type DecodeLimits, defaultDecodeLimits } from "./decode-limits.ts";
 import { create, type Field, type Message, type MessageType } from "./descriptor.ts";
 import {
@@ -12,7 +14,6 @@ import {
   type OpenMessage,
   readNext,
 } from "./message-decode.ts";
-import { Turns } from "./turns.ts";
 import { WireType } from "./wire-reader.ts";
 
 /** Messages of up to so many bytes are read at once. */

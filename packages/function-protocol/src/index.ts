@@ -43,5 +43,4 @@ export { isProtocolError, ProtocolError } from "./protocol-error.ts";
 export { isFatal, type RequirementSource, runUntilSettled } from "./requirements-loop.ts";
 export { isStruct, Struct } from "./struct.ts";
 export { maxMessageDepth } from "./struct-encode.ts";
-export { forEachLimited, Turns } from "./turns.ts";
 export { type ProtocolVersion, runFunctionPaths, serviceNames } from "./wire-methods.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { forEachLimited } from "@purlin/base";
 import {
   type Requirements,
   type ResourceSelector,
@@ -11,7 +13,6 @@ import {
 } from "./gen/run-function.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { type Answers, answersEqual, requirementsEqual, schemaSelectorKey, selectorKey } from "./requirements.ts";
-import { forEachLimited } from "./turns.ts";
 
 /** How often a function may be called again because it asked for something new. */
 const maxRequirementsIterations = 5;

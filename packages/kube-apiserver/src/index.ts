@@ -8,7 +8,6 @@ export { type AccessAttributes, type AccessDecision, type Authorizer, adminAutho
 export { mastersGroup, type User } from "./auth/user.ts";
 export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, StreamEvent } from "./request/api-request.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
-export type { RenewalClock } from "./server/certificate-renewal.ts";
 export type { Handler } from "./server/handler.ts";
 export { takeDataDirectory } from "./store/data-directory.ts";
 export type { HistoryLimits } from "./store/history.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { formatIpAddress, type IpAddress, IpSyntaxError, isMappedIPv4, parseCidr } from "@purlin/base";
 import { goQuote } from "@purlin/kube-objects/json";
 import { boolType, intType, opaqueType, stringType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
@@ -7,8 +8,7 @@ import type { Value } from "../values/value.ts";
 import type { CostModel } from "./cost-model.ts";
 import { characterCost, fixedCost, sizeOf, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { IpValue, ipType, parseIp } from "./ip.ts";
-import { AddressProblem, formatAddress, type IpAddress, isMappedIPv4, parseAddress } from "./ip-address.ts";
+import { addressErrorText, IpValue, ipType, parseIp } from "./ip.ts";
 import { addRanges, one, type Range, scaleRange } from "./range.ts";
 
 const cidrType = opaqueType("net.CIDR");
@@ -32,7 +32,7 @@ class CidrValue extends OpaqueValue {
   }
 
   override toString(): string {
-    return `${formatAddress(this.address)}/${this.length}`;
+    return `${formatIpAddress(this.address)}/${this.length}`;
   }
 
   override get costSize(): number {
@@ -53,38 +53,24 @@ class CidrValue extends OpaqueValue {
 
 const problemPrefix = "network address parse error during conversion from string";
 
-function parseCidr(text: Value | undefined): CidrValue | CelError {
+function toCidr(text: Value | undefined): CidrValue | CelError {
   if (typeof text !== "string") return noSuchOverload;
   try {
-    const cidr = parsePrefix(text);
-    if (!isMappedIPv4(cidr.address)) return cidr;
+    const { address, length } = parseCidr(text);
+    if (!isMappedIPv4(address)) return new CidrValue(address, length);
     return new CelError(`${problemPrefix}: IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
   } catch (problem) {
-    if (!(problem instanceof AddressProblem)) throw problem;
-    return new CelError(`${problemPrefix}: ${problemPrefix}: ${problem.message}`);
+    if (!(problem instanceof IpSyntaxError)) throw problem;
+    const detail = `netip.ParsePrefix(${goQuote(text)}): ${prefixErrorText(text, problem)}`;
+    return new CelError(`${problemPrefix}: ${problemPrefix}: ${detail}`);
   }
 }
 
-function parsePrefix(text: string): CidrValue {
-  const fail = (message: string): never => {
-    throw new AddressProblem(`netip.ParsePrefix(${goQuote(text)}): ${message}`);
-  };
-  const slash = text.lastIndexOf("/");
-  if (slash < 0) fail("no '/'");
-  const address = readAddress(text.slice(0, slash), fail);
-  if (address.zone !== "") fail("IPv6 zones cannot be present in a prefix");
-  const bits = text.slice(slash + 1);
-  if (!/^(?:\d|[1-9]\d*)$/.test(bits) || bits.length > 18) fail(`bad bits after slash: ${goQuote(bits)}`);
-  if (Number(bits) > address.bits) fail("prefix length out of range");
-  return new CidrValue(address, Number(bits));
-}
-
-function readAddress(text: string, fail: (message: string) => never): IpAddress {
-  try {
-    return parseAddress(text);
-  } catch (problem) {
-    return fail(problem instanceof Error ? problem.message : String(problem));
-  }
+function prefixErrorText(text: string, problem: IpSyntaxError): string {
+  if (problem.of === "address") return addressErrorText(text.slice(0, text.lastIndexOf("/")), problem);
+  return problem.rest === "" && !problem.message.startsWith("bad bits")
+    ? problem.message
+    : `${problem.message}: ${goQuote(problem.rest)}`;
 }
 
 const containsIp: Implementation = ([cidr, ip]) => {
@@ -95,7 +81,7 @@ const containsIp: Implementation = ([cidr, ip]) => {
 };
 
 const containsCidr: Implementation = ([cidr, other]) => {
-  const inner = typeof other === "string" ? parseCidr(other) : other;
+  const inner = typeof other === "string" ? toCidr(other) : other;
   if (!(cidr instanceof CidrValue)) return noSuchOverload;
   if (!(inner instanceof CidrValue)) return isError(inner) ? inner : noSuchOverload;
   return cidr.length <= inner.length && cidr.matches(inner.address);
@@ -140,12 +126,12 @@ export const cidrFunctions: readonly FunctionDecl[] = [
   {
     name: "cidr",
     cost: traversal(),
-    overloads: [overload(signature("string_to_cidr", [stringType], cidrType), ([text]) => parseCidr(text))],
+    overloads: [overload(signature("string_to_cidr", [stringType], cidrType), ([text]) => toCidr(text))],
   },
   {
     name: "isCIDR",
     cost: traversal(),
-    overloads: [overload(signature("is_cidr", [stringType], boolType), ([text]) => !isError(parseCidr(text)))],
+    overloads: [overload(signature("is_cidr", [stringType], boolType), ([text]) => !isError(toCidr(text)))],
   },
   {
     name: "containsIP",

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { formatIpAddress, type IpAddress, IpSyntaxError, isMappedIPv4, parseIpAddress } from "@purlin/base";
 import { goQuote } from "@purlin/kube-objects/json";
 import { boolType, type CelType, intType, opaqueType, stringType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
@@ -7,7 +8,6 @@ import type { Value } from "../values/value.ts";
 import type { CostModel } from "./cost-model.ts";
 import { characterCost, fixedCost, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { AddressProblem, formatAddress, type IpAddress, isMappedIPv4, parseAddress } from "./ip-address.ts";
 
 export const ipType: CelType = opaqueType("net.IP");
 
@@ -27,7 +27,7 @@ export class IpValue extends OpaqueValue {
   }
 
   override toString(): string {
-    return formatAddress(this.address);
+    return formatIpAddress(this.address);
   }
 
   override get costSize(): number {
@@ -35,17 +35,22 @@ export class IpValue extends OpaqueValue {
   }
 }
 
+/** The error about an address as Go prints it. */
+export function addressErrorText(address: string, { message, rest }: IpSyntaxError): string {
+  return `ParseAddr(${goQuote(address)}): ${message}${rest === "" ? "" : ` (at ${goQuote(rest)})`}`;
+}
+
 /** Reads an address; zones and IPv4 addresses written as IPv6 are refused. */
 export function parseIp(text: Value | undefined): IpValue | CelError {
   if (typeof text !== "string") return noSuchOverload;
   try {
-    const address = parseAddress(text);
+    const address = parseIpAddress(text);
     if (address.zone !== "") return new CelError(`IP address ${goQuote(text)} with zone value is not allowed`);
     if (isMappedIPv4(address)) return new CelError(`IPv4-mapped IPv6 address ${goQuote(text)} is not allowed`);
     return new IpValue(address);
   } catch (problem) {
-    if (!(problem instanceof AddressProblem)) throw problem;
-    const message = `IP Address ${goQuote(text)} parse error during conversion from string: ${problem.message}`;
+    if (!(problem instanceof IpSyntaxError)) throw problem;
+    const message = `IP Address ${goQuote(text)} parse error during conversion from string: ${addressErrorText(text, problem)}`;
     return new CelError(message);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { IpSyntaxError, parseIpAddress } from "@purlin/base";
 import { goQuote } from "@purlin/kube-objects/json";
-import { AddressProblem, parseAddress } from "./ip-address.ts";
+import { addressErrorText } from "./ip.ts";
 import { escapePart, isValidEncoding, UrlProblem, unescapePart } from "./url-escaping.ts";
 
 /** The parts of a URL. */
@@ -44,7 +45,7 @@ function located<R>(text: string, parse: () => R): R {
   try {
     return parse();
   } catch (problem) {
-    if (!(problem instanceof UrlProblem) && !(problem instanceof AddressProblem)) throw problem;
+    if (!(problem instanceof UrlProblem)) throw problem;
     return fail(`parse ${goQuote(text)}: ${problem.message}`);
   }
 }
@@ -138,9 +139,9 @@ function parseBracketHost(host: string): string {
       ? unescapePart(name, "host")
       : unescapePart(name.slice(0, zone), "host") + unescapePart(name.slice(zone), "zone");
   try {
-    if (parseAddress(address).bits === 32) fail("invalid IP-literal");
+    if (parseIpAddress(address).bits === 32) fail("invalid IP-literal");
   } catch (problem) {
-    if (problem instanceof AddressProblem) fail(`invalid host: ${problem.message}`);
+    if (problem instanceof IpSyntaxError) fail(`invalid host: ${addressErrorText(address, problem)}`);
     throw problem;
   }
   return `[${address}]${port}`;

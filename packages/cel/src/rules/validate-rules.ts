@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { finish, type Work } from "@purlin/base";
 import { type FieldError, rootPath } from "@purlin/kube-objects/errors";
-import { finish, type Work } from "@purlin/kube-objects/turns";
 import { objectCostLimit } from "./cost-limits.ts";
 import { collectPlaces } from "./places.ts";
 import { RuleRun } from "./rule-run.ts";

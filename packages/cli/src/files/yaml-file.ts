@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { setImmediate as turn } from "node:timers/promises";
+import { Turns } from "@purlin/base";
 import { isBlankDocument, isBounded, kubectlSchema, type StreamPart, splitDocuments } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, dump, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
 import { textOf, UserError } from "../user-error.ts";
@@ -43,23 +43,17 @@ export function parseYaml(text: string, file: string): YamlDocument[] {
   return partsOf(source).flatMap((part) => parsePart(part, source));
 }
 
-/** The same, and lets others have their turn between documents: `purlin up` serves an API at the same time. */
+/** The same, and lets other work run between documents: `purlin up` serves an API at the same time. */
 export async function parseYamlStream(text: string, file: string): Promise<YamlDocument[]> {
   const source = createYamlSource(text, file);
   const documents: YamlDocument[] = [];
-  let parsed = 0;
+  const turns = new Turns();
   for (const part of partsOf(source)) {
     documents.push(...parsePart(part, source));
-    parsed += part.body.length;
-    if (parsed < turnLength) continue;
-    parsed = 0;
-    await turn();
+    if (turns.isOver) await turns.next();
   }
   return documents;
 }
-
-/** About ten milliseconds of parsing. */
-const turnLength = 64 * 1024;
 
 /** The documents of a file, all of which are small enough. */
 function partsOf(source: YamlSource): readonly StreamPart[] {

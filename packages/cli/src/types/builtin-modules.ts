@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Work } from "@purlin/kube-objects/turns";
+import type { Work } from "@purlin/base";
 import { type BuiltinComponent, builtinComponents, metaApiVersion, objectMeta } from "./builtin-components.ts";
 import { docComment, docLines } from "./doc-comment.ts";
 import { type GeneratedFile, moduleHeader } from "./generated-file.ts";

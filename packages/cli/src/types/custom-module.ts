@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import type { Work } from "@purlin/kube-objects/turns";
 import { docComment, docLines } from "./doc-comment.ts";
 import { metaModule, moduleHeader } from "./generated-file.ts";
 import { isDefaulted, type MemberShape, type ObjectShape, shapeOf } from "./schema-shape.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { inTurns } from "@purlin/base";
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
-import { inTurns } from "@purlin/kube-objects/turns";
 import { limitSettings } from "../options/limit-flags.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { builtinModules } from "./builtin-modules.ts";

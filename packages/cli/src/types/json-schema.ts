@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // From the schemas of Kubernetes, a dialect of OpenAPI v3, to JSON Schema (draft 7), which editors read.
+
+import type { Work } from "@purlin/base";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import type { Work } from "@purlin/kube-objects/turns";
 import { componentOf, isDefaulted } from "./schema-shape.ts";
 
 /** A JSON Schema that is being made. */

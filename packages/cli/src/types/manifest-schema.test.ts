@@ -2,8 +2,8 @@
 // Whether a validator accepts and refuses manifests by this schema is tested in test/interop/platform-init.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { finish } from "@purlin/kube-objects/turns";
 import { projectFileFields, readProjectFile } from "../project/project-file.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import type { CustomKind } from "./custom-module.ts";

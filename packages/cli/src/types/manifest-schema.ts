@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { compositionCrds } from "@purlin/composition";
 import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { customResourceComponent, servedVersions } from "@purlin/kube-objects/openapi";
-import type { Work } from "@purlin/kube-objects/turns";
 import { packageCrds } from "@purlin/package-manager";
 import { builtinComponents, objectMeta } from "./builtin-components.ts";
 import type { CustomKind } from "./custom-module.ts";

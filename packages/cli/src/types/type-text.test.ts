@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish, inTurns } from "@purlin/base";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { finish, inTurns } from "@purlin/kube-objects/turns";
 import { type TypeContext, TypeTooLargeError, type TypeUse, typeText } from "./type-text.ts";
 
 function contextOf(use: TypeUse, isCustom: boolean): TypeContext {

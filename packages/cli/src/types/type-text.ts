@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { Work } from "@purlin/kube-objects/turns";
 import { docComment, docLines } from "./doc-comment.ts";
 import { isUnion, type MemberShape, type ObjectShape, type Shape, shapeOf } from "./schema-shape.ts";
 import { memberName } from "./type-names.ts";

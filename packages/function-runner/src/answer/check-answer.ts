@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  type Requirements,
-  type Resource,
-  type RunFunctionResponse,
-  type Struct,
-  Turns,
-} from "@purlin/function-protocol";
+import { Turns } from "@purlin/base";
+import type { Requirements, Resource, RunFunctionResponse, Struct } from "@purlin/function-protocol";
 import { type AnswerLimitName, type AnswerLimits, limitAdvice, limitText } from "./answer-limits.ts";
 import { excessOf } from "./measure-struct.ts";
 

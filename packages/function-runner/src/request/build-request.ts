@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import { forEachLimited } from "@purlin/base";
 import {
   allCapabilities,
   CredentialData,
   Credentials,
   create,
-  forEachLimited,
   isJsonObject,
   MatchLabels,
   RequestMeta,

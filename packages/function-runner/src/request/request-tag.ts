@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash, hash } from "node:crypto";
-import { encodeCanonical, RunFunctionRequest, type Struct, Turns } from "@purlin/function-protocol";
+import { Turns } from "@purlin/base";
+import { encodeCanonical, RunFunctionRequest, type Struct } from "@purlin/function-protocol";
 import { structsOf } from "./structs-of.ts";
 
 /** Requests of up to so many bytes are hashed at once; larger ones in parts of this size. */

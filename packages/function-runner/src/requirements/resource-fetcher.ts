@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { create, Resource, type ResourceSelector, Resources, Turns } from "@purlin/function-protocol";
+import { Turns } from "@purlin/base";
+import { create, Resource, type ResourceSelector, Resources } from "@purlin/function-protocol";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { formatApiVersion, type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
 import { defaultAnswerLimits, defaultMaxRequestBytes, raiseLimit } from "../answer/answer-limits.ts";

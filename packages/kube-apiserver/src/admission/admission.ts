@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission: what may change or refuse a write between its authorization and the store.
+
+import type { AwaitingWork } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { AwaitingWork } from "@purlin/kube-objects/turns";
 import type { User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Transaction } from "../store/store.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission by what is configured in the store: webhooks.
+
+import { type AwaitingWork, awaited } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
-import { type AwaitingWork, awaited } from "@purlin/kube-objects/turns";
 import { metaOf } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { Watch } from "../store/store.ts";

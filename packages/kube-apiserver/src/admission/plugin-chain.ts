@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { AwaitingWork } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { AwaitingWork } from "@purlin/kube-objects/turns";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Transaction } from "../store/store.ts";
 import type {

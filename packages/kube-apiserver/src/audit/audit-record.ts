@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { inTurns } from "@purlin/base";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
-import { inTurns } from "@purlin/kube-objects/turns";
 import type { AccessAttributes, AccessDecision } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import type {

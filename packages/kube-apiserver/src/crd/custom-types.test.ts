@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { finish } from "@purlin/kube-objects/turns";
 import { errorsOf, validateCustom } from "../custom/custom-validation.ts";
 import { customKind } from "./custom-types.ts";
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { finish, type Work } from "@purlin/base";
 import { createFieldManager, customResourceType, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { applyDefaults, coerceEmbedded, dropForbiddenNulls, prune } from "@purlin/kube-objects/structural";
-import { finish, type Work } from "@purlin/kube-objects/turns";
 import { toTypedMetadata } from "@purlin/kube-objects/typed";
 import type {
   DecodedObject,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { fieldErrorText, requiredValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { finish } from "@purlin/kube-objects/turns";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { checkEmbeddedResources, checkingValue, checkListTypes, type SchemaFinding } from "@purlin/kube-objects/schema";
-import type { Work } from "@purlin/kube-objects/turns";
 import type { ObjectChange } from "../strategy/object-strategy.ts";
 import { isUnchangedAt } from "./correlate.ts";
 import { type ScaleFields, scaleSpecProblems, scaleStatusProblems } from "./scale-problems.ts";

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { randomUUID } from "node:crypto";
+import { Turns } from "@purlin/base";
 import type { BeginAudit } from "../audit/audit.ts";
 import { authenticate, type TokenAuthenticator } from "../auth/authenticate.ts";
 import type { User } from "../auth/user.ts";
@@ -18,7 +20,6 @@ import { requestTarget } from "../request/request-target.ts";
 import type { Exchange, Outlet } from "./exchange.ts";
 import { isExempt, type RequestsInFlight } from "./requests-in-flight.ts";
 import { responseHeaders } from "./response-headers.ts";
-import type { TurnBudget } from "./turn-budget.ts";
 import { writeComplete } from "./write-complete.ts";
 
 interface StreamOptions {
@@ -83,8 +84,6 @@ export interface Front {
   readonly handle: (request: ApiRequest) => Promise<ApiResponse>;
   /** Limits what one user may have under way; undefined: nothing does. */
   readonly inFlight?: RequestsInFlight;
-  /** Spreads requests that arrive together over turns of the event loop; undefined: nothing does. */
-  readonly turns?: TurnBudget;
   /** Begins the record of a request in the audit log. */
   readonly audit?: BeginAudit | undefined;
   /** Called with the error of a response that could not be written; the client sees only that there was an error. */
@@ -110,7 +109,9 @@ export async function serveExchange(exchange: Exchange, front: Front): Promise<v
   try {
     user = userOf(exchange, front);
     end = isExempt(path) ? undefined : await front.inFlight?.begin(user.name, (callback) => exchange.onGone(callback));
-    if (front.turns?.isSpent()) await front.turns.turn();
+    // Hundreds of requests that arrive together would hold the event loop for as long as all of them take.
+    const turns = new Turns();
+    if (turns.isOver) await turns.next();
     isHandled = true;
     const response = await front.handle(new ExchangeRequest(exchange, user, origin));
     if (response.kind === "stream") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import { inTurns } from "@purlin/kube-objects/turns";
+import { inTurns } from "@purlin/base";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Exchange } from "./exchange.ts";
 import { responseHeaders } from "./response-headers.ts";

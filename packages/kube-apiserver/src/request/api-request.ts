@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import type { Work } from "@purlin/kube-objects/turns";
 import type { AccessDecision } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 

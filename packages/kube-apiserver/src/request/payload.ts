@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { finish, type Work } from "@purlin/base";
 import { type JsonValue, printJson } from "@purlin/kube-objects/json";
-import { finish, type Work } from "@purlin/kube-objects/turns";
 import type { Payload } from "./api-request.ts";
 import type { MediaType } from "./negotiate.ts";
 import { printingYaml } from "./yaml-text.ts";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON values as YAML, laid out as the reference lays them out: keys in natural order, lists as far left as they may be, long texts
 // broken at spaces.
+
+import { finish, type Work } from "@purlin/base";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { finish, type Work } from "@purlin/kube-objects/turns";
 import { escapedCharacter, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
 
 /** Texts are broken at the first space behind this column. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { inTurns } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { inTurns } from "@purlin/kube-objects/turns";
 import type { AdmissionAttributes, AdmissionOperation, WriteAdmission } from "../admission/admission.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { ApiRequest } from "../request/api-request.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { type AwaitingWork, finish, inTurns } from "@purlin/base";
 import { unlessOnlyTimesChanged } from "@purlin/kube-objects/apply";
 import {
   conflict,
@@ -11,7 +13,6 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
-import { type AwaitingWork, finish, inTurns } from "@purlin/kube-objects/turns";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey, type ResourceType } from "../registry/resource-type.ts";
 

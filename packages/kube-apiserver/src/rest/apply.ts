@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { inTurns, type Work } from "@purlin/base";
 import {
   badRequest,
   conflict,
@@ -8,7 +10,6 @@ import {
   unclassifiedError,
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import { requireConvertible, TypedFormError } from "@purlin/kube-objects/typed";
 import { metaOf } from "../objects/object-meta.ts";
 import { apiVersionOf, objectKey } from "../registry/resource-type.ts";

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { inTurns, type Work } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   alreadyExists,
@@ -15,7 +17,6 @@ import {
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { generateName, validateObjectMeta } from "@purlin/kube-objects/metadata";
 import type { ObjectMeta } from "@purlin/kube-objects/object";
-import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import { dedupedOwners, isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";

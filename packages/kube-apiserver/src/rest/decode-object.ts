@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { badRequest, invalid, invalidValue, type StatusError } from "@purlin/kube-objects/errors";
 import {
   type Fractions,
@@ -11,7 +13,6 @@ import {
 } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import type { FieldValidation } from "@purlin/kube-objects/patch";
-import type { Work } from "@purlin/kube-objects/turns";
 import { TypedFormError } from "@purlin/kube-objects/typed";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { inTurns, Turns } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import { conflict, ignoreNotFound, modifiedText, notFound } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
-import { inTurns } from "@purlin/kube-objects/turns";
 import type { WriteAdmission } from "../admission/admission.ts";
 
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
@@ -219,9 +218,10 @@ export async function deleteCollection(rest: RestRequest): Promise<CompleteRespo
   const options = await readDeleteOptions(rest);
   const limit = readInteger(request.query, "limit") || 0;
   const { entries, metadata } = await selectNewest(rest, selection, limit);
+  const turns = new Turns();
   for (const part of partsOf(entries)) {
     await Promise.all(part.map((entry) => deleteIfThere(rest, entry, options)));
-    await nextTurn();
+    await turns.next();
   }
   return { kind: "complete", code: 200, payload: listPayload(rest, { entries, metadata }, form) };
 }

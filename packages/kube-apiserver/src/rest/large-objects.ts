@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes of large objects: what takes long about them is done in parts before the store decides, so that the decision is short.
+
+import { inTurns, type Work } from "@purlin/base";
 import {
   isJsonObject,
   type JsonObject,
@@ -8,7 +10,6 @@ import {
   setOwnValue,
   sortedKeys,
 } from "@purlin/kube-objects/json";
-import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import { inNameOrder } from "../objects/member-order.ts";
 import { withMeta } from "../objects/object-meta.ts";
 import type { Entry } from "../store/store.ts";

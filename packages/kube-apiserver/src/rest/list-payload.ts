@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
-import type { Work } from "@purlin/kube-objects/turns";
 import { inNameOrder } from "../objects/member-order.ts";
 import { apiVersionOf } from "../registry/resource-type.ts";
 import type { Payload } from "../request/api-request.ts";

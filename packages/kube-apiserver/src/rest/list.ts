@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { Turns } from "@purlin/base";
 import { badRequest, expired } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { keyPrefix, oneKey } from "../registry/resource-type.ts";
@@ -80,8 +80,6 @@ async function collect(rest: RestRequest, plan: ListPlan, selection: Selection):
 
 /** How many objects are read from the store at once. */
 const portionSize = 1000;
-/** How long objects are looked at before others get their turn: to look into a large one may take long. */
-const turnMs = 10;
 
 async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Promise<ListContent> {
   const { store, strategy, target, type } = rest;
@@ -121,16 +119,13 @@ interface FilteredScan extends RestRequest {
 async function scanFiltered({ store, prefix, revision, limit, filter, after }: FilteredScan): Promise<ListContent> {
   const entries: Entry<JsonObject>[] = [];
   let last = after === undefined ? undefined : `${prefix}${after}`;
-  let start = performance.now();
+  const turns = new Turns();
   for (;;) {
     const page = store.list({ prefix, revision, after: last, limit: portionSize });
     for (const entry of page.entries) {
       last = entry.key;
       if (filter(entry)) entries.push(entry);
-      if (performance.now() - start >= turnMs) {
-        await nextTurn();
-        start = performance.now();
-      }
+      if (turns.isOver) await turns.next();
       if (entries.length >= limit) {
         const rest = store.list({ prefix, revision, after: last, limit: 0 }).remaining;
         return {
@@ -140,8 +135,7 @@ async function scanFiltered({ store, prefix, revision, limit, filter, after }: F
       }
     }
     if (page.remaining === 0) return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
-    await nextTurn();
-    start = performance.now();
+    await turns.next();
   }
 }
 

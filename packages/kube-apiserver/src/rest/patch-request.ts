@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { inTurns, type Work } from "@purlin/base";
 import { badRequest, isStatusError, unsupportedMediaType } from "@purlin/kube-objects/errors";
 import {
   goJson,
@@ -24,7 +26,6 @@ import {
   type StrategicMergeSchema,
   type WrittenValue,
 } from "@purlin/kube-objects/patch";
-import { inTurns, type Work } from "@purlin/kube-objects/turns";
 import type { ApiRequest } from "../request/api-request.ts";
 import { unsupportedPatchType } from "../request/plain-refusals.ts";
 import { contentTypeOf } from "./request-body.ts";

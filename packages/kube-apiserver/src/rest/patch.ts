@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { invalid, invalidValue, isStatusError, patchNotApplicable } from "@purlin/kube-objects/errors";
 import {
   compareUtf8,
@@ -10,7 +12,6 @@ import {
 } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import { patchResultInvalid, strictDecodingText } from "@purlin/kube-objects/patch";
-import type { Work } from "@purlin/kube-objects/turns";
 import { requireConvertible } from "@purlin/kube-objects/typed";
 import { dedupedOwners, metaOf } from "../objects/object-meta.ts";
 import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";

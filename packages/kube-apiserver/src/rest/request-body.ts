@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { finish, inTurns, type Work } from "@purlin/base";
 import { isBadRequest, unsupportedMediaType } from "@purlin/kube-objects/errors";
 import {
   type Fractions,
@@ -7,7 +9,6 @@ import {
   type JsonValue,
   parsingJsonStrict,
 } from "@purlin/kube-objects/json";
-import { finish, inTurns, type Work } from "@purlin/kube-objects/turns";
 import { decodeProtobuf, ProtobufError } from "@purlin/kube-objects/typed";
 import type { ApiRequest } from "../request/api-request.ts";
 import { requireFewValues } from "./value-limit.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { inTurns } from "@purlin/base";
 import { badRequest } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { inTurns } from "@purlin/kube-objects/turns";
 import { dedupedOwners, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Turns } from "@purlin/base";
 import { expired, type StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { EventStream, StreamEvent } from "../request/api-request.ts";
@@ -28,8 +29,6 @@ const bookmarkEveryMs = 60_000;
 const lastBookmarkMs = 2000;
 const longestTimerMs = 2_147_483_647;
 const portionSize = 200;
-/** How long objects that exist already are looked at before other work runs: to look into a large one takes long. */
-const turnMs = 10;
 
 /** One watch of one client: first what is there, then what changes, until it times out or is ended. */
 export class WatchSession implements EventStream {
@@ -108,12 +107,12 @@ export class WatchSession implements EventStream {
   #takeInitial({ entries, revision, announcesEnd }: InitialState): StreamEvent[] {
     const { renderer } = this.#options;
     const events: StreamEvent[] = [];
-    const start = performance.now();
+    const turns = new Turns();
     while (this.#seen < entries.length && events.length < portionSize && !this.#isResting) {
       const entry = entries[this.#seen] as Entry<JsonObject>;
       this.#seen += 1;
       if (renderer.selects(entry)) events.push(renderer.added(entry));
-      if (performance.now() - start >= turnMs) this.#rest();
+      if (turns.isOver) this.#rest(turns);
     }
     if (this.#seen < entries.length || this.#isResting) return events;
     this.#initial = undefined;
@@ -121,9 +120,9 @@ export class WatchSession implements EventStream {
     return events.length > 0 ? events : this.#takeChanges();
   }
 
-  #rest(): void {
+  #rest(turns: Turns): void {
     this.#isResting = true;
-    setImmediate(() => {
+    void turns.next().then(() => {
       this.#isResting = false;
       if (!this.#isEnded) this.#onReady();
     });

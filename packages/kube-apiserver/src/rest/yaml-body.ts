@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { finish, type Work } from "@purlin/base";
 import { badRequest, isStatusError, requestEntityTooLarge } from "@purlin/kube-objects/errors";
 import {
   countJsonValues,
@@ -8,7 +10,6 @@ import {
   maxJsonDepth,
   parsingJsonStrict,
 } from "@purlin/kube-objects/json";
-import { finish, type Work } from "@purlin/kube-objects/turns";
 import { isBounded, wideIntegerSchema } from "@purlin/kube-objects/yaml";
 import { constructFromEvents, EVENT_ID, type Event, getScalarValue, parseEvents, YAMLException } from "js-yaml";
 import { maxValues, requireFewValues } from "./value-limit.ts";

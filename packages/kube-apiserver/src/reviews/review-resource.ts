@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { inTurns } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
-import { inTurns } from "@purlin/kube-objects/turns";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { authenticated, type User } from "../auth/user.ts";
 

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { finish, inTurns } from "@purlin/base";
 import { createFieldManager, type FieldManager } from "@purlin/kube-objects/apply";
 import {
   badRequest,
@@ -12,7 +14,6 @@ import {
 } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { numberAt } from "@purlin/kube-objects/object";
-import { finish, inTurns } from "@purlin/kube-objects/turns";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey, type ResourceType } from "../registry/resource-type.ts";
 

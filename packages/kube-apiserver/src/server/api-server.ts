@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPrivateKey } from "node:crypto";
+import { type Clock, systemClock } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dump } from "js-yaml";
 import { type AuditOptions, type BeginAudit, createAudit } from "../audit/audit.ts";
@@ -8,7 +9,6 @@ import type { Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
 import { type InFlightLimits, RequestsInFlight } from "../http/requests-in-flight.ts";
 import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
-import { TurnBudget } from "../http/turn-budget.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
@@ -17,7 +17,7 @@ import type { Store } from "../store/store.ts";
 import type { KindSource } from "../strategy/kind-rules.ts";
 import type { ServiceAddress } from "../webhooks/webhook-client.ts";
 import { bootstrap } from "./bootstrap.ts";
-import { type RenewalClock, renewInTime, systemClock } from "./certificate-renewal.ts";
+import { renewInTime } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
 import type { Handler } from "./handler.ts";
 import { createServerCore, type ServerCore } from "./server-core.ts";
@@ -62,7 +62,7 @@ export interface ApiServerOptions {
   /** Log requests as a policy says. Default: no audit log. */
   readonly audit?: AuditOptions;
   /** Decides when certificates are due. Default: the clock of the machine. */
-  readonly clock?: RenewalClock;
+  readonly clock?: Clock;
   /** Called with what could not be recovered at the start. */
   readonly onWarning?: (message: string) => void;
 }
@@ -130,7 +130,7 @@ class RunningServer implements ApiServer {
     this.isReadOnly = store.problem !== undefined;
     this.#audit = options.audit && createAudit(options.audit);
     this.certificates = loadCertificates(options.directory, {
-      now: options.clock?.now() ?? new Date(),
+      now: new Date((options.clock ?? systemClock).now()),
       isReadOnly: this.isReadOnly,
       repair: options.repairCertificates ?? false,
       ...(options.onWarning && { onWarning: options.onWarning }),
@@ -171,7 +171,6 @@ class RunningServer implements ApiServer {
       tokens: this.#core.tokens,
       handle: this.handle,
       inFlight: this.#inFlight,
-      turns: new TurnBudget(),
       audit: this.#audit,
       ...(onUnexpected && { onUnexpected }),
     };
@@ -214,11 +213,13 @@ class RunningServer implements ApiServer {
   }
 
   #renewInTime(): () => void {
-    const { directory, clock = systemClock, onRenewed, onClockJump, onControllerError } = this.#options;
+    const { directory, clock, onRenewed, onClockJump, onControllerError } = this.#options;
     return renewInTime({
       directory,
       current: this.certificates,
-      clock,
+      clock: clock ?? systemClock,
+      // A clock that a caller passes is never set behind its back.
+      ...(clock === undefined && { monotonicMs: () => performance.now() }),
       onClockJump,
       onRenewed: (certificates) => {
         this.certificates = certificates;

@@ -4,21 +4,22 @@ import { X509Certificate } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { tempDirectory } from "../store/testing/temp-store.ts";
-import { createTestClock } from "../testing/test-clock.ts";
-import { renewInTime, systemClock } from "./certificate-renewal.ts";
+import { renewInTime } from "./certificate-renewal.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 
+const dayMs = 86_400_000;
 const start = new Date("2030-01-01T00:00:00Z");
 
 function renewing(directory = tempDirectory()): {
-  readonly clock: ReturnType<typeof createTestClock>;
+  readonly clock: ManualClock;
   readonly current: ServingCertificates;
   readonly renewed: ServingCertificates[];
   readonly errors: unknown[];
   readonly stop: () => void;
 } {
-  const clock = createTestClock(start);
+  const clock = manualClock(start.getTime());
   const current = loadCertificates(directory, { now: start });
   const renewed: ServingCertificates[] = [];
   const errors: unknown[] = [];
@@ -36,20 +37,20 @@ test("a server that runs for two years never serves a certificate that has expir
   const { clock, current, renewed, stop } = renewing();
   let serving = current;
   for (let day = 0; day < 730; day += 1) {
-    clock.passDays(1);
+    clock.advance(dayMs);
     serving = renewed.at(-1) ?? serving;
     for (const pair of [serving.server, serving.admin]) {
-      assert.ok(new X509Certificate(pair.certPem).validToDate > clock.now(), `expired on day ${day}`);
+      assert.ok(new X509Certificate(pair.certPem).validToDate.getTime() > clock.now(), `expired on day ${day}`);
     }
   }
   assert.ok(renewed.length >= 2 && renewed.length <= 8, `renewed ${renewed.length} times`);
-  assert.equal(serving.authority.certPem, current.authority.certPem, "kubeconfigs out there go on working");
+  assert.equal(serving.authority.certPem, current.authority.certPem, "existing kubeconfigs stay valid");
   stop();
 });
 
 test("nothing is reported while nothing is renewed", () => {
   const { clock, renewed, stop } = renewing();
-  clock.passDays(30);
+  clock.advance(30 * dayMs);
   assert.equal(renewed.length, 0);
   stop();
 });
@@ -59,30 +60,18 @@ test("a directory that cannot be read is tried again", () => {
   const { clock, renewed, errors, stop } = renewing(directory);
   rmSync(join(directory, "pki"), { recursive: true });
   writeFileSync(join(directory, "pki"), "not a folder");
-  clock.passDays(300);
+  clock.advance(300 * dayMs);
   assert.equal(renewed.length, 0);
   assert.ok(errors.length > 0);
   rmSync(join(directory, "pki"));
-  clock.passDays(1);
+  clock.advance(dayMs);
   assert.equal(renewed.length, 1);
   stop();
 });
 
-test("who stopped it is left alone", () => {
+test("nothing is renewed after it was stopped", () => {
   const { clock, renewed, stop } = renewing();
   stop();
-  clock.passDays(400);
+  clock.advance(400 * dayMs);
   assert.equal(renewed.length, 0);
-});
-
-test("the machine's clock calls until it is stopped", async (t) => {
-  t.mock.timers.enable({ apis: ["setInterval"] });
-  let calls = 0;
-  const stop = systemClock.every(1000, () => {
-    calls += 1;
-  });
-  t.mock.timers.tick(3000);
-  stop();
-  t.mock.timers.tick(3000);
-  assert.equal(calls, 3);
 });

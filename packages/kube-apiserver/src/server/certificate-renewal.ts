@@ -1,43 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Clock, repeat } from "@purlin/base";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 
-/** The two clocks of a machine: one that can be set, one that only passes. */
-interface TwoClocks {
-  readonly wallMs: () => number;
-  readonly monotonicMs: () => number;
-  /** Calls again and again, until what it returns is called. */
-  readonly every: (ms: number, act: () => void) => () => void;
-}
-
-/** Well within a minute. */
+/** How often the clock is checked: well within a minute. */
 const lookEveryMs = 20_000;
 
-/** What is set by less matters to no certificate; a busy machine looks late, on both clocks alike. */
+/** The smallest change of the clock that matters to a certificate. A busy machine checks late, which both clocks show alike. */
 const jumpMs = 30_000;
-
-/** The current time, and a periodic timer. */
-export interface RenewalClock {
-  readonly now: () => Date;
-  /** Calls again and again, until what it returns is called. Never keeps the process alive. */
-  readonly every: (ms: number, act: () => void) => () => void;
-  /** Milliseconds that only pass, whatever the time is set to; without it nothing notices that the clock was set. */
-  readonly monotonicMs?: () => number;
-}
-
-/** The clock of the machine. */
-export const systemClock: RenewalClock = {
-  now: () => new Date(),
-  every: (ms, act) => {
-    const timer = setInterval(act, ms).unref();
-    return () => clearInterval(timer);
-  },
-  monotonicMs: () => performance.now(),
-};
 
 interface RenewalOptions {
   readonly directory: string;
   readonly current: ServingCertificates;
-  readonly clock: RenewalClock;
+  readonly clock: Clock;
+  /** Milliseconds that pass evenly, even when the clock is set; without it, setting the clock is not noticed. */
+  readonly monotonicMs?: () => number;
   /** Gets all certificates when at least one of them is new. */
   readonly onRenewed: (certificates: ServingCertificates) => void;
   /** Called with the difference when the clock of the machine was set, before certificates are checked. */
@@ -51,11 +27,11 @@ const checkEveryMs = 6 * 60 * 60 * 1000;
 
 /** Renews the certificates of a running server before they expire. Returns the way to stop it. */
 export function renewInTime(options: RenewalOptions): () => void {
-  const { directory, current, clock, onRenewed, onClockJump, onError } = options;
+  const { directory, current, clock, monotonicMs, onRenewed, onClockJump, onError } = options;
   let known = current;
   const look = (): void => {
     try {
-      const loaded = loadCertificates(directory, { now: clock.now(), current: known });
+      const loaded = loadCertificates(directory, { now: new Date(clock.now()), current: known });
       if (isSame(loaded, known)) return;
       known = loaded;
       onRenewed(loaded);
@@ -63,8 +39,9 @@ export function renewInTime(options: RenewalOptions): () => void {
       onError(error);
     }
   };
-  const stopLooking = clock.every(checkEveryMs, look);
-  const stopWatching = watchClock(clock, (byMs) => {
+  const stopLooking = repeat(clock, checkEveryMs, look);
+  if (monotonicMs === undefined) return stopLooking;
+  const stopWatching = watchForJumps({ clock, monotonicMs }, (byMs) => {
     onClockJump?.(byMs);
     look();
   });
@@ -74,23 +51,24 @@ export function renewInTime(options: RenewalOptions): () => void {
   };
 }
 
-function watchClock({ now, every, monotonicMs }: RenewalClock, onJump: (byMs: number) => void): () => void {
-  if (monotonicMs === undefined) return () => {};
-  return watchForJumps({ wallMs: () => now().getTime(), monotonicMs, every }, onJump);
-}
-
 function isSame(one: ServingCertificates, other: ServingCertificates): boolean {
   return (["authority", "server", "admin"] as const).every((name) => one[name].certPem === other[name].certPem);
 }
 
+/** A clock that can be set, and the milliseconds that pass evenly beside it. */
+interface TwoClocks {
+  readonly clock: Clock;
+  readonly monotonicMs: () => number;
+}
+
 /**
- * Calls when the clock of the machine was set, or stood still with it, with how far it moved: forward is positive. Returns the way to
- * stop it.
+ * Calls `onJump` when the clock was set, or stopped while the machine was suspended, with how far it moved: forward is positive. Returns a
+ * function that stops it.
  */
-export function watchForJumps({ wallMs, monotonicMs, every }: TwoClocks, onJump: (byMs: number) => void): () => void {
-  let difference = wallMs() - monotonicMs();
-  return every(lookEveryMs, () => {
-    const now = wallMs() - monotonicMs();
+export function watchForJumps({ clock, monotonicMs }: TwoClocks, onJump: (byMs: number) => void): () => void {
+  let difference = clock.now() - monotonicMs();
+  return repeat(clock, lookEveryMs, () => {
+    const now = clock.now() - monotonicMs();
     const byMs = now - difference;
     difference = now;
     if (Math.abs(byMs) >= jumpMs) onJump(byMs);

@@ -21,14 +21,16 @@ for (const [name, { setMs, reported }] of Object.entries(rows)) {
     let act = (): void => {};
     const stop = watchForJumps(
       {
-        wallMs: () => wall,
-        monotonicMs: () => monotonic,
-        every: (ms, look) => {
-          [due, act] = [ms, look];
-          return () => {
-            act = () => {};
-          };
+        clock: {
+          now: () => wall,
+          schedule: (ms, look) => {
+            [due, act] = [ms, look];
+            return () => {
+              act = () => {};
+            };
+          },
         },
+        monotonicMs: () => monotonic,
       },
       (byMs) => jumps.push(byMs),
     );

@@ -6,14 +6,15 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect } from "node:tls";
+import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { connectClient } from "../testing/test-client.ts";
-import { createTestClock } from "../testing/test-clock.ts";
 import { startApiServer } from "./api-server.ts";
 
 // Real clients check certificates by the real time: the server lives in the past, and catches up when its clock is moved.
-const start = (): ReturnType<typeof createTestClock> => createTestClock(new Date(Date.now() - 300 * 86_400_000));
+const dayMs = 86_400_000;
+const start = (): ManualClock => manualClock(Date.now() - 300 * dayMs);
 
 /** The certificate a new connection is shown. */
 async function servedCertificate(port: number): Promise<X509Certificate> {
@@ -39,7 +40,7 @@ test("a running server renews its certificates, and old connections and old kube
   await using client = await connectClient(options);
   assert.equal((await client.send("/api/v1/namespaces")).code, 200);
 
-  clock.passDays(300);
+  clock.advance(300 * dayMs);
   assert.equal(renewals, 1);
   const served = await servedCertificate(listener.port);
   assert.notEqual(served.serialNumber, before.served.serialNumber);
@@ -64,7 +65,7 @@ test("a failed renewal is reported, and the server continues with its certificat
   const before = await servedCertificate(port);
   rmSync(join(directory, "pki"), { recursive: true });
   writeFileSync(join(directory, "pki"), "not a folder");
-  clock.passDays(250);
+  clock.advance(250 * dayMs);
   assert.match(String(errors[0]), /cannot renew the certificates in .*/);
   assert.equal((await servedCertificate(port)).serialNumber, before.serialNumber);
 });

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import type { FieldManager } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { Fractions, JsonObject } from "@purlin/kube-objects/json";
 import type { StrategicMergeSchema } from "@purlin/kube-objects/patch";
-import type { Work } from "@purlin/kube-objects/turns";
 import type { TablePrinter } from "../table/table.ts";
 
 /** The path of a request to an object: the object itself, or one of its subresources. */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { finish, type Work } from "@purlin/base";
 import { createFieldManager, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
 import { badRequest, type FieldError, firstErrors, invalidValue } from "@purlin/kube-objects/errors";
 import { type Fractions, goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
-import { finish, type Work } from "@purlin/kube-objects/turns";
 import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
 import { metaOf, withMember, withMeta } from "../objects/object-meta.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";

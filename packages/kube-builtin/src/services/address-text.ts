@@ -1,33 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isIP } from "node:net";
+import { formatIpAddress, type IpAddress, ipAddressOf, isMappedIPv4 } from "@purlin/base";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
 
-/** The error about a text that is not an address. */
+/** The error about text that is not an address. */
 export const addressText: string = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-/** An address as everybody reads it: without zeros in front, and one of the older kind that is wrapped in the newer as what it is. */
-export function plainAddress(address: string): string {
-  const trimmed = address.replace(/(?<=^|\.)0+(?=\d)/g, "");
-  if (isIP(trimmed) === 4) return trimmed;
-  const written = isAddress(address) ? new URL(`http://[${address}]`).hostname : "";
-  const [, high, low] = /^\[::ffff:([0-9a-f]+):([0-9a-f]+)\]$/.exec(written) ?? [];
-  if (high === undefined || low === undefined) return address;
-  return [high, low]
-    .map((part) => Number.parseInt(part, 16))
-    .map((part) => `${part >> 8}.${part & 255}`)
-    .join(".");
+/** The address in the one form that all readers agree on: without leading zeros, and an IPv4-mapped IPv6 address as IPv4. */
+export function plainAddress(text: string): string {
+  const address = addressOf(text);
+  if (address === undefined) return text;
+  if (address.bits === 32) return formatIpAddress(address);
+  return isMappedIPv4(address) ? formatIpAddress({ bits: 32, value: address.value & 0xffff_ffffn, zone: "" }) : text;
 }
 
-/** An address of either kind, of every machine alike: without the name of one of its interfaces. */
-const isAddress = (text: string): boolean => isIP(text) !== 0 && !text.includes("%");
+/** An IPv4 address, leading zeros accepted, or an IPv6 address without a zone. */
+function addressOf(text: string): IpAddress | undefined {
+  const address = ipAddressOf(text, { leadingZeros: !text.includes(":") });
+  return address?.zone === "" ? address : undefined;
+}
 
-/** What is wrong with an address; some are written so that not everybody reads them alike. */
-export function addressProblem(address: string): string | undefined {
-  const plain = plainAddress(address);
-  if (plain !== address) {
-    return address.includes(":") ? "must not be an IPv4-mapped IPv6 address" : "must not have leading 0s";
+/** Whether text is an address of a family. */
+export function isOfFamily(text: string, family: 4 | 6): boolean {
+  return addressOf(text)?.bits === (family === 4 ? 32 : 128);
+}
+
+/** What is wrong with an address, also where some programs would read it and others not. */
+export function addressProblem(text: string): string | undefined {
+  if (plainAddress(text) !== text) {
+    return text.includes(":") ? "must not be an IPv4-mapped IPv6 address" : "must not have leading 0s";
   }
-  return isAddress(address) ? undefined : addressText;
+  return addressOf(text) === undefined ? addressText : undefined;
 }
 
 /** The same as an error at a field. */

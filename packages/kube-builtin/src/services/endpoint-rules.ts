@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isIP } from "node:net";
 import {
   all,
   type Check,
@@ -22,7 +21,7 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { addressProblem, addressText, plainAddress } from "./address-text.ts";
+import { addressProblem, addressText, isOfFamily, plainAddress } from "./address-text.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
@@ -95,7 +94,7 @@ function sliceAddressErrors(type: string, text: string, path: string): FieldErro
   const family = type === "IPv4" ? 4 : 6;
   // The reference names the list here.
   const list = path.replace(/\[\d+\]$/, "");
-  const wrong = isIP(text) === family ? [] : [invalidValue(list, text, `must be an ${type} address`)];
+  const wrong = isOfFamily(text, family) ? [] : [invalidValue(list, text, `must be an ${type} address`)];
   return [...wrong, ...specialErrors(text, path)];
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isIP } from "node:net";
+import { cidrOf } from "@purlin/base";
 import { maybeNamed, named, oneOf } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
@@ -93,8 +93,7 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
 }
 
 function rangeErrors(range: string, path: string): FieldError[] {
-  const [address = "", bits = ""] = range.trim().split("/");
-  const isRange = isIP(address) > 0 && /^\d+$/.test(bits) && Number(bits) <= (isIP(address) === 4 ? 32 : 128);
+  const isRange = cidrOf(range.trim(), { leadingZeros: true }) !== undefined;
   return isRange ? [] : [invalidValue(path, range, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")];
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { jsonEqual } from "../json/json-equal.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
-import type { Work } from "../turns.ts";
 import type { TypedObject } from "./apply-versions.ts";
 import { conflictingFields, isApplyConflicts, withoutConflictsOn } from "./conflict.ts";
 import type { FieldManagerContext } from "./field-manager.ts";

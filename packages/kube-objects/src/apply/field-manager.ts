@@ -2,12 +2,12 @@
 // Server-side apply and field ownership for one kind at one version, on its main endpoint or a subresource. All functions
 // are pure: objects go in, new objects come out, nothing is changed in place.
 
+import { finish, type Work } from "@purlin/base";
 import { findStatusError } from "../errors/status-error.ts";
 import { badRequest, unclassifiedError } from "../errors/status-error-constructors.ts";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import type { ManagedFieldsEntry } from "../object/object-meta.ts";
-import { finish, type Work } from "../turns.ts";
 import { applyConfiguration } from "./apply-configuration.ts";
 import type { ApplyVersions } from "./apply-versions.ts";
 import { conflictStatus, isApplyConflicts } from "./conflict.ts";

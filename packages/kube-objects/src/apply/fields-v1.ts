@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Field sets as managedFields carry them: nested JSON with `f:name` for fields, `k:{…}`, `v:…` and `i:…` for list items,
 // `.` where a node with children is a member itself, and `{}` for a leaf.
+
+import type { Work } from "@purlin/base";
 import { goQuote } from "../json/go-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { setOwnValue } from "../json/own-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import type { Work } from "../turns.ts";
 import { asNonMember, emptySet, type FieldSet, fieldSetNode, fieldSetSize, hasChildren, leaf } from "./field-set.ts";
 import { union } from "./field-set-algebra.ts";
 import { canonicalItem, sortItemKeys } from "./item-key.ts";

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // metadata.managedFields as data: who owns which fields, and since when.
+
+import type { Work } from "@purlin/base";
 import { goJsonString } from "../json/go-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
 import type { ManagedFieldsEntry } from "../object/object-meta.ts";
-import type { Work } from "../turns.ts";
 import { emptySet, type FieldSet } from "./field-set.ts";
 import { decodeFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 

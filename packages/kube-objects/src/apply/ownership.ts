@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How ownership of fields moves when an object changes from one state to another.
 
-import type { Work } from "../turns.ts";
+import type { Work } from "@purlin/base";
 import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
 import { ApplyConflicts, type ManagerConflict } from "./conflict.ts";
 import { type FieldSet, isEmptySet } from "./field-set.ts";

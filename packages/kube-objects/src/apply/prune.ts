@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // An applier that no longer mentions a field gives it up, and a field without an owner is removed.
-import type { Work } from "../turns.ts";
+import type { Work } from "@purlin/base";
 import { type ApplyVersions, atVersion, type TypedObject } from "./apply-versions.ts";
 import { emptySet, type FieldSet, isEmptySet } from "./field-set.ts";
 import { difference, intersection, isSubset, union } from "./field-set-algebra.ts";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { Work } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import { ownValue } from "../json/own-value.ts";
-import type { Work } from "../turns.ts";
 import { capUpdaters } from "./ancient-changes.ts";
 import type { FieldManagerContext } from "./field-manager.ts";
 import { isEmptySet } from "./field-set.ts";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Work } from "../turns.ts";
+import type { Work } from "@purlin/base";
 
 /** Runs `work`; what it throws comes out as `<context>: <text>` with the cause kept. */
 export function wrapErrors<T>(context: string, work: () => T): T {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { finish, type Work } from "../turns.ts";
+import { finish, type Work } from "@purlin/base";
 import { type JsonReading, readJson } from "./json-reader.ts";
 import { countKeys, scanJson } from "./json-scan.ts";
 import type { JsonValue } from "./json-value.ts";

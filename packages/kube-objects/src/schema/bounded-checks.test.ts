@@ -2,8 +2,8 @@
 // Checks of long lists: linear in the list, with a bounded number of findings, the same at once and in parts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { finish } from "../turns.ts";
 import { checkingValue, checkValue } from "./check-value.ts";
 import { checkListTypes } from "./list-types.ts";
 

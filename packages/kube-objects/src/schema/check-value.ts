@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk through a value and its schema. The order of checks, and what each adds to the count of matches, follow the
 // reference server, because it reports the branch of anyOf or oneOf with the highest count.
+
+import { finish, type Work } from "@purlin/base";
 import { invalidValue, tooLong, tooMany } from "../errors/field-error.ts";
 import { goQuote } from "../json/go-text.ts";
 import type { JsonArray, JsonObject } from "../json/json-value.ts";
 import { linearPattern } from "../regexp/linear-pattern.ts";
-import { finish, type Work } from "../turns.ts";
 import { checkComposition, countComposed } from "./check-composition.ts";
 import {
   type CheckContext,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { finish, type Work } from "@purlin/base";
 import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
 import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
@@ -6,7 +8,6 @@ import { ownValue, setOwnValue } from "../json/own-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
 import { parseApiVersion } from "../object/gvk.ts";
 import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
-import { finish, type Work } from "../turns.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
 import { canonicalBase64 } from "./go-base64.ts";
 import { specialForms } from "./special-forms.ts";

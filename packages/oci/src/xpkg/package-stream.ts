@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { setImmediate as turn } from "node:timers/promises";
+import { Turns } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { isBlankDocument, isBounded, kubectlSchema, splitDocuments } from "@purlin/kube-objects/yaml";
 import { load, YAMLException } from "js-yaml";
@@ -24,16 +24,17 @@ const maxReasonLength = 200;
 const expansion = { size: 2 * maxDocumentLength, depth: maxDepth + 1 };
 
 /**
- * Reads the documents of `package.yaml` one by one, and lets others have their turn in between: real ones hold hundreds of CRDs.
+ * Reads the documents of `package.yaml` one by one, and lets other work run in between: a package of a provider has hundreds of CRDs.
  * Documents of blanks and comments are skipped.
  */
 export async function parsePackageStream(text: string, place: StreamPlace): Promise<PackageDocument[]> {
   const documents: PackageDocument[] = [];
+  const turns = new Turns();
   for (const { body, line } of splitDocuments(text)) {
     if (isBlankDocument(body)) continue;
     if (body.length > maxDocumentLength) throw new PackageError(`${place(line)}: the document is larger than 8 MiB`);
     documents.push({ object: parseDocument(body, line, place), line });
-    await turn();
+    if (turns.isOver) await turns.next();
   }
   return documents;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
-import { forEachLimited } from "@purlin/function-protocol";
+import { forEachLimited } from "@purlin/base";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { conflict, ignoreNotFound, isConflict, isInvalid, isNotFound, textOf } from "@purlin/kube-objects/errors";
 import { isControlledBy, isDeleted, type KubeObject, keyOf, parseApiVersion } from "@purlin/kube-objects/object";

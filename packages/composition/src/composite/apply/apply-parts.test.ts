@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { forEachLimited } from "@purlin/function-protocol";
+import { forEachLimited } from "@purlin/base";
 import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import { managedFieldsUpgrade } from "../../composite-resource/managed-fields.ts";
 import { garbageOf } from "../collect/collect-garbage.ts";

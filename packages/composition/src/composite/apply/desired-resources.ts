@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { Ready, type State, Turns } from "@purlin/function-protocol";
+import { Turns } from "@purlin/base";
+import { Ready, type State } from "@purlin/function-protocol";
 import type { RestMapper } from "@purlin/kube-client/objects";
 import { during, textOf, wrapError } from "@purlin/kube-objects/errors";
 import { compareUtf8 } from "@purlin/kube-objects/json";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { forEachLimited } from "@purlin/function-protocol";
+import { forEachLimited } from "@purlin/base";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
 import { controllerOf, type KubeObject, keyOf, withMember } from "@purlin/kube-objects/object";

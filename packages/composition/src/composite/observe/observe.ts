@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { create, forEachLimited, Resource, State, Turns } from "@purlin/function-protocol";
+import { forEachLimited, Turns } from "@purlin/base";
+import { create, Resource, State } from "@purlin/function-protocol";
 import { observedStruct, secretData } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";

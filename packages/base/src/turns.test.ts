@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { forEachLimited, Turns } from "./turns.ts";
+import { finish, forEachLimited, inTurns, Turns, type Work } from "./turns.ts";
 
 function burn(milliseconds: number): void {
   const start = performance.now();
@@ -70,4 +70,42 @@ test("other work runs between the items of a long list", async () => {
   await forEachLimited([...new Array(20).keys()], 4, async () => burn(10));
   clearInterval(ticking);
   assert.ok(ticks >= 5, `${ticks} ticks`);
+});
+
+test("tasks that begin together are spread over turns of the event loop", async () => {
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  await Promise.all(
+    Array.from({ length: 40 }, async () => {
+      const own = new Turns();
+      if (own.isOver) await own.next();
+      burn(5);
+    }),
+  );
+  isDone = true;
+  // 200 ms of work, at most the time of a turn and one task more in each.
+  assert.ok(turns >= 10, `${turns} turns`);
+});
+
+test("work in parts lets other work run, and gives the same result as at once", async () => {
+  function* sum(): Work<number> {
+    let total = 0;
+    for (let i = 1; i <= 20; i++) {
+      burn(5);
+      total += i;
+      yield;
+    }
+    return total;
+  }
+  let ticks = 0;
+  const ticking = setInterval(() => ticks++, 1);
+  assert.equal(await inTurns(sum()), 210);
+  clearInterval(ticking);
+  assert.ok(ticks >= 5, `${ticks} ticks`);
+  assert.equal(finish(sum()), 210);
 });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+// Long work gives the event loop back. All work of the process that is divided in this way shares the time of a turn, and waits in
+// one queue for a turn that has time.
 import { nextTick } from "node:process";
 
 /** How long tasks may run in one turn of the event loop, all of them together, before other work runs. */
-const maxMilliseconds = 8;
+const maxMilliseconds = 10;
 
 /** When the first task of this turn began to run. */
 let turnStart: number | undefined;
@@ -59,6 +61,54 @@ export class Turns {
       startOfTurn();
     });
   }
+}
+
+/** Work that yields between its parts, and returns its result. */
+export type Work<T> = Generator<void, T, void>;
+
+/** Work that also waits: a part may yield a promise. {@link inTurns} does it, and {@link finish} only when it does not wait. */
+export type AwaitingWork<T> = Generator<unknown, T, void>;
+
+/** Does the work at once. */
+export function finish<T>(work: AwaitingWork<T>): T {
+  for (;;) {
+    const part = work.next();
+    if (part.done) return part.value;
+    if (part.value instanceof Promise) throw new Error("cannot finish work that waits at once");
+  }
+}
+
+/**
+ * Does the work, waits for the promises it yields, and lets other work run whenever the turn is over; also after the last part, as more
+ * work may follow. The work can catch the error of a promise that it yields.
+ */
+export async function inTurns<T>(work: AwaitingWork<T>): Promise<T> {
+  const turns = new Turns();
+  let part = work.next();
+  for (;;) {
+    if (turns.isOver) await turns.next();
+    if (part.done) return part.value;
+    part = part.value instanceof Promise ? await resumed(work, part.value) : work.next();
+  }
+}
+
+async function resumed<T>(work: AwaitingWork<T>, promise: Promise<unknown>): Promise<IteratorResult<unknown, T>> {
+  try {
+    await promise;
+  } catch (error) {
+    return work.throw(error);
+  }
+  return work.next();
+}
+
+/** Work that waits for a promise, and returns its value. */
+export function* awaited<T>(promise: Promise<T>): AwaitingWork<T> {
+  let value: { readonly of: T } | undefined;
+  yield promise.then((result) => {
+    value = { of: result };
+  });
+  if (value === undefined) throw new Error("work was resumed before its promise was settled");
+  return (value as { readonly of: T }).of;
 }
 
 /**
