@@ -2,15 +2,14 @@
 // Small languages: CEL, regular expressions, JSONPath, selectors, field paths, versions, quantities and durations.
 import { compileExpression, createSchemaEnv } from "../../../packages/cel/src/testing/expression.ts";
 import { parseFieldPath } from "../../../packages/cli/src/files/yaml-position.ts";
-import { createTemplatePrinter } from "../../../packages/cli/src/json-path/print-template.ts";
 import { parseDuration } from "../../../packages/cli/src/options/duration.ts";
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";
 import { FunctionError } from "../../../packages/function-sdk/src/errors/function-error.ts";
 import { formatPath, parsePath } from "../../../packages/function-sdk/src/field-path/parse-path.ts";
 import { expandPath, findPath } from "../../../packages/function-sdk/src/field-path/read-path.ts";
 import { deletePath, writePath } from "../../../packages/function-sdk/src/field-path/write-path.ts";
-import { jsonPath } from "../../../packages/kube-apiserver/src/table/json-path.ts";
 import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
+import { createTemplatePrinter, jsonPath } from "../../../packages/kube-objects/src/json-path/json-path.ts";
 import { linearPattern } from "../../../packages/kube-objects/src/regexp/index.ts";
 import {
   formatFieldSelector,
@@ -185,7 +184,7 @@ export const pattern: Target = {
 };
 
 export const tablePath: Target = {
-  covers: ["kube-apiserver/src/table"],
+  covers: ["kube-objects/src/json-path"],
   dictionary: [".a", "['", "']", "[*]", "[0]", '[?(@.type=="Ready")]', "\\.", "..", "[-1]", "!=", "(", ")"],
   seeds: [".metadata.name", '.status.conditions[?(@.type=="Ready")].status', ".o[*].name", "['a\\.b'].c", ".l[0]"],
   growth: {
@@ -193,6 +192,8 @@ export const tablePath: Target = {
     spaces: (count) => `[?(@.a${" ".repeat(count)}`,
     backslashes: (count) => `.${"\\.".repeat(count)}[`,
     filter: (count) => `[?(@${"a ".repeat(count)}`,
+    closed: (count) => `[?(@.a${" ".repeat(count)})]`,
+    descents: (count) => "..".repeat(Math.min(count, 4000)),
   },
   run(input) {
     jsonPath(input.toString())?.(subject);
@@ -200,7 +201,7 @@ export const tablePath: Target = {
 };
 
 export const template: Target = {
-  covers: ["cli/src/json-path"],
+  covers: ["kube-objects/src/json-path"],
   dictionary: [
     "{",
     "}",

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { createTemplatePrinter, type TemplatePrinter } from "@purlin/kube-objects/json-path";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Target, typeText } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";
-import { createTemplatePrinter, type TemplatePrinter } from "../json-path/print-template.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** How objects are shown. */

@@ -4,6 +4,7 @@ import { finish, type Work } from "@purlin/base";
 import { createFieldManager, customResourceType, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
+import { jsonPath } from "@purlin/kube-objects/json-path";
 import { applyDefaults, coerceEmbedded, dropForbiddenNulls, prune } from "@purlin/kube-objects/structural";
 import { toTypedMetadata } from "@purlin/kube-objects/typed";
 import type {
@@ -16,7 +17,6 @@ import type {
   ObjectValidator,
 } from "../strategy/object-strategy.ts";
 import { customPrinter } from "../table/custom-columns.ts";
-import { jsonPath } from "../table/json-path.ts";
 import { type CustomFindings, type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 
 /** One version of a custom kind, as its strategy needs it. */

@@ -7,8 +7,8 @@ import {
   ownValue,
   printJson,
 } from "@purlin/kube-objects/json";
+import { jsonPath } from "@purlin/kube-objects/json-path";
 import { ageOf } from "@purlin/kube-objects/object";
-import { jsonPath } from "./json-path.ts";
 import { column, type TableColumn, type TablePrinter } from "./table.ts";
 
 const ageColumn: JsonObject = {

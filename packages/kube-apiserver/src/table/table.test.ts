@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { jsonPath } from "@purlin/kube-objects/json-path";
 import { ageOf, humanDuration } from "@purlin/kube-objects/object";
 import { customPrinter } from "./custom-columns.ts";
-import { jsonPath } from "./json-path.ts";
 import { toTable } from "./table.ts";
 
 const durations: readonly (readonly [number, string])[] = [

@@ -1,14 +1,50 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
+// JSONPath as kubectl and the printer columns of CRDs use it.
+import { isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts";
+import { ownValue } from "../json/own-value.ts";
 import {
   type Operand,
   type Operator,
   type Path,
   type PathStep,
+  parsePath,
   parseTemplate,
   type Slice,
   type TemplateNode,
 } from "./parse-template.ts";
+
+/** Finds values in an object; none where the path leads nowhere. */
+type JsonPath = (object: JsonValue) => JsonValue[];
+
+const paths = new Map<string, JsonPath | undefined>();
+const maxCached = 5_000;
+
+/** Compiles one path without braces, as the columns of a CRD have it. Undefined for text that is not a path. */
+export function jsonPath(source: string): JsonPath | undefined {
+  if (paths.has(source)) return paths.get(source);
+  if (paths.size >= maxCached) paths.clear();
+  const path = compile(source);
+  paths.set(source, path);
+  return path;
+}
+
+function compile(source: string): JsonPath | undefined {
+  try {
+    const path = parsePath(source);
+    return (object) => findOrNone(path, object);
+  } catch {
+    return undefined;
+  }
+}
+
+/** An index out of bounds leaves a column empty. */
+function findOrNone(path: Path, object: JsonValue): JsonValue[] {
+  try {
+    return find(path, { root: object, current: object });
+  } catch {
+    return [];
+  }
+}
 
 /** Prints objects by a template, as `kubectl get -o jsonpath` does. */
 export type TemplatePrinter = (object: JsonValue) => string;
@@ -44,23 +80,35 @@ function sorted(value: JsonValue): JsonValue {
   if (isJsonArray(value)) return value.map(sorted);
   if (!isJsonObject(value)) return value;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member as JsonValue)]));
+  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
 }
 
 function find({ isCurrent, steps }: Path, scope: Scope): JsonValue[] {
   let values = [isCurrent ? scope.current : scope.root];
-  for (const step of steps) values = values.flatMap((value) => take(value, step, scope));
+  let visited = 0;
+  for (const step of steps) {
+    const found: JsonValue[] = [];
+    for (const value of values) {
+      for (const one of take(value, step, scope)) found.push(one);
+      visited += found.length;
+      // `..` several times over can find the same values again and again.
+      if (visited > maxVisited) throw new Error(`the path finds more than ${maxVisited} values`);
+    }
+    values = found;
+  }
   return values;
 }
+
+const maxVisited = 1_000_000;
 
 function take(value: JsonValue, step: PathStep, scope: Scope): JsonValue[] {
   switch (step.kind) {
     case "field":
       return member(value, step.name);
-    case "fields":
-      return step.names.flatMap((name) => member(value, name));
+    case "union":
+      return step.paths.flatMap((path) => find({ isCurrent: true, steps: path }, { ...scope, current: value }));
     case "all":
-      return isJsonArray(value) ? [...value] : isJsonObject(value) ? (Object.values(value) as JsonValue[]) : [];
+      return isJsonArray(value) ? [...value] : isJsonObject(value) ? Object.values(value) : [];
     case "descend":
       return descendants(value);
     case "slices":
@@ -79,7 +127,7 @@ function member(value: JsonValue, name: string): JsonValue[] {
 
 /** The value and everything in it, in document order. */
 function descendants(value: JsonValue): JsonValue[] {
-  const inside = isJsonArray(value) ? value : isJsonObject(value) ? (Object.values(value) as JsonValue[]) : [];
+  const inside = isJsonArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
   return [value, ...inside.flatMap(descendants)];
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same templates are compared with kubectl in test/interop/apiserver; here is what it takes to notice a mistake early.
+// test/interop/apiserver compares the same templates with kubectl.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTemplatePrinter } from "./print-template.ts";
+import { createTemplatePrinter } from "./json-path.ts";
 
 const object = {
   kind: "App",

@@ -3,7 +3,7 @@
 /** One step from values to the values inside them. */
 export type PathStep =
   | { readonly kind: "field"; readonly name: string }
-  | { readonly kind: "fields"; readonly names: readonly string[] }
+  | { readonly kind: "union"; readonly paths: readonly (readonly PathStep[])[] }
   | { readonly kind: "descend" }
   | { readonly kind: "all" }
   | { readonly kind: "slices"; readonly slices: readonly Slice[] }
@@ -98,7 +98,8 @@ function unquote(text: string): string {
 const stepToken =
   /(?<descend>\.\.)|\.?\[\?\((?<filter>(?:"[^"]*"|'[^']*'|[^"'])*?)\)\]|\.?\[(?<inside>(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^\]"'])*)\]|\.?(?<all>\*)|\.?(?<field>(?:[^.[\]\\\s{}"'*()=!<>]|\\.)+)|(?<end>\.)$/y;
 
-function parsePath(source: string): Path {
+/** Parses a path such as `.spec.ports[0].port`, without braces. Throws an Error that names what is wrong. */
+export function parsePath(source: string): Path {
   const text = source.trim();
   const isCurrent = text.startsWith("@");
   const rest = text.replace(/^[@$]/, "");
@@ -125,18 +126,27 @@ function toStep({
   if (filter !== undefined) return parseFilter(filter);
   if (all !== undefined) return { kind: "all" };
   if (inside !== undefined) return parseBrackets(inside.trim());
-  return field === undefined ? undefined : { kind: "field", name: field.replaceAll(/\\(.)/gs, "$1") };
+  return field === undefined ? undefined : { kind: "field", name: unescaped(field) };
 }
 
 function parseBrackets(text: string): PathStep {
   if (text === "*") return { kind: "all" };
   const parts = text.match(/(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[^,"'])+/g)?.map((part) => part.trim()) ?? [];
-  if (parts.length > 0 && parts.every((part) => /^["']/.test(part)))
-    return { kind: "fields", names: parts.map(unquote) };
+  if (parts.length > 0 && parts.every((part) => /^["']/.test(part))) {
+    return { kind: "union", paths: parts.map((part) => quotedFields(part.slice(1, part.length > 1 ? -1 : undefined))) };
+  }
   const slices = parts.map(parseSlice);
   if (slices.length === 0) throw new Error("[] is empty");
   return { kind: "slices", slices };
 }
+
+/** To the reference, quotes mean no more than a dot in front: dots inside them separate fields too, unless they are escaped. */
+function quotedFields(text: string): PathStep[] {
+  const names = text.match(/(?:[^.\\]|\\.)+/gs) ?? [];
+  return names.map((name) => ({ kind: "field", name: unescaped(name) }));
+}
+
+const unescaped = (text: string): string => text.replaceAll(/\\(.)/gs, "$1");
 
 function parseSlice(text: string): Slice {
   const match = /^(-?\d+)?(?:(:)(-?\d+)?(?::(-?\d+)?)?)?$/.exec(text);
@@ -147,7 +157,7 @@ function parseSlice(text: string): Slice {
 }
 
 function parseFilter(text: string): PathStep {
-  const match = /^((?:"[^"]*"|'[^']*'|[^"'=!<>])+?)\s*(==|!=|<=|>=|<|>)\s*(.+)$/s.exec(text.trim());
+  const match = /^((?:"[^"]*"|'[^']*'|[^"'=!<>])+?)(==|!=|<=|>=|<|>)(.+)$/s.exec(text.trim());
   if (match === null) return { kind: "exists", path: parsePath(text) };
   const [, left = "", operator = "", right = ""] = match;
   return { kind: "filter", left: parseOperand(left), operator: operator as Operator, right: parseOperand(right) };
