@@ -4,6 +4,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
@@ -106,6 +107,12 @@ async function live(name: string, nth: number, how: "failWhen" | "loseWhen"): Pr
   await claims.control.client.delete({ ...appKind.claimType, namespace: shop, name });
   await settled();
   stop();
+  // The garbage collector deletes the claim's Secret some time after the claim.
+  const secret = { namespace: shop, name: `${name}-details` };
+  await eventually(
+    "the Secret is gone",
+    async () => (await claims.control.client.get(kinds.secret, secret)) === undefined,
+  );
   return { writes, before, after: await end(name) };
 }
 
