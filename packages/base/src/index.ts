@@ -3,7 +3,6 @@
 // no other package.
 export { type Clock, repeat, systemClock } from "./clock.ts";
 export {
-  type Cidr,
   cidrOf,
   formatIpAddress,
   type IpAddress,

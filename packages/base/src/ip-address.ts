@@ -10,13 +10,13 @@ export interface IpAddress {
 }
 
 /** An address and the length of its prefix. */
-export interface Cidr {
+interface Cidr {
   readonly address: IpAddress;
   readonly length: number;
 }
 
 /** How addresses are read. */
-export interface IpSyntax {
+interface IpSyntax {
   /** Accept numbers with leading zeros, as Go before 1.17 did and fields of Kubernetes from that time still do. */
   readonly leadingZeros?: boolean;
 }
