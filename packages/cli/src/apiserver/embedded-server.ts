@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -7,6 +8,7 @@ import {
   type AuditOptions,
   isStoreError,
   startApiServer,
+  staticTokens,
 } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { makeFolder, replaceFile, whyNoFolder } from "../files/write-files.ts";
@@ -41,6 +43,8 @@ interface EmbeddedServerOptions {
   readonly acceptsLoss?: boolean;
   /** Requests of one user that are answered at the same time. Default 400. */
   readonly maxRequestsInFlight?: number | undefined;
+  /** Metrics of the other parts of the process, as text for Prometheus. Default: none. */
+  readonly otherMetrics?: () => Promise<string>;
   /** Log requests. Default: no audit log. */
   readonly audit?: AuditSettings | undefined;
 }
@@ -108,10 +112,12 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     onClockJump,
     maxRequestsInFlight: atOnce,
     auditLog,
+    otherMetrics,
   } = options;
   try {
     await makeFolder(directory, 0o700);
     secureDataDir(directory);
+    const token = await keptMetricsToken(directory, warn);
     const server = await startApiServer({
       kinds: builtinKinds,
       directory,
@@ -119,6 +125,8 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
       acceptsLoss,
       onRenewed,
       repairCertificates,
+      tokens: [staticTokens(new Map([[token, metricsUser]]))],
+      ...(otherMetrics !== undefined && { otherMetrics }),
       ...(auditLog !== undefined && { audit: auditLog }),
       ...(atOnce !== undefined && { inFlightLimits: { atOnce, waiting: atOnce * waitingForEach } }),
       onClockJump: (byMs) => {
@@ -138,6 +146,23 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     throw error;
   }
 }
+
+/** Who reads metrics with the token of the data directory: nothing else is allowed. */
+const metricsUser = { name: "system:purlin:metrics", groups: ["system:monitoring"] };
+
+/** The token with which a Prometheus reads metrics, in a file of its own; made at the first start. */
+async function keptMetricsToken(directory: string, warn: (text: string) => void): Promise<string> {
+  const file = join(directory, "metrics-token");
+  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
+  if (kept.length >= tokenBytes) return kept;
+  const token = randomBytes(tokenBytes).toString("base64url");
+  await replaceFile(file, token).catch((error: unknown) =>
+    warn(`warning: cannot write ${file}: ${textOf(error)}; metrics need another credential`),
+  );
+  return token;
+}
+
+const tokenBytes = 32;
 
 /** What is said when the clock of the machine was set. */
 function clockJumpText(byMs: number): string {

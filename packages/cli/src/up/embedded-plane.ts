@@ -25,6 +25,7 @@ import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
+import { Registry } from "prom-client";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { eachOnce, type Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
@@ -69,7 +70,9 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     log.info("system clock changed", { milliseconds: Math.round(byMs) });
     functions?.checkCertificates();
   };
-  const embedded = starting.use(await startEmbeddedServer({ ...options, warn, onClockJump }));
+  const metrics = new Registry();
+  const otherMetrics = (): Promise<string> => metrics.metrics();
+  const embedded = starting.use(await startEmbeddedServer({ ...options, warn, onClockJump, otherMetrics }));
   const connect = (agent?: string, onWarning?: (text: string) => void): KubeClient => {
     const transport = createDirectTransport(embedded.server.handle, operator, agent);
     const client = createKubeClient(transport, onWarning && { onWarning });
@@ -131,6 +134,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
       answerLimits: options.answerLimits,
     },
     settings,
+    registry: metrics,
     log,
   });
   starting.defer(() => plane.stop());

@@ -57,9 +57,26 @@ export const defaultGrants: readonly Grant[] = [
   },
 ];
 
+/** Members of this group may read metrics and health. */
+const monitoringGroup = "system:monitoring";
+/** The paths of the ClusterRole `system:monitoring`. */
+export const monitoredPaths: readonly string[] = [
+  "/flagz",
+  "/healthz",
+  "/healthz/*",
+  "/livez",
+  "/livez/*",
+  "/metrics",
+  "/metrics/slis",
+  "/readyz",
+  "/readyz/*",
+  "/statusz",
+];
+const monitoring: Grant = { role: monitoringGroup, groups: [monitoringGroup], resources: [], paths: monitoredPaths };
+
 /** Why a user is allowed by default; undefined when the user is not. */
 export function grantedReason(user: User, access: AccessAttributes): string | undefined {
-  for (const grant of defaultGrants) {
+  for (const grant of [...defaultGrants, monitoring]) {
     const group = grant.groups.find((name) => user.groups.includes(name));
     if (group !== undefined && covers(grant, access)) {
       return `RBAC: allowed by ClusterRoleBinding "${grant.role}" of ClusterRole "${grant.role}" to Group "${group}"`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { defaultGrants, type Grant } from "../auth/default-grants.ts";
+import { defaultGrants, type Grant, monitoredPaths } from "../auth/default-grants.ts";
 import { mastersGroup, serviceAccountsGroup } from "../auth/user.ts";
 
 const read = "get list watch";
@@ -107,7 +107,7 @@ export function bootstrapRoles(): JsonObject[] {
       { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
     ]),
     role("system:monitoring", [
-      { nonResourceURLs: monitored, verbs: ["get"] },
+      { nonResourceURLs: [...monitoredPaths], verbs: ["get"] },
       { apiGroups: [""], resources: ["nodes/metrics"], verbs: ["get"] },
     ]),
     role("system:service-account-issuer-discovery", [{ nonResourceURLs: issuer, verbs: ["get"] }]),
@@ -124,18 +124,6 @@ export function bootstrapBindings(): JsonObject[] {
   ];
 }
 
-const monitored = [
-  "/flagz",
-  "/healthz",
-  "/healthz/*",
-  "/livez",
-  "/livez/*",
-  "/metrics",
-  "/metrics/slis",
-  "/readyz",
-  "/readyz/*",
-  "/statusz",
-];
 const issuer = ["/.well-known/openid-configuration", "/openid/v1/jwks"].flatMap((path) => [path, `${path}/`]);
 
 function metadata(name: string, labels: JsonObject = {}): JsonObject {

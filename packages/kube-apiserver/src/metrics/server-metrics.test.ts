@@ -22,13 +22,13 @@ test("objects, the process, the build and health have metrics; other paths are n
     requests: [],
     version: { major: "1", gitVersion: "v1.36.3+x" },
   });
-  const text = textOf(endpoint(testRequest("/metrics")));
+  const text = textOf(await endpoint(testRequest("/metrics")));
   assert.match(text, /^apiserver_resource_objects\{group="",resource="configmaps"\} 1$/m);
   assert.match(text, /^apiserver_resource_objects\{group="apps",resource="deployments"\} 0$/m);
   assert.doesNotMatch(text, /selfsubjectaccessreviews/, "what is never stored is not counted");
   assert.match(text, /^process_resident_memory_bytes \d+$/m);
   assert.match(text, /^kubernetes_build_info\{.*git_version="v1\.36\.3\+x".*\} 1$/m);
-  const health = textOf(endpoint(testRequest("/metrics/slis")));
+  const health = textOf(await endpoint(testRequest("/metrics/slis")));
   assert.match(health, /^kubernetes_healthcheck\{name="ping",type="livez"\} 1$/m);
   assert.match(health, /^kubernetes_healthcheck\{name="etcd",type="readyz"\} 0$/m);
   assert.equal(endpoint(testRequest("/metrics/")), undefined);

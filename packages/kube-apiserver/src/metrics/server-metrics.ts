@@ -19,21 +19,30 @@ interface ServerMetricsOptions {
   readonly health: HealthChecks;
   readonly requests: readonly MetricFamily[];
   readonly version: JsonObject;
+  /** Metrics of the other parts of the process, as text for Prometheus. */
+  readonly others?: (() => Promise<string>) | undefined;
 }
 
 /** Answers `/metrics`, and `/metrics/slis` with what is well; undefined for other paths. */
-export function metricsEndpoint(options: ServerMetricsOptions): (request: ApiRequest) => CompleteResponse | undefined {
-  const { requests, version } = options;
+export function metricsEndpoint(
+  options: ServerMetricsOptions,
+): (request: ApiRequest) => CompleteResponse | Promise<CompleteResponse> | undefined {
+  const { requests, version, others } = options;
   const families = [...requests, ...processMetrics(), objectMetrics(options), buildInfo(version)];
   const health = healthMetrics(options.health);
   return ({ path }) => {
-    if (path === "/metrics") return answer(families);
-    return path === "/metrics/slis" ? answer([health]) : undefined;
+    if (path === "/metrics/slis") return answer(metricsText([health]));
+    if (path !== "/metrics") return undefined;
+    return others === undefined ? answer(metricsText(families)) : withOthers(metricsText(families), others);
   };
 }
 
-function answer(families: readonly MetricFamily[]): CompleteResponse {
-  return { kind: "complete", code: 200, payload: textPayload(metricsText(families), contentType) };
+async function withOthers(own: string, others: () => Promise<string>): Promise<CompleteResponse> {
+  return answer(`${own}${await others()}`);
+}
+
+function answer(text: string): CompleteResponse {
+  return { kind: "complete", code: 200, payload: textPayload(text, contentType) };
 }
 
 function objectMetrics({ store, catalog }: ServerMetricsOptions): MetricFamily {

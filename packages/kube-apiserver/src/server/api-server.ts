@@ -59,6 +59,8 @@ export interface ApiServerOptions {
   readonly servesReadOnly?: boolean;
   /** Go on without writes that were acknowledged and are no longer in the data directory. Default: refuse to start. */
   readonly acceptsLoss?: boolean;
+  /** Metrics of the other parts of the process, as text for Prometheus, to serve with those of the server. Default: none. */
+  readonly otherMetrics?: () => Promise<string>;
   /** Log requests as a policy says. Default: no audit log. */
   readonly audit?: AuditOptions;
   /** Decides when certificates are due. Default: the clock of the machine. */

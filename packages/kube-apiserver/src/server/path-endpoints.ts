@@ -49,6 +49,8 @@ interface PathEndpointsOptions {
   readonly requests: RequestMetrics;
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;
+  /** Metrics of the other parts of the process, as text for Prometheus. */
+  readonly otherMetrics?: (() => Promise<string>) | undefined;
   /** Makes a snapshot of the store in the data directory. */
   readonly snapshot: () => Promise<void>;
 }
@@ -62,7 +64,14 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
   return [
     ({ path, query }) => health(path, query, checks),
     documentEndpoint("/version", () => version),
-    metricsEndpoint({ store, catalog, health: checks, requests: requests.families, version }),
+    metricsEndpoint({
+      store,
+      catalog,
+      health: checks,
+      requests: requests.families,
+      version,
+      others: options.otherMetrics,
+    }),
     bareWatchEndpoint,
     snapshotEndpoint(options.snapshot),
     createDiscovery(catalog, options.address),

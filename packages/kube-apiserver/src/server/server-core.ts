@@ -51,6 +51,7 @@ interface ServerCoreOptions {
   readonly onControllerError?: (error: unknown) => void;
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;
+  readonly otherMetrics?: (() => Promise<string>) | undefined;
   /** Makes a snapshot of the store in the data directory. */
   readonly snapshot: () => Promise<void>;
 }
@@ -149,6 +150,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       },
       requests,
       address: options.address,
+      otherMetrics: options.otherMetrics,
       snapshot: options.snapshot,
     }),
     onBegin: (request, target) => requests.begin(request, target),
