@@ -21,7 +21,6 @@ export interface BuiltinData {
 export interface Originals {
   readonly release: string;
   readonly documents: Readonly<Record<string, OriginalDocument>>;
-  readonly served: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   readonly enums: readonly EnumPlace[];
   /** Every kind of DeleteOptions, as the OpenAPI v2 document of the module lists them. */
   readonly deleteOptionsKinds: readonly GroupVersionKind[];
@@ -45,7 +44,7 @@ export function buildData(originals: Originals): BuiltinData {
   const schemas = new Map<string, Json>();
   const documents: Record<string, readonly string[]> = {};
   for (const [key, document] of Object.entries(originals.documents)) {
-    const roots = rootComponents(document, key, originals.served[key]);
+    const roots = rootComponents(document);
     documents[key] = roots;
     for (const [name, schema] of closureOf(document, roots)) addSchema(schemas, { key, name, schema });
   }

@@ -6,8 +6,8 @@ import { readEnums } from "./enums.ts";
 import { factsOf } from "./facts.ts";
 import { type OriginalDocument, referencesIn } from "./original.ts";
 import { renderModule } from "./render.ts";
-import { isServed, rootComponents } from "./roots.ts";
-import { discoveryDocuments, servedResources } from "./served.ts";
+import { goTypesOf, rootComponents } from "./roots.ts";
+import { discoveryDocuments, servedVersions } from "./served.ts";
 
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
@@ -31,24 +31,7 @@ test("facts are everything but descriptions", () => {
   });
 });
 
-const served = { pods: ["status"], namespaces: ["finalize"], nodes: [] };
-const paths: Record<string, { path: string; want: boolean }> = {
-  ResourceList: { path: "/", want: true },
-  List: { path: "/pods", want: true },
-  Namespaced: { path: "/namespaces/{namespace}/pods/{name}", want: true },
-  Subresource: { path: "/namespaces/{namespace}/pods/{name}/status", want: true },
-  UnservedSubresource: { path: "/namespaces/{namespace}/pods/{name}/exec", want: false },
-  Namespace: { path: "/namespaces/{name}/finalize", want: true },
-  Watch: { path: "/watch/namespaces/{namespace}/pods/{name}", want: true },
-  Unserved: { path: "/secrets", want: false },
-  NoSubresources: { path: "/nodes/{name}/status", want: false },
-  Inherited: { path: "/constructor", want: false },
-};
-for (const [name, { path, want }] of Object.entries(paths)) {
-  test(`isServed ${name}: ${path}`, () => assert.equal(isServed(path, served), want));
-}
-
-test("roots are what the operations of served resources name", () => {
+test("roots are what the operations name", () => {
   const document: OriginalDocument = {
     paths: {
       "/api/v1/": { get: { responses: { 200: ref("List") } } },
@@ -56,8 +39,23 @@ test("roots are what the operations of served resources name", () => {
       "/api/v1/secrets": { get: ref("Secret") },
     },
   };
-  assert.deepEqual(rootComponents(document, "api/v1", served), ["List", "PodList"]);
-  assert.deepEqual(rootComponents(document, "api/v1", undefined), ["List", "PodList", "Secret"]);
+  assert.deepEqual(rootComponents(document), ["List", "PodList", "Secret"]);
+});
+
+test("the Go types are those of kinds, not of lists or parts", () => {
+  const kind = { "x-kubernetes-group-version-kind": [{}] };
+  const types = goTypesOf({
+    "io.k8s.api.core.v1.Pod": kind,
+    "io.k8s.api.core.v1.PodList": kind,
+    "io.k8s.api.core.v1.PodSpec": {},
+    "io.k8s.apimachinery.pkg.apis.meta.v1.WatchEvent": kind,
+    "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService": kind,
+  });
+  assert.deepEqual(
+    types.filter((name) => !name.startsWith("meta.")),
+    ["apiregistration.v1.APIService", "core.v1.List", "core.v1.Pod"],
+  );
+  assert.ok(types.includes("meta.v1.DeleteOptions"));
 });
 
 test("references are found at any depth; a property may be called $ref", () => {
@@ -160,7 +158,6 @@ const originals: Originals = {
     "api/v1": documentOf("api/v1", [kind("")]),
     "apis/apps/v1": documentOf("apis/apps/v1", [kind(""), kind("apps")]),
   },
-  served: {},
   enums: [
     { component: "Pod", path: ["phase"], values: ["Running"] },
     { component: "Elsewhere", path: ["x"], values: ["y"] },
@@ -209,8 +206,10 @@ test("the generated module is a string of JSON, a line a component", async () =>
   assert.throws(() => renderModule({ ...data, release: "`" }), /backtick/);
 });
 
-test("every served group has its discovery document", () => {
-  const groups = Object.keys(servedResources).filter((key) => key.startsWith("apis/"));
-  assert.equal(discoveryDocuments().length, groups.length + 3);
-  assert.ok(discoveryDocuments().includes("apis/apps"));
+test("every served group has its discovery document, once", () => {
+  const documents = discoveryDocuments();
+  assert.equal(new Set(documents).size, documents.length);
+  for (const key of servedVersions.filter((one) => one.startsWith("apis/"))) {
+    assert.ok(documents.includes(key.slice(0, key.lastIndexOf("/"))), key);
+  }
 });

@@ -72,6 +72,7 @@ const protobuf: Recording = {
   file: "packages/kube-objects/src/protobuf/testdata/real-server.json",
   ...prettyList,
   comparable: ({ protobuf: bytes, json }) => {
+    if (bytes === "") return "new";
     const decoded = decodeProtobuf(Buffer.from(String(bytes), "base64"));
     return [stable(parseJson(String(json))), decoded.known ? stable(decoded.object) : "unknown"];
   },

@@ -29,7 +29,7 @@ function sortedKinds(kinds: Iterable<readonly [string, readonly string[]]>): Kin
 /** The rows of the page's table. */
 function kindsOnPage(): Kinds {
   const text = readFileSync(new URL(`../../../${page}`, import.meta.url), "utf8");
-  const rows = [...text.matchAll(/^\| `([a-z0-9./]*v1)` \| ([A-Z][\w, ]+) \|$/gm)];
+  const rows = [...text.matchAll(/^\| `([a-z0-9./]*v\d)` \| ([A-Z][\w, ]+) \|$/gm)];
   return sortedKinds(rows.map(([, group = "", names = ""]) => [group, names.split(", ")]));
 }
 
@@ -43,7 +43,7 @@ interface Discovery {
   }[];
 }
 
-/** The kinds of discovery that are neither Crossplane's nor defined by the page. */
+/** The kinds of discovery that are not those of Crossplane. */
 async function servedKinds(kubeconfig: string): Promise<Kinds> {
   const transport = createHttpsTransport(await readAccess([kubeconfig], { args: [], options: {} }, new TestIo()));
   try {
@@ -52,7 +52,7 @@ async function servedKinds(kubeconfig: string): Promise<Kinds> {
       ["/api", "/apis"].map((path) => transport.request({ method: "GET", path, accept })),
     );
     const groups = lists.flatMap(({ body }) => (body as unknown as Discovery).items);
-    const own = groups.filter(({ metadata: { name = "" } }) => !/crossplane\.io$|^networking\.k8s\.io$/.test(name));
+    const own = groups.filter(({ metadata: { name = "" } }) => !/crossplane\.io$/.test(name));
     return sortedKinds(
       own.flatMap(({ metadata: { name = "" }, versions }) =>
         versions.map(({ version, resources }) => {

@@ -15,15 +15,19 @@ import { invalidValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { formatApiVersion, memberAt, objectAt } from "@purlin/kube-objects/object";
+import { autoscalerKinds, disruptionKinds } from "./autoscaling/autoscaler-kinds.ts";
+import { clusterKinds, groupKinds } from "./cluster/cluster-kinds.ts";
 import { builtinPrinter } from "./columns/builtin-columns.ts";
 import { configMapRules, secretRules } from "./config/config-data.ts";
 import { builtinDefaults } from "./defaults/builtin-defaults.ts";
 import { coreEventRules, namedEventRules } from "./events/event-rules.ts";
+import { networkingKinds } from "./networking/networking-kinds.ts";
 import { podAdmission } from "./pods/pod-admission.ts";
 import { podRules } from "./pods/pod-rules.ts";
 import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts";
 import { ServicePlaces } from "./services/service-places.ts";
 import { serviceRules } from "./services/service-rules.ts";
+import { storageKinds, volumeKinds } from "./storage/storage-kinds.ts";
 import { webhookRules } from "./webhooks/webhook-rules.ts";
 import { cronJobRules, jobRules } from "./workloads/job-rules.ts";
 import {
@@ -42,10 +46,15 @@ export const builtinKinds: KindSource = (deps) =>
     ...defineKinds({ group: "events.k8s.io", version: "v1", priority: 17_750 }, [
       { ...event, storedIn: "", rules: namedEventRules },
     ]),
+    ...autoscalerKinds,
     ...batchKinds,
+    ...networkingKinds,
+    ...disruptionKinds,
+    ...storageKinds,
     ...webhookKinds,
     ...defineKinds({ group: "coordination.k8s.io", version: "v1", priority: 16_500 }, [lease]),
     ...defineKinds({ group: "discovery.k8s.io", version: "v1", priority: 16_200 }, [endpointSlice]),
+    ...groupKinds,
   ].map(withDefaultsAndColumns);
 
 const hourSeconds = 3600;
@@ -95,7 +104,7 @@ const kubernetesService: JsonObject = {
   },
 };
 
-function coreKinds({ store }: Parameters<KindSource>[0]): KindDefinition[] {
+function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] {
   return defineKinds({ group: "", version: "v1", priority: 18_000 }, [
     {
       resource: "configmaps",
@@ -157,6 +166,8 @@ function coreKinds({ store }: Parameters<KindSource>[0]): KindDefinition[] {
       rules: serviceRules(new ServicePlaces(store)),
       initialObjects: [kubernetesService],
     },
+    ...clusterKinds,
+    ...volumeKinds({ now }),
   ]);
 }
 
@@ -166,6 +177,7 @@ const scaled: Pick<KindRules, "scale" | "emptyMembers"> = {
 };
 
 const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }, [
+  { resource: "controllerrevisions", kind: "ControllerRevision" },
   {
     resource: "daemonsets",
     kind: "DaemonSet",
@@ -224,14 +236,33 @@ const batchKinds = defineKinds({ group: "batch", version: "v1", priority: 17_400
   },
 ]);
 
-const webhookConfiguration: Pick<KindRow, "cluster" | "categories" | "write" | "rules"> = {
+const admission: Pick<KindRow, "cluster" | "categories" | "write" | "rules"> = {
   cluster: true,
   categories: ["api-extensions"],
   write: { unconditionalUpdate: false, generation: "spec" },
-  rules: { ...webhookRules, acceptsAnyFinalizer: true },
+  rules: {
+    acceptsAnyFinalizer: true,
+    warnings: () => ["this API server does not evaluate admission policies: the object is stored and has no effect"],
+  },
 };
 
+const webhookConfiguration = { ...admission, rules: { ...webhookRules, acceptsAnyFinalizer: true } };
+
 const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", version: "v1", priority: 16_700 }, [
+  { resource: "mutatingadmissionpolicies", kind: "MutatingAdmissionPolicy", storageVersion: "v1beta1", ...admission },
+  {
+    resource: "mutatingadmissionpolicybindings",
+    kind: "MutatingAdmissionPolicyBinding",
+    storageVersion: "v1beta1",
+    ...admission,
+  },
+  {
+    resource: "validatingadmissionpolicies",
+    kind: "ValidatingAdmissionPolicy",
+    subresources: [statusSubresource],
+    ...admission,
+  },
+  { resource: "validatingadmissionpolicybindings", kind: "ValidatingAdmissionPolicyBinding", ...admission },
   { resource: "mutatingwebhookconfigurations", kind: "MutatingWebhookConfiguration", ...webhookConfiguration },
   { resource: "validatingwebhookconfigurations", kind: "ValidatingWebhookConfiguration", ...webhookConfiguration },
 ]);
@@ -239,5 +270,5 @@ const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", versio
 function withDefaultsAndColumns(kind: KindDefinition): KindDefinition {
   const defaults = builtinDefaults(formatApiVersion(kind.type), kind.type.kind);
   const printer = builtinPrinter(kind.type.kind);
-  return { ...kind, rules: { ...kind.rules, ...(defaults && { defaults }), ...(printer && { printer }) } };
+  return { ...kind, rules: { ...(printer && { printer }), ...kind.rules, ...(defaults && { defaults }) } };
 }

@@ -3,7 +3,7 @@ import { findSchema, inlineReferences } from "@purlin/kube-objects/openapi";
 import { type Case, scenario } from "../harness/case.ts";
 import { deployment, ownGroup, withOwnWidgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
-import { isServed, servedResources } from "../harness/served-kinds.ts";
+import { isServed, servedVersions } from "../harness/served-kinds.ts";
 import type { Session } from "../harness/session.ts";
 
 const keyOf = (version: string): string => (version.includes("/") ? `apis/${version}` : `api/${version}`);
@@ -66,7 +66,7 @@ function ofServedKinds(schema: Loose): Loose {
   const key = "x-kubernetes-group-version-kind";
   const kinds: Loose[] = schema[key] ?? [];
   const isOfServed = ({ group, version }: Loose): boolean =>
-    Object.hasOwn(servedResources, group === "" ? version : `${group}/${version}`);
+    servedVersions.includes(group === "" ? version : `${group}/${version}`);
   return kinds.length > 1 ? { ...schema, [key]: kinds.filter(isOfServed) } : schema;
 }
 
@@ -79,7 +79,7 @@ export const openApiCases: readonly Case[] = [
     await withOwnWidgets(s);
     const key = `apis/${ownGroup(s)}/v1`;
     await s.until("/openapi/v3", ({ body }) => body.paths[key] !== undefined);
-    const wanted = [...Object.keys(servedResources).map(keyOf), key, `apis/${ownGroup(s)}`];
+    const wanted = [...servedVersions.map(keyOf), key, `apis/${ownGroup(s)}`];
     const shape = (body: Loose): Loose => Object.fromEntries(wanted.map((name) => [name, body.paths[name]]));
     const { body } = await s.get("/openapi/v3", { part: shape, compareHeaders: ["vary", "cache-control"] });
     const url: string = body.paths[key].serverRelativeURL;
@@ -132,7 +132,7 @@ export const openApiCases: readonly Case[] = [
   }),
 
   scenario("the documents of built-in kinds", async (s) => {
-    for (const version of Object.keys(servedResources)) {
+    for (const version of servedVersions) {
       const document = await documentOf(s, keyOf(version));
       const paths = servedPaths(version, document.paths);
       for (const [path, operations] of Object.entries(paths)) s.note(`path ${path}`, withoutWords(operations));
@@ -150,7 +150,7 @@ export const openApiCases: readonly Case[] = [
     s.note("the definition of the kind", withOwnWords(body.definitions[name]));
     s.note("the definition of its list", withOwnWords(body.definitions[`${name}List`]));
     const paths = withParameters(body.paths, body.parameters ?? {});
-    const served = Object.keys(servedResources).flatMap((version) => Object.entries(servedPaths(version, paths)));
+    const served = servedVersions.flatMap((version) => Object.entries(servedPaths(version, paths)));
     const own = Object.entries(paths).filter(([path]) => path.startsWith(`/apis/${ownGroup(s)}/`));
     for (const [path, operations] of [...own, ...served]) {
       s.note(path, withoutWords(operations));

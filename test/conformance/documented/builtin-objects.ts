@@ -191,7 +191,25 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "ServiceAccounts", ours: 200, theirs: 403, run: secretsOfAccount },
   { topic: "ClusterRoles and bindings created at the start", ours: 404, theirs: 200, run: nodeRole },
   { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
-  { topic: "Admission policies", ours: "404", theirs: "201", run: newPolicy },
+  { topic: "Admission policies", ours: "201 warned", theirs: "201", run: newPolicy },
+  {
+    topic: "FlowSchemas and PriorityLevelConfigurations",
+    ours: 404,
+    theirs: 200,
+    run: async (s) => (await s.get("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/exempt", quiet)).code,
+  },
+  {
+    topic: "Addresses of Services",
+    ours: 404,
+    theirs: 200,
+    run: async (s) => (await s.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.1", quiet)).code,
+  },
+  {
+    topic: "ComponentStatuses",
+    ours: 0,
+    theirs: 3,
+    run: async (s) => (await s.get("/api/v1/componentstatuses", quiet)).body.items.length,
+  },
   { topic: "Conversion webhooks", ours: "201 warned", theirs: "201", run: (s) => warned(s, crds, convertedCrd(s)) },
   { topic: "Service addresses", ours: 201, theirs: 422, run: foreignAddress },
   {

@@ -1,28 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built-in resources the embedded server stores: what it lists in discovery is compared for these, and for these only.
+// The group versions of built-in kinds, and the few of their resources that the embedded server does not list in discovery.
 
-/** Resources by group version; subresources belong to their resource. */
-export const servedResources: Readonly<Record<string, readonly string[]>> = {
-  v1: ["namespaces", "configmaps", "secrets", "serviceaccounts", "services", "events", "endpoints", "pods"],
-  "apps/v1": ["deployments", "replicasets", "statefulsets", "daemonsets"],
-  "batch/v1": ["jobs", "cronjobs"],
-  "coordination.k8s.io/v1": ["leases"],
-  "events.k8s.io/v1": ["events"],
-  "rbac.authorization.k8s.io/v1": ["clusterroles", "clusterrolebindings", "roles", "rolebindings"],
-  "apiextensions.k8s.io/v1": ["customresourcedefinitions"],
-  "admissionregistration.k8s.io/v1": ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"],
-  "discovery.k8s.io/v1": ["endpointslices"],
-  "authorization.k8s.io/v1": [
-    "selfsubjectaccessreviews",
-    "subjectaccessreviews",
-    "localsubjectaccessreviews",
-    "selfsubjectrulesreviews",
-  ],
-  "authentication.k8s.io/v1": ["tokenreviews", "selfsubjectreviews"],
-};
+/** The group versions that both servers serve. */
+export const servedVersions: readonly string[] = [
+  "v1",
+  "admissionregistration.k8s.io/v1",
+  "apiextensions.k8s.io/v1",
+  "apps/v1",
+  "authentication.k8s.io/v1",
+  "authorization.k8s.io/v1",
+  "autoscaling/v1",
+  "autoscaling/v2",
+  "batch/v1",
+  "certificates.k8s.io/v1",
+  "coordination.k8s.io/v1",
+  "discovery.k8s.io/v1",
+  "events.k8s.io/v1",
+  "flowcontrol.apiserver.k8s.io/v1",
+  "networking.k8s.io/v1",
+  "node.k8s.io/v1",
+  "policy/v1",
+  "rbac.authorization.k8s.io/v1",
+  "resource.k8s.io/v1",
+  "scheduling.k8s.io/v1",
+  "storage.k8s.io/v1",
+];
 
-/** Subresources that belong to running pods, which an embedded server does not do. */
-const unservedSubresources = new Set([
+/** Resources that the embedded server does not list: they belong to running containers. A request for one is answered with 501. */
+const unserved = new Set([
+  "bindings",
+  "nodes/proxy",
   "pods/attach",
   "pods/binding",
   "pods/ephemeralcontainers",
@@ -35,13 +42,7 @@ const unservedSubresources = new Set([
   "services/proxy",
 ]);
 
-/** Whether a resource, or a subresource such as `pods/log`, is one of those. */
+/** Whether both servers list a resource, or a subresource such as `pods/log`. */
 export function isServed(groupVersion: string, resource: string): boolean {
-  const [plural = ""] = resource.split("/");
-  return (servedResources[groupVersion]?.includes(plural) ?? false) && !unservedSubresources.has(resource);
+  return servedVersions.includes(groupVersion) && (groupVersion !== "v1" || !unserved.has(resource));
 }
-
-/** The groups of those resources. */
-export const servedGroups: ReadonlySet<string> = new Set(
-  Object.keys(servedResources).map((version) => (version.includes("/") ? (version.split("/")[0] ?? "") : "")),
-);

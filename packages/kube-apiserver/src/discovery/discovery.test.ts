@@ -77,6 +77,7 @@ test("the resources of a version, subresources among them", () => {
   assert.deepEqual(
     resources.map((resource) => resource["name"]),
     [
+      "controllerrevisions",
       "daemonsets",
       "daemonsets/status",
       "deployments",

@@ -176,7 +176,7 @@ function groupBody({ name, versions }: ApiGroup): JsonObject {
 
 function resourceRows(type: ResourceType): JsonObject[] {
   const { resource, singular, namespaced, kind, verbs, shortNames, categories } = type;
-  const isStored = verbs.includes("list");
+  const isStored = verbs.includes("watch");
   const main = {
     name: resource,
     singularName: singular,

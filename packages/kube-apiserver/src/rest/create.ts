@@ -143,7 +143,7 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   };
   const { generation } = type.rules;
   const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
-  const cleared = strategy.storage.prepareCreate(named);
+  const cleared = strategy.storage.prepareCreate(named, rest.request.user);
   yield;
   const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
   yield;

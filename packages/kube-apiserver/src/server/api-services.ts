@@ -86,6 +86,17 @@ function expected({ groups }: Catalog): JsonObject[] {
   return groups.filter(({ name }) => name !== group).flatMap(ofGroup);
 }
 
+/** Groups whose only version has a priority of its own in the reference. */
+const versionPriorities: Readonly<Record<string, number>> = {
+  "": 1,
+  "flowcontrol.apiserver.k8s.io": 21,
+  "resource.k8s.io": 21,
+};
+
+function builtinPriority(name: string, isNewest: boolean): number {
+  return versionPriorities[name] ?? (isNewest ? 30 : 15);
+}
+
 function ofGroup({ name, versions }: ApiGroup): JsonObject[] {
   return versions.map(({ version, resources }, index) => {
     const isCustom = resources.every((one) => one.custom);
@@ -97,7 +108,7 @@ function ofGroup({ name, versions }: ApiGroup): JsonObject[] {
         ...(name === "" ? {} : { group: name }),
         version,
         groupPriorityMinimum: Math.max(...resources.map((one) => one.groupPriority)),
-        versionPriority: isCustom ? 100 : name === "" ? 1 : index === 0 && versions.length > 1 ? 30 : 15,
+        versionPriority: isCustom ? 100 : builtinPriority(name, index === 0 && versions.length > 1),
       },
     };
   });

@@ -23,7 +23,7 @@ async function settled(server: TestServer): Promise<void> {
   const isWhole = async (): Promise<boolean> => {
     const { rules } = (await server.body(`${roles}/admin`)) as { readonly rules?: readonly JsonObject[] };
     const accounts = await names(server, "/api/v1/serviceaccounts");
-    return (rules ?? []).length === 29 && accounts.length === 4 && (await names(server, apiServices)).length === 11;
+    return (rules ?? []).length === 29 && accounts.length === 4 && (await names(server, apiServices)).length === 21;
   };
   while (!(await isWhole())) {
     await new Promise((resolve) => setImmediate(resolve));

@@ -194,8 +194,9 @@ type RulesOf = (type: ResourceType) => KindRules;
 const noRules: KindRules = {};
 
 function rulesFinder(kinds: readonly KindDefinition[]): RulesOf {
-  const rules = new Map(kinds.map((kind) => [`${kind.type.group}/${kind.type.kind}`, kind.rules ?? noRules]));
-  return ({ group, kind }) => rules.get(`${group}/${kind}`) ?? noRules;
+  const keyOf = ({ group, version, kind }: ResourceType): string => `${group}/${version}/${kind}`;
+  const rules = new Map(kinds.map((kind) => [keyOf(kind.type), kind.rules ?? noRules]));
+  return (type) => rules.get(keyOf(type)) ?? noRules;
 }
 
 function strategies(rulesOf: RulesOf, crds: CrdController, now: () => Date): (type: ResourceType) => ObjectStrategy {

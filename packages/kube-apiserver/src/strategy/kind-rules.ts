@@ -2,6 +2,7 @@
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { AdmissionPlugin } from "../admission/admission.ts";
+import type { User } from "../auth/user.ts";
 import { withMember } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Store } from "../store/store.ts";
@@ -14,7 +15,10 @@ export interface KindRules {
   readonly decode?: (object: JsonObject, sent: JsonObject) => JsonObject;
   /** Fills in defaults. Returns the same object when there is nothing to fill in. */
   readonly defaults?: (object: JsonObject) => JsonObject;
-  readonly prepareCreate?: (object: JsonObject) => JsonObject;
+  /** Sets members of a new object. `user` sends the request. */
+  readonly prepareCreate?: (object: JsonObject, user?: User) => JsonObject;
+  /** A new object keeps the status that it is sent with. Default: the status of a new object is empty. */
+  readonly keepsNewStatus?: boolean;
   readonly prepareUpdate?: (object: JsonObject, old: JsonObject, endpoint: Endpoint) => JsonObject;
   /** Validates an object, new or changed. */
   readonly validate?: (object: JsonObject) => readonly FieldError[];

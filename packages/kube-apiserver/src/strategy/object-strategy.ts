@@ -5,10 +5,11 @@ import type { FieldManager } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { Fractions, JsonObject } from "@purlin/kube-objects/json";
 import type { StrategicMergeSchema } from "@purlin/kube-objects/patch";
+import type { User } from "../auth/user.ts";
 import type { TablePrinter } from "../table/table.ts";
 
 /** The path of a request to an object: the object itself, or one of its subresources. */
-export type Endpoint = "" | "status" | "finalize" | "scale";
+export type Endpoint = "" | "status" | "finalize" | "scale" | "approval" | "ephemeralcontainers" | "resize";
 
 /**
  * How the objects of one type in one version differ from others; reading and writing are otherwise the same for all types. All functions
@@ -88,7 +89,7 @@ export interface ObjectValidator {
 /** Prepares objects for the store, and shows stored objects. */
 export interface ObjectStorage {
   /** Sets the members of a new object that the server decides. */
-  prepareCreate(object: JsonObject): JsonObject;
+  prepareCreate(object: JsonObject, user?: User): JsonObject;
   /** Sets the members of a changed object that the server decides. */
   prepareUpdate(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject;
   /** Sets members that show that the object is being deleted, beyond the metadata. */

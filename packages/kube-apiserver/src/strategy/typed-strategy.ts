@@ -61,9 +61,10 @@ function typedStorage(type: ResourceType, rules: KindRules, now: () => Date): Ob
   const managers = new Map<Endpoint, FieldManager>();
   const hasStatus = hasSubresource(type, "status");
   return {
-    prepareCreate: (object) => {
-      const cleared = hasStatus ? withMember(object, "status", emptyObject(type)["status"]) : object;
-      return rules.prepareCreate?.(cleared) ?? cleared;
+    prepareCreate: (object, user) => {
+      const isCleared = hasStatus && rules.keepsNewStatus !== true;
+      const cleared = isCleared ? withMember(object, "status", emptyObject(type)["status"]) : object;
+      return rules.prepareCreate?.(cleared, user) ?? cleared;
     },
     prepareUpdate: (object, old, endpoint) => {
       const own = hasStatus ? onlyPart(object, old, endpoint) : object;

@@ -24,6 +24,9 @@ import { eventCells } from "../events/event-rules.ts";
 import { podCells, podConditions } from "../pods/pod-cells.ts";
 import { serviceCells } from "../services/service-rules.ts";
 import { templateGeneration } from "../workloads/workload-rules.ts";
+import { clusterPrinters } from "./cluster-columns.ts";
+import { policyPrinters } from "./policy-columns.ts";
+import { storagePrinters } from "./storage-columns.ts";
 
 const workload = ["Containers", "Images", "Selector"].map(wideColumn);
 
@@ -115,6 +118,9 @@ function printer(columns: readonly TableColumn[], cells: Cells): TablePrinter {
 }
 
 const printers: Readonly<Record<string, TablePrinter>> = {
+  ...clusterPrinters,
+  ...policyPrinters,
+  ...storagePrinters,
   ConfigMap: printer([nameColumn, column("Data"), ageColumn], (object, now) => [
     nameOfObject(object),
     count(object, "data") + count(object, "binaryData"),

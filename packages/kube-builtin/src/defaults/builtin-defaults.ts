@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { clusterDefaults } from "./cluster-defaults.ts";
 import { all, type Edit, each, fill, inside, when } from "./edit.ts";
 import { podSpecDefaults, podTemplateDefaults } from "./pod-defaults.ts";
 
@@ -129,6 +130,7 @@ const secret: Edit = (object) => {
 };
 
 const defaults: Readonly<Record<string, Edit>> = {
+  ...clusterDefaults,
   "v1/Secret": secret,
   "v1/Service": service,
   "v1/Pod": inside("spec", podSpecDefaults({ isPod: true })),

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testKind, testKinds } from "../testing/index.ts";
 
-test("Deployments, ReplicaSets and StatefulSets have a Scale, other kinds have none", () => {
+test("workloads with replicas have a Scale, other kinds have none", () => {
   const scaled = testKinds.filter(({ type }) => type.subresources.some(({ name }) => name === "scale"));
   assert.deepEqual(
     scaled.map(({ type }) => type.kind),
-    ["Deployment", "ReplicaSet", "StatefulSet"],
+    ["ReplicationController", "Deployment", "ReplicaSet", "StatefulSet"],
   );
   assert.deepEqual(
     testKinds.filter(({ rules }) => rules?.scale !== undefined),

@@ -13,8 +13,16 @@ const kindsOf = (schema: JsonObject | undefined): unknown => schema?.["x-kuberne
 
 // Every kind the embedded API server stores or answers, with the component that must describe it.
 const kinds: Readonly<Record<string, readonly string[]>> = {
-  v1: ["Namespace", "ConfigMap", "Secret", "ServiceAccount", "Service", "Event", "Endpoints", "Pod"],
-  "apps/v1": ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"],
+  v1: [
+    ...["Namespace", "ConfigMap", "Secret", "ServiceAccount", "Service", "Event", "Endpoints", "Pod", "Node"],
+    ...["PersistentVolume", "PersistentVolumeClaim", "ResourceQuota", "LimitRange", "ReplicationController"],
+  ],
+  "apps/v1": ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "ControllerRevision"],
+  "autoscaling/v1": ["HorizontalPodAutoscaler"],
+  "autoscaling/v2": ["HorizontalPodAutoscaler"],
+  "networking.k8s.io/v1": ["Ingress", "IngressClass", "NetworkPolicy", "IPAddress", "ServiceCIDR"],
+  "policy/v1": ["PodDisruptionBudget"],
+  "storage.k8s.io/v1": ["StorageClass", "CSIDriver", "CSINode", "VolumeAttachment"],
   "batch/v1": ["Job", "CronJob"],
   "coordination.k8s.io/v1": ["Lease"],
   "events.k8s.io/v1": ["Event"],
