@@ -7,6 +7,7 @@ export { staticTokens } from "./auth/authenticate.ts";
 export { type AccessAttributes, type AccessDecision, type Authorizer, adminAuthorizer } from "./auth/authorizer.ts";
 export { mastersGroup, type User } from "./auth/user.ts";
 export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, StreamEvent } from "./request/api-request.ts";
+export type { WriteGuard } from "./rest/rest-context.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
 export type { Handler } from "./server/handler.ts";
 export { takeDataDirectory } from "./store/data-directory.ts";

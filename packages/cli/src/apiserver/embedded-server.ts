@@ -9,6 +9,7 @@ import {
   isStoreError,
   startApiServer,
   staticTokens,
+  type WriteGuard,
 } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { makeFolder, replaceFile, whyNoFolder } from "../files/write-files.ts";
@@ -47,6 +48,8 @@ interface EmbeddedServerOptions {
   readonly otherMetrics?: () => Promise<string>;
   /** Log requests. Default: no audit log. */
   readonly audit?: AuditSettings | undefined;
+  /** Forbids writes by their effect. Default: none is forbidden. */
+  readonly guard?: WriteGuard | undefined;
 }
 
 /** Requests of one user that may wait, for each that is answered. */
@@ -113,6 +116,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     maxRequestsInFlight: atOnce,
     auditLog,
     otherMetrics,
+    guard,
   } = options;
   try {
     await makeFolder(directory, 0o700);
@@ -128,6 +132,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
       tokens: [staticTokens(new Map([[token, metricsUser]]))],
       ...(otherMetrics !== undefined && { otherMetrics }),
       ...(auditLog !== undefined && { audit: auditLog }),
+      guard,
       ...(atOnce !== undefined && { inFlightLimits: { atOnce, waiting: atOnce * waitingForEach } }),
       onClockJump: (byMs) => {
         warn(`warning: ${clockJumpText(byMs)}`);

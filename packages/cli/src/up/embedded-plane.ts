@@ -30,7 +30,7 @@ import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-
 import { eachOnce, type Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
-import { followFunctions, sourceFolders, upTrust } from "./source-functions.ts";
+import { followFunctions, guardDevelopment, sourceFolders, upTrust } from "./source-functions.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
 
@@ -72,7 +72,8 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   };
   const metrics = new Registry();
   const otherMetrics = (): Promise<string> => metrics.metrics();
-  const embedded = starting.use(await startEmbeddedServer({ ...options, warn, onClockJump, otherMetrics }));
+  const serving = { warn, onClockJump, otherMetrics, guard: guardDevelopment };
+  const embedded = starting.use(await startEmbeddedServer({ ...options, ...serving }));
   const connect = (agent?: string, onWarning?: (text: string) => void): KubeClient => {
     const transport = createDirectTransport(embedded.server.handle, operator, agent);
     const client = createKubeClient(transport, onWarning && { onWarning });

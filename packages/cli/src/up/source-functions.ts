@@ -2,8 +2,10 @@
 
 import { readFile, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type FunctionProcesses, type SourceFolders, type SourceOptions, sourceSpec } from "@purlin/function-process";
-import { type DevelopmentTrust, honoredDevelopmentOf } from "@purlin/function-runner";
+import { type DevelopmentTrust, developmentAnnotations, honoredDevelopmentOf } from "@purlin/function-runner";
+import { mastersGroup, type WriteGuard } from "@purlin/kube-apiserver";
 import { type Informer, type KubeReader, startInformer } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { manifestManager } from "../manifests/apply-manifests.ts";
@@ -14,6 +16,19 @@ export const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Functio
 
 /** Only files that the operator applies may run a program of this machine, or send calls to another program. */
 export const upTrust: DevelopmentTrust = { managers: [manifestManager] };
+
+/**
+ * Field managers are only names: any user may use the one of applied files. So only the operator may write a Function in a way that makes
+ * development annotations count.
+ */
+export const guardDevelopment: WriteGuard = ({ user, group, resource, object, old }) => {
+  if (group !== "pkg.crossplane.io" || resource !== "functions" || user.groups.includes(mastersGroup)) return undefined;
+  const wanted = honoredDevelopmentOf(object, upTrust);
+  if (wanted === undefined || isDeepStrictEqual(wanted, old && honoredDevelopmentOf(old, upTrust))) return undefined;
+  const { runtime, source } = developmentAnnotations;
+  const annotation = wanted.kind === "source" ? source : runtime;
+  return `annotation ${annotation} can only be set by members of ${mastersGroup}: ask the operator of purlin up to put the Function into a file`;
+};
 
 /**
  * Starts the source file of a Function as soon as there is one, so that it is warm and its mistakes are seen before

@@ -26,7 +26,7 @@ import { nextGeneration } from "./generation.ts";
 import { isLargeEntry, isLargeRequest, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { parseResourceVersion, unparsedText } from "./list-options.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
-import type { RestRequest } from "./rest-context.ts";
+import { type RestRequest, requireAllowed } from "./rest-context.ts";
 import { validationWarnings, type WriteOptions, writeWarnings } from "./write-options.ts";
 
 /** How an object is to be changed. */
@@ -169,6 +169,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   const admitted = plan.admission === undefined ? tracked : yield* plan.admission.mutating({ object: tracked, old });
   const prepared = strategy.storage.prepareUpdate(withSystemFields(admitted, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
+  requireAllowed(rest, next, old);
   yield;
   if (strategy.validator.validating !== undefined) {
     yield* strategy.validator.validating({ object: next, old, endpoint: plan.endpoint });

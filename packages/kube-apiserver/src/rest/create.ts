@@ -28,7 +28,7 @@ import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe }
 import { parseResourceVersion } from "./list-options.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import { entryResponse, negotiateForm, type ObjectForm, objectResponse } from "./object-response.ts";
-import type { RestRequest } from "./rest-context.ts";
+import { type RestRequest, requireAllowed } from "./rest-context.ts";
 import { type WriteOptions, writeOptions, writeWarnings } from "./write-options.ts";
 
 const namespaces = { group: "", resource: "namespaces" };
@@ -144,6 +144,7 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   const { generation } = type.rules;
   const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
   const cleared = strategy.storage.prepareCreate(named, rest.request.user);
+  requireAllowed(rest, cleared, undefined);
   yield;
   const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
   yield;

@@ -1,12 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AdmissionChain } from "../admission/admission.ts";
 import type { ResourceAccess } from "../auth/authorizer.ts";
+import type { User } from "../auth/user.ts";
+import { metaOf } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Store } from "../store/store.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
+
+/** A write that is about to be stored, in the version of its request. */
+interface GuardedWrite {
+  readonly user: User;
+  readonly group: string;
+  readonly resource: string;
+  readonly object: JsonObject;
+  /** Undefined for a new object. */
+  readonly old: JsonObject | undefined;
+}
+
+/** Decides about a write by its user and its effect, which authorization cannot see. Returns why it is forbidden. */
+export type WriteGuard = (write: GuardedWrite) => string | undefined;
 
 /** What all requests for resources share. */
 export interface RestServices {
@@ -16,6 +32,7 @@ export interface RestServices {
   readonly admission: AdmissionChain;
   readonly now: () => Date;
   readonly newUid: () => string;
+  readonly guard?: WriteGuard | undefined;
 }
 
 /** One request for one resource. */
@@ -26,4 +43,11 @@ export interface RestRequest extends RestServices {
   readonly strategy: ObjectStrategy;
   /** Warnings for the client, whatever the outcome of the request. */
   readonly notes: string[];
+}
+
+/** Throws 403 when the server's own rules forbid the write. */
+export function requireAllowed(rest: RestRequest, object: JsonObject, old: JsonObject | undefined): void {
+  const { guard, request, type } = rest;
+  const why = guard?.({ user: request.user, group: type.group, resource: type.resource, object, old });
+  if (why !== undefined) throw forbidden(type, metaOf(object).name ?? "", why);
 }

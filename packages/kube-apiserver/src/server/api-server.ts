@@ -10,6 +10,7 @@ import { type Listener, listen } from "../http/listener.ts";
 import { type InFlightLimits, RequestsInFlight } from "../http/requests-in-flight.ts";
 import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
 import { objectCodec } from "../rest/object-codec.ts";
+import type { WriteGuard } from "../rest/rest-context.ts";
 import type { HistoryLimits } from "../store/history.ts";
 import { openStore } from "../store/open-store.ts";
 import { writeSnapshot } from "../store/snapshot.ts";
@@ -35,6 +36,8 @@ export interface ApiServerOptions {
   readonly tokens?: readonly TokenAuthenticator[];
   /** Default: masters and ServiceAccounts are allowed everything, other users nothing. */
   readonly authorizer?: Authorizer;
+  /** Asked about each write that is authorized, before it is stored. Default: all are allowed. */
+  readonly guard?: WriteGuard | undefined;
   readonly history?: Partial<HistoryLimits>;
   /** How long events are kept. Default: an hour. */
   readonly eventTtlSeconds?: number;

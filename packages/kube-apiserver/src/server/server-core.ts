@@ -17,7 +17,7 @@ import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import { createResources } from "../rest/resources.ts";
-import type { RestServices } from "../rest/rest-context.ts";
+import type { RestServices, WriteGuard } from "../rest/rest-context.ts";
 import { OpenWatches } from "../rest/watch.ts";
 import { accessReviews } from "../reviews/access-reviews.ts";
 import { authenticationReviews, reviewResource } from "../reviews/review-resource.ts";
@@ -43,6 +43,7 @@ interface ServerCoreOptions {
   /** Signs the tokens of ServiceAccounts. */
   readonly tokenKey: KeyObject;
   readonly authorizer?: Authorizer;
+  readonly guard?: WriteGuard | undefined;
   readonly eventTtlSeconds?: number;
   readonly beginAudit?: BeginAudit | undefined;
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
@@ -125,6 +126,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     catalog,
     now,
     newUid: randomUUID,
+    guard: options.guard,
     strategyOf,
     admission: new PluginChain(
       kinds.flatMap((kind) => kind.admission ?? []),
