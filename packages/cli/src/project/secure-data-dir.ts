@@ -2,6 +2,7 @@
 import { chmodSync, lstatSync, readdirSync, type Stats } from "node:fs";
 import { join } from "node:path";
 import { folderRisk } from "../files/own-folder.ts";
+import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 
 /** Folders of a data directory with keys and tokens in them. */
@@ -29,6 +30,17 @@ export function secureDataDir(directory: string): void {
       secureEntry(join(directory, name), file, { uid, isLinkable: false });
     }
   }
+}
+
+/**
+ * Sees that no other user of the machine can change the folder that packages are cached in, nor read it. In a Pod it is a volume, which
+ * belongs to root and is writable by all, and there are no other users.
+ */
+export function secureCacheDir(directory: string, { env }: Pick<Io, "env">): void {
+  if (env["KUBERNETES_SERVICE_HOST"]) return;
+  const risk = folderRisk(directory);
+  if (risk !== undefined) throw new UserError(`--xpkg-cache-dir ${directory}: ${risk}`);
+  if (process.getuid !== undefined) tighten(directory, lstatSync(directory));
 }
 
 interface Rules {

@@ -430,4 +430,23 @@ test("a source file is run for the render", async (t) => {
   const outcome = await render(t, compose, { files: { "functions.yaml": functions, "fn.ts": source } });
   assert.equal(outcome.exitCode, 0, outcome.stderr);
   assert.deepEqual(kindsOf(outcome), ["App"]);
+  assert.equal(outcome.stderr, "");
+});
+
+test("what a source file prints goes to stderr, after the name of its function and without control characters", async (t) => {
+  const source = `console.log("loaded");
+export default (req, ctx) => {
+  console.error("called\\u001b[2J\\nwith", 2);
+  process.stdout.write("no line feed");
+  return ctx.to(req);
+};
+`;
+  const functions =
+    "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata:\n  name: fn\n  annotations:\n    purlin.dev/source: ./fn.ts\n";
+  const outcome = await render(t, compose, { files: { "functions.yaml": functions, "fn.ts": source } });
+  assert.equal(outcome.exitCode, 0, outcome.stderr);
+  assert.deepEqual(kindsOf(outcome), ["App"]);
+  // Two streams: their order is not known.
+  const lines = outcome.stderr.trimEnd().split("\n").sort();
+  assert.deepEqual(lines, ["fn: called\\x1b[2J", "fn: loaded", "fn: no line feed", "fn: with 2"]);
 });

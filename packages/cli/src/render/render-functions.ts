@@ -2,6 +2,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { FunctionProcessesOptions } from "@purlin/function-process";
 import {
   createDevelopmentResolver,
   createDiallingRunner,
@@ -19,6 +20,7 @@ import {
 import type { ClientCertificates } from "../function-call/client-certificates.ts";
 import { type ProbeAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
+import { harmless } from "../terminal/harmless.ts";
 import {
   type FunctionFiles,
   isRevisionOf,
@@ -135,13 +137,35 @@ interface Sources {
 async function startSources(io: Io): Promise<Sources> {
   const { createFunctionProcesses, createSourceRuntime } = await import("@purlin/function-process");
   const directory = await mkdtemp(join(tmpdir(), "purlin-render-"));
-  const processes = createFunctionProcesses({ directory, env: io.env });
+  const output = createOutputLines(io);
+  const processes = createFunctionProcesses({ directory, env: io.env, onOutput: output.add });
   return {
     runtime: createSourceRuntime(processes, { cwd: io.cwd }),
     security: processes.security,
     async close() {
       await processes.close();
+      output.end();
       await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+type Output = Parameters<NonNullable<FunctionProcessesOptions["onOutput"]>>[0];
+
+/** Writes the output of functions to stderr, each line after the name of its function. */
+function createOutputLines({ stderr }: Io): { add(output: Output): void; end(): void } {
+  /** Lines that are still being written, by stream and function. */
+  const partial = new Map<string, Output>();
+  const write = ({ name, text }: Output): void => void stderr.write(`${name}: ${harmless(text)}\n`);
+  return {
+    add(output) {
+      const key = `${output.stream} ${output.name}`;
+      const lines = `${partial.get(key)?.text ?? ""}${output.text}`.split("\n");
+      partial.set(key, { ...output, text: lines.pop() ?? "" });
+      for (const text of lines) write({ ...output, text });
+    },
+    end() {
+      for (const rest of partial.values()) if (rest.text !== "") write(rest);
     },
   };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import assert from "node:assert/strict";
-import { existsSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog } from "@purlin/base";
@@ -88,6 +88,30 @@ test("packages are kept in the folder that is named", async () => {
   const io = new TestIo({ cwd: temporary.path, env: { HOME: "home" } });
   await using _opened = await openPackages({ args: [], options: { xpkgCacheDir: "named" } }, io, open);
   assert.deepEqual(readdirSync(temporary.path), ["named"]);
+});
+
+test("a folder that others may have written to, or that others may replace, is refused; in a Pod it is a volume", async () => {
+  using temporary = tempFolder();
+  const [cache, inside] = [join(temporary.path, "cache"), join(temporary.path, "cache/xpkg")];
+  mkdirSync(cache);
+  chmodSync(cache, 0o777);
+  const openWith = async (xpkgCacheDir: string, env: Record<string, string>): Promise<void> => {
+    const io = new TestIo({ cwd: temporary.path, env });
+    await (await openPackages({ args: [], options: { xpkgCacheDir } }, io, open))[Symbol.asyncDispose]();
+  };
+  const advice = `run "chmod go-w ${realpathSync(cache)}"`;
+  for (const directory of [cache, inside]) {
+    await assert.rejects(openWith(directory, {}), (error: Error) => {
+      assert.ok(error.message.startsWith(`--xpkg-cache-dir ${directory}: ${realpathSync(cache)} is writable by other`));
+      assert.ok(error.message.includes(advice), error.message);
+      return true;
+    });
+  }
+  assert.deepEqual(readdirSync(inside), [], "nothing was put there");
+  await openWith(cache, { KUBERNETES_SERVICE_HOST: "10.0.0.1" });
+  chmodSync(cache, 0o755);
+  await openWith(cache, {});
+  assert.equal(statSync(cache).mode & 0o777, 0o700, "others cannot read packages of private registries");
 });
 
 test("a bundle of authorities that cannot be read is named", () => {

@@ -14,7 +14,8 @@ import { readTextSync } from "../files/read-text.ts";
 import { makeFolder, whyNoFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { UserError } from "../user-error.ts";
+import { secureCacheDir } from "../project/secure-data-dir.ts";
+import { isUserError, UserError } from "../user-error.ts";
 import { wholeOption } from "./start-input.ts";
 
 /** What runs the packages of each kind that has a runtime. */
@@ -70,7 +71,10 @@ export async function openPackages(
 ): Promise<OpenedPackages> {
   const wanted = cacheFolder(input, io);
   try {
-    if (wanted !== undefined) await makeFolder(wanted, 0o700);
+    if (wanted !== undefined) {
+      await makeFolder(wanted, 0o700);
+      secureCacheDir(wanted, io);
+    }
     const directory = wanted ?? (await mkdtemp(join(tmpdir(), "purlin-xpkg-")));
     const packages = await openClusterPackages({ ...options, directory });
     return {
@@ -80,6 +84,7 @@ export async function openPackages(
       },
     };
   } catch (error) {
+    if (isUserError(error)) throw error;
     throw new UserError(`cannot store packages in ${wanted ?? tmpdir()}: ${whyNoFolder(error)}; see --xpkg-cache-dir`, {
       cause: error,
     });

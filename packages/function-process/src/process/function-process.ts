@@ -77,6 +77,13 @@ export interface FunctionProcess {
   stop(): Promise<void>;
 }
 
+/** A piece of what a function wrote to one of its standard streams. */
+interface FunctionOutput {
+  readonly name: string;
+  readonly stream: "stdout" | "stderr";
+  readonly text: string;
+}
+
 /** What the processes of one control plane share. */
 export interface ProcessDeps {
   readonly certificates: FunctionCertificates;
@@ -86,6 +93,8 @@ export interface ProcessDeps {
   readonly clock: Clock;
   /** Where a function's output goes, besides the lines kept in memory. */
   readonly logFile: (spec: FunctionSpec) => LogFile;
+  /** Called with the output of functions, as far as it is kept. */
+  readonly onOutput?: ((output: FunctionOutput) => void) | undefined;
   readonly onChange: (process: FunctionProcess) => void;
   readonly limits: ProcessLimits;
   readonly resources: ResourceSupervision;
@@ -246,11 +255,12 @@ class RunningProcess implements FunctionProcess {
       },
       held: (text) => this.#notice(text),
       exceeded: (text) => void this.#notices.add(text),
-      output: (_, text) => {
+      output: (stream, text) => {
         const kept = this.#rate.keep(text);
         if (kept === "") return;
         this.#tail.add(kept);
         this.#log.add(kept);
+        this.#deps.onOutput?.({ name: this.name, stream, text: kept });
       },
     };
   }

@@ -43,6 +43,8 @@ export interface FunctionProcessesOptions {
   readonly requireSandbox?: boolean | undefined;
   /** Called whenever a function starts to serve, fails or dies. */
   readonly onChange?: ((process: FunctionProcess) => void) | undefined;
+  /** Called with what a function writes to its standard streams, within its limits. */
+  readonly onOutput?: ProcessDeps["onOutput"];
 }
 
 /** The functions that run as child processes of this one. */
@@ -109,6 +111,7 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
     env: cleanEnvironment(env),
     clock,
     logFile: (spec) => openLogFile(functionLogPath(join(directory, functionLogFolder), spec), logBytes),
+    onOutput: options.onOutput,
     onChange,
     limits: { ...defaultLimits, ...limits },
   };
