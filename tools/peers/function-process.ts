@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "./free-port.ts";
 
 /** How to start a function as a child process on a given port. */
 export interface FunctionCommand {
@@ -55,17 +56,6 @@ export async function startFunction({ program, args, env, port: wanted }: Functi
   }
   const dispose = async (): Promise<void> => void (await stop());
   return { pid: child.pid as number, port, output, stop, [Symbol.asyncDispose]: dispose };
-}
-
-/** A free port. Other SDKs do not report which port they got for port 0, so the caller has to choose one. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string") throw new Error("the system gave no port");
-  return address.port;
 }
 
 async function accepts(child: ChildProcess, port: number): Promise<void> {

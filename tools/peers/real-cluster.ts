@@ -3,12 +3,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
 import { cacheDirectory } from "./cache-directory.ts";
+import { freePort } from "./free-port.ts";
 import { etcd, kubernetes } from "./kubernetes.ts";
 import { installed } from "./peer.ts";
 
@@ -177,16 +177,6 @@ function writeKubeconfig(directory: string, server: string): string {
   const path = join(directory, "kubeconfig");
   writeFileSync(path, JSON.stringify(config, undefined, 2), { mode: 0o600 });
   return path;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  const { promise, resolve } = Promise.withResolvers<number>();
-  server.listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as { readonly port: number };
-    server.close(() => resolve(port));
-  });
-  return promise;
 }
 
 interface ServerProcess {

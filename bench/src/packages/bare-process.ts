@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "../../../tools/peers/free-port.ts";
 import type { PackagePlane } from "./plane.ts";
 import type { BenchProgram } from "./programs.ts";
 
@@ -43,15 +44,6 @@ export async function startBare(
       if (child.kill("SIGKILL")) await exit;
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 async function accepts(port: number): Promise<boolean> {

@@ -15,6 +15,7 @@ import {
   start,
 } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { freePort } from "../../../tools/peers/free-port.ts";
 import { purlinFunction } from "../../../tools/peers/function-commands.ts";
 import { startFunction } from "../../../tools/peers/function-process.ts";
 import { type CertificateFiles, createCertificateFiles } from "../../interop/certificate-files.ts";
@@ -157,8 +158,9 @@ before(async () => {
   plane = await startPlane({ functions: {}, settings: { compositeDeadlineMs: deadlineMs } });
   await plane.apply(namespaceOf(namespace), modernDefinition({ kind: "Job", group }));
   for (const name of [...Object.keys(rows), "bystander"]) {
-    const listening = await serveHere(0, fine);
-    places.set(name, { port: Number(listening.address.split(":").at(-1)), listening });
+    const port = await freePort();
+    const listening = await serveHere(port, fine);
+    places.set(name, { port, listening });
     await plane.apply(functionAt(name, listening.address));
     await applyCompositions(plane, compositionOf(name, type, [{ step: "work", functionRef: { name } }]));
     await plane.apply(job(name, "first"));
