@@ -4,7 +4,8 @@
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { failedGroupText, groupLine, summary } from "./test-runner/report.ts";
-import { type GroupOptions, type GroupResult, runGroup } from "./test-runner/run-group.ts";
+import { type Group, type GroupOptions, type GroupResult, runGroup } from "./test-runner/run-group.ts";
+import { runGroups } from "./test-runner/schedule.ts";
 import { type Suite, suites } from "./test-runner/suites.ts";
 
 /**
@@ -38,23 +39,22 @@ function selectSuite(name: string, words: readonly string[]): Suite {
   if (!suite) fail(`unknown suite "${name}": expected one of ${Object.keys(suites).join(", ")}`);
   const selected = (file: string): boolean => words.length === 0 || words.some((word) => file.includes(word));
   const found = suite(selected, availableParallelism());
-  if (found.groups.length === 0) fail(`no test file matches ${words.join(" ") || `the ${name} suite`}`);
+  if (allGroups(found).length === 0) fail(`no test file matches ${words.join(" ") || `the ${name} suite`}`);
   return found;
 }
 
+const allGroups = ({ groups, alone = [] }: Suite): readonly Group[] => [...groups, ...alone];
+
 /** Runs all groups, a few at a time, and prints each result as soon as it is there. */
-async function runAll({ groups, atOnce }: Suite, options: GroupOptions): Promise<GroupResult[]> {
-  const waiting = [...groups];
+async function runAll(suite: Suite, options: GroupOptions): Promise<GroupResult[]> {
   const results: GroupResult[] = [];
-  const work = async (): Promise<void> => {
-    for (let group = waiting.shift(); group; group = waiting.shift()) {
-      const result = await runGroup(group, options);
-      results.push(result);
-      console.log(groupLine(result, results.length, groups.length));
-      if (result.failures.length > 0) console.log(failedGroupText(result));
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, work));
+  const total = allGroups(suite).length;
+  await runGroups(suite, async (group) => {
+    const result = await runGroup(group, options);
+    results.push(result);
+    console.log(groupLine(result, results.length, total));
+    if (result.failures.length > 0) console.log(failedGroupText(result));
+  });
   return results;
 }
 
@@ -69,8 +69,9 @@ exportOptions(
 process.env["PROPERTY_SEED"] = propertySeed();
 if (options.includes("--sandbox=none")) process.env[withoutSandbox.name] = withoutSandbox.value;
 const started = performance.now();
-const files = suite.groups.reduce((sum, group) => sum + group.files.length, 0);
-console.log(`Suite ${name}: ${files} files in ${suite.groups.length} processes, ${suite.atOnce} at a time.`);
+const groups = allGroups(suite);
+const files = groups.reduce((sum, group) => sum + group.files.length, 0);
+console.log(`Suite ${name}: ${files} files in ${groups.length} processes, ${suite.atOnce} at a time.`);
 console.log(`Random properties draw from PROPERTY_SEED=${process.env["PROPERTY_SEED"]}.`);
 const results = await runAll(suite, {
   nodeOptions: options.filter((option) => option.startsWith("--test-")),

@@ -10,6 +10,8 @@ export interface Group {
   readonly files: readonly string[];
   /** The group is stopped when it reports nothing for so long. */
   readonly silenceMs: number;
+  /** Never runs beside another group of which this is true. */
+  readonly inTurn?: boolean;
 }
 
 export interface GroupResult {

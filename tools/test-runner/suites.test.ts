@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Suite, suites } from "./suites.ts";
+
+function suiteOf(name: string, cores = 2): Suite {
+  return suites[name]?.(() => true, cores) ?? assert.fail(name);
+}
+
+const filesOf = (groups: Suite["alone"]): readonly string[] => (groups ?? []).flatMap(({ files }) => files);
+
+test("every file of a suite runs once, in a group or alone", () => {
+  for (const name of Object.keys(suites)) {
+    const { groups, alone } = suiteOf(name);
+    const files = [...filesOf(groups), ...filesOf(alone)];
+    assert.ok(files.length > 0, name);
+    assert.equal(new Set(files).size, files.length, name);
+  }
+});
+
+test("suites that measure run one file at a time", () => {
+  for (const name of ["chaos", "hostile", "conformance"]) assert.equal(suiteOf(name, 8).atOnce, 1, name);
+});
+
+test("suites that wait run two files at a time, or one on one processor", () => {
+  for (const name of ["interop", "clients", "e2e"]) {
+    assert.deepEqual(
+      [1, 2, 8].map((cores) => suiteOf(name, cores).atOnce),
+      [1, 2, 2],
+      name,
+    );
+  }
+});
+
+test("files that use what the whole machine shares run in turn or alone", () => {
+  const { groups } = suiteOf("interop");
+  const inTurn = groups.filter((group) => group.inTurn).map(({ title }) => title);
+  assert.ok(inTurn.includes("test/interop/packages/own-networks.test.ts"));
+  assert.ok(inTurn.every((title) => /\/(certificates|packages)\//.test(title)));
+  assert.deepEqual(
+    groups.slice(0, inTurn.length).map(({ title }) => title),
+    inTurn,
+  );
+  const alone = filesOf(suiteOf("e2e").alone);
+  assert.ok(alone.includes("test/e2e/load/upgrades.test.ts"));
+  assert.ok(!alone.includes("test/e2e/functions/results.test.ts"));
+});
+
+test("a selection is split as the whole suite is", () => {
+  const { groups, alone } = suites["e2e"]?.((file) => file.includes("/load/"), 2) ?? assert.fail();
+  assert.deepEqual(groups, []);
+  assert.equal(filesOf(alone).length, filesOf(suiteOf("e2e").alone).filter((file) => file.includes("/load/")).length);
+});
+
+test("the slowest unit tests start first", () => {
+  const titles = suiteOf("unit").groups.map(({ title }) => title);
+  assert.match(titles[0] ?? "", /^packages\/cli /);
+  assert.ok(titles.indexOf("tools") < titles.indexOf("packages/kube-builtin"));
+});
