@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Turns } from "@purlin/base";
-import { isBlankDocument, isBounded, kubectlSchema, type StreamPart, splitDocuments } from "@purlin/kube-objects/yaml";
-import { constructFromEvents, dump, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
+import type { JsonValue } from "@purlin/kube-objects/json";
+import {
+  isBlankDocument,
+  isBounded,
+  kubectlSchema,
+  printYaml as print,
+  type StreamPart,
+  splitDocuments,
+} from "@purlin/kube-objects/yaml";
+import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
 import { textOf, UserError } from "../user-error.ts";
 import { findOffset, type PathSegment } from "./yaml-position.ts";
 
@@ -176,5 +184,5 @@ function lastAtOrBefore(numbers: readonly number[], wanted: number): number {
 
 /** A JSON value as YAML that any reader understands: no anchors, no folded lines, quoted where YAML 1.1 would guess. */
 export function printYaml(value: unknown): string {
-  return dump(value, { lineWidth: -1, noRefs: true, seqNoIndent: true });
+  return print(value as JsonValue, { sortKeys: false, wrap: false });
 }

@@ -2,9 +2,9 @@
 
 import { finish, type Work } from "@purlin/base";
 import { type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { printingYaml } from "@purlin/kube-objects/yaml";
 import type { Payload } from "./api-request.ts";
 import type { MediaType } from "./negotiate.ts";
-import { printingYaml } from "./yaml-text.ts";
 
 const encoder = new TextEncoder();
 /** Ends every document that is not laid out for people. */

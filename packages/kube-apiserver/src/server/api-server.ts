@@ -2,7 +2,7 @@
 import { createPrivateKey } from "node:crypto";
 import { type Clock, systemClock } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { dump } from "js-yaml";
+import { printYaml } from "@purlin/kube-objects/yaml";
 import { type AuditOptions, type BeginAudit, createAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
@@ -252,7 +252,7 @@ function addressOf({ host, port }: Listener): string {
 export function adminKubeconfig(server: string, { authority, admin }: ServingCertificates): string {
   const name = "purlin";
   const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
-  return dump({
+  return printYaml({
     apiVersion: "v1",
     kind: "Config",
     clusters: [{ name, cluster: { server, "certificate-authority-data": base64(authority.certPem) } }],

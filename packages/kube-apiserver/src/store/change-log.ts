@@ -225,15 +225,17 @@ export class ChangeLog implements Log {
 
   #checked(row: Row): LoggedChange {
     const [revision, key, createRevision, expires, value, checksum] = row;
-    const change = { revision, key, createRevision, expiresAt: expires ?? undefined, bytes: value ?? undefined };
-    if (checksumOf(change) !== checksum) {
+    // A flipped bit may change the type of a column, which SQLite does not enforce.
+    const bytes = value instanceof Uint8Array ? value : undefined;
+    const change = { revision, key, createRevision, expiresAt: expires ?? undefined, bytes };
+    if ((value !== null && bytes === undefined) || checksumOf(change) !== checksum) {
       throw damagedError(this.#path, `revision ${revision} of "${key}" has a wrong checksum`);
     }
     return change;
   }
 }
 
-type Row = readonly [number, string, number, number | null, Uint8Array | null, number];
+type Row = readonly [number, string, number, number | null, unknown, number];
 
 function rowOf(change: LoggedChange): [number, string, number, number | null, Uint8Array | null, number] {
   const { revision, key, createRevision, expiresAt, bytes } = change;

@@ -70,6 +70,16 @@ const damages: Record<string, { reason: string; damage: (path: string) => void; 
     want: "damaged",
     text: /revision \d+ of "\/k\/7" has a wrong checksum/,
   },
+  ValueType: {
+    reason: "a value of another type",
+    damage: (path) => {
+      const database = new DatabaseSync(path);
+      database.exec("UPDATE change SET value = 135387911911540 WHERE key = '/k/7'");
+      database.close();
+    },
+    want: "damaged",
+    text: /revision \d+ of "\/k\/7" has a wrong checksum/,
+  },
 };
 
 for (const [name, { reason, damage, want, text }] of Object.entries(damages)) {

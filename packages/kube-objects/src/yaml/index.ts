@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML as Kubernetes reads it. Apart from the package's root, because not everybody who needs objects needs a YAML reader.
+// YAML as Kubernetes reads and writes it.
 export { isBounded } from "./expanded-size.ts";
+export { printingYaml, printYaml } from "./print-yaml.ts";
 export { isBlankDocument, type StreamPart, splitDocuments } from "./split-documents.ts";
 export { kubectlSchema, wideIntegerSchema } from "./yaml-schema.ts";

@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import fc from "fast-check";
 import { load } from "js-yaml";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
+import { compareNaturally, printYaml } from "./print-yaml.ts";
 import { yamlNumber } from "./yaml-scalar.ts";
-import { compareNaturally, printYaml } from "./yaml-text.ts";
 
 /** The spec of an object full of awkward texts, keys and numbers, as kube-apiserver 1.36.3 wrote it. */
 const written = readFileSync(new URL("testdata/written.yaml", import.meta.url), "utf8");
@@ -74,4 +74,10 @@ test("long texts are broken where a space is", () => {
   const lines = printYaml({ key: long } as JsonObject).split("\n");
   assert.ok(lines.length > 2 && lines.every((line) => line.length < 90));
   assert.deepEqual(load(printYaml({ key: long })), { key: long });
+});
+
+test("keys keep their order and text its lines on request, and undefined members are left out", () => {
+  const long = "word ".repeat(40).trim();
+  const value = { b: long, a: { none: undefined }, c: ["true", 1] } as unknown as JsonObject;
+  assert.equal(printYaml(value, { sortKeys: false, wrap: false }), `b: ${long}\na: {}\nc:\n- "true"\n- 1\n`);
 });

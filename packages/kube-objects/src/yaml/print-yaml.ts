@@ -1,25 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON values as YAML, laid out as the reference lays them out: keys in natural order, lists as far left as they may be, long texts
-// broken at spaces.
+// JSON values as YAML, in the layout of the reference: lists are not indented, and text is quoted where YAML 1.1 would read it as
+// something else.
 
 import { finish, type Work } from "@purlin/base";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { escapedCharacter, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
 
-/** Texts are broken at the first space behind this column. */
+/** Text is broken at the first space behind this column. */
 const bestWidth = 80;
 /** Longer keys, and keys of several lines, stand on lines of their own. */
 const maxKey = 128;
 
+/** The layout of a document. */
+interface YamlLayout {
+  /** Keys in natural order, as the reference writes them; otherwise in the order of the object. Default: true. */
+  readonly sortKeys?: boolean;
+  /** Break long text at spaces, as the reference does. Default: true. */
+  readonly wrap?: boolean;
+}
+
 /** A value as a YAML document. */
-export function printYaml(value: JsonValue): string {
-  return finish(printingYaml(value));
+export function printYaml(value: JsonValue, layout?: YamlLayout): string {
+  return finish(printingYaml(value, layout));
 }
 
 /** The same in parts: item by item of the lists at the top. */
-export function* printingYaml(value: JsonValue): Work<string> {
-  const writer = new Writer();
-  if (isJsonObject(value) && Object.keys(value).length > 0) {
+export function* printingYaml(value: JsonValue, layout: YamlLayout = {}): Work<string> {
+  const writer = new Writer(layout);
+  if (isJsonObject(value) && hasMembers(value)) {
     yield* writer.document(value);
   } else {
     writer.value(value, 0);
@@ -27,9 +35,24 @@ export function* printingYaml(value: JsonValue): Work<string> {
   return writer.text();
 }
 
+const hasMembers = (object: JsonObject): boolean => Object.values(object).some((member) => member !== undefined);
+
 class Writer {
   readonly #parts: string[] = [];
+  readonly #sortsKeys: boolean;
+  readonly #width: number;
   #column = 0;
+
+  constructor({ sortKeys = true, wrap = true }: YamlLayout) {
+    this.#sortsKeys = sortKeys;
+    this.#width = wrap ? bestWidth : Number.POSITIVE_INFINITY;
+  }
+
+  /** A member that is undefined is not there. */
+  #keys(object: JsonObject): string[] {
+    const keys = Object.keys(object).filter((key) => object[key] !== undefined);
+    return this.#sortsKeys ? keys.sort(compareNaturally) : keys;
+  }
 
   text(): string {
     return `${this.#parts.join("")}\n`;
@@ -39,7 +62,7 @@ class Writer {
   value(value: JsonValue, indent: number, further = 0): void {
     if (isJsonArray(value) && value.length > 0) {
       this.#list(value, indent + further);
-    } else if (isJsonObject(value) && Object.keys(value).length > 0) {
+    } else if (isJsonObject(value) && hasMembers(value)) {
       this.#object(value, indent + further);
     } else {
       this.#scalar(value, indent);
@@ -48,7 +71,7 @@ class Writer {
 
   /** Writes the object that is the whole document. */
   *document(object: JsonObject): Work<void> {
-    const keys = Object.keys(object).sort(compareNaturally);
+    const keys = this.#keys(object);
     for (const [index, key] of keys.entries()) {
       if (index > 0) this.#line(0);
       this.#key(key, 0);
@@ -67,7 +90,7 @@ class Writer {
   }
 
   #object(object: JsonObject, indent: number): void {
-    const keys = Object.keys(object).sort(compareNaturally);
+    const keys = this.#keys(object);
     for (const [index, key] of keys.entries()) {
       if (index > 0) this.#line(indent);
       this.#key(key, indent);
@@ -88,7 +111,7 @@ class Writer {
       // Lists of members are not indented.
       this.#line(indent);
       this.#list(value, indent);
-    } else if (isJsonObject(value) && Object.keys(value).length > 0) {
+    } else if (isJsonObject(value) && hasMembers(value)) {
       this.#line(indent + 2);
       this.#object(value, indent + 2);
     } else {
@@ -136,7 +159,7 @@ class Writer {
     for (const [index, character] of [...text].entries()) {
       const isInside = !isQuoted || (index > 0 && index < text.length - 1);
       const isSingle = character === " " && text[index - 1] !== " " && text[index + 1] !== " ";
-      if (mayBreak && isSingle && isInside && this.#column > bestWidth) this.#line(indent + 2);
+      if (mayBreak && isSingle && isInside && this.#column > this.#width) this.#line(indent + 2);
       else this.#write(character);
     }
   }
@@ -146,7 +169,7 @@ class Writer {
     const characters = [...text];
     for (const [index, character] of characters.entries()) {
       const isInside = index > 0 && index < characters.length - 1;
-      if (!mayBreak || character !== " " || !isInside || this.#column <= bestWidth || characters[index - 1] === " ") {
+      if (!mayBreak || character !== " " || !isInside || this.#column <= this.#width || characters[index - 1] === " ") {
         this.#write(escapedCharacter(character));
         continue;
       }
