@@ -37,7 +37,6 @@ export {
   mapOf,
   nameRef,
   object,
-  type Schema,
   text,
   time,
   wideColumn,

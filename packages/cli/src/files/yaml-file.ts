@@ -184,5 +184,5 @@ function lastAtOrBefore(numbers: readonly number[], wanted: number): number {
 
 /** A JSON value as YAML that any reader understands: no anchors, no folded lines, quoted where YAML 1.1 would guess. */
 export function printYaml(value: unknown): string {
-  return print(value as JsonValue, { sortKeys: false, wrap: false });
+  return print(value as JsonValue, { sortKeys: false, wrap: false, quoteMergeKey: true });
 }

@@ -16,10 +16,10 @@ import {
   mapOf,
   nameRef,
   object,
-  type Schema,
   text,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import {
   apiextensionsGroup,
   conversion,

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Parts of a CRD, where one of our kinds describes another kind.
-import {
-  atomicMap,
-  checked,
-  describeFields,
-  integer32,
-  listOf,
-  mapOf,
-  object,
-  type Schema,
-  text,
-} from "@purlin/kube-controller";
+import { atomicMap, checked, describeFields, integer32, listOf, mapOf, object, text } from "@purlin/kube-controller";
+import type { Schema } from "@purlin/kube-objects/schema";
 
 /** Names of a kind. */
 export const crdNames: Schema = describeFields(

@@ -20,12 +20,12 @@ import {
   mapOf,
   nameRef,
   object,
-  type Schema,
   text,
   time,
   under,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { crossplaneCategory, opsGroup } from "./crd-shapes.ts";
 import { stepTexts } from "./docs/step-docs.ts";
 import { operationStep } from "./step.ts";

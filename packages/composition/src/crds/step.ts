@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  checked,
-  choice,
-  type Fields,
-  free,
-  listOf,
-  mapOf,
-  nameRef,
-  object,
-  type Schema,
-  text,
-} from "@purlin/kube-controller";
+import { checked, choice, type Fields, free, listOf, mapOf, nameRef, object, text } from "@purlin/kube-controller";
+import type { Schema } from "@purlin/kube-objects/schema";
 
 const input: Schema = { ...free, "x-kubernetes-embedded-resource": true };
 

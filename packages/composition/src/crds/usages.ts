@@ -14,11 +14,11 @@ import {
   type KindDocs,
   mapOf,
   object,
-  type Schema,
   text,
   under,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { apiextensionsGroup, crossplaneCategory, protectionGroup } from "./crd-shapes.ts";
 
 const resourceTexts: FieldTexts = {

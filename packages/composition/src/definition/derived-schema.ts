@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Fields, type Schema, text } from "@purlin/kube-controller";
+import { type Fields, text } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { checkSchemaShape } from "./check-schema-shape.ts";
 
 // Names of composite resources and claims become label values.
@@ -50,7 +51,8 @@ function nameLimit(authored: JsonObject): number {
 
 function merged(authored: JsonObject, keywords: readonly string[], injected: Fields): Schema {
   const kept = pick(authored, keywords);
-  return { type: "object", ...kept, properties: { ...objectAt(kept, ["properties"]), ...injected } };
+  const properties = { ...objectAt(kept, ["properties"]), ...injected } as Fields;
+  return { type: "object", ...kept, properties };
 }
 
 function pick(schema: JsonObject, keywords: readonly string[]): JsonObject {

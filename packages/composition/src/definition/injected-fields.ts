@@ -9,10 +9,10 @@ import {
   mapOf,
   bareNameRef as nameRef,
   object,
-  type Schema,
   text,
   time,
 } from "@purlin/kube-controller";
+import type { Schema } from "@purlin/kube-objects/schema";
 import type { AddedStatusFields, CompositeScope } from "./definition-facts.ts";
 
 const selector: Schema = object({ "matchLabels*": mapOf() });

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { describeFields, type FieldTexts } from "./describe-fields.ts";
-import { type Column, type Fields, object, type Schema, text } from "./schema.ts";
+import { type Column, type Fields, object, text } from "./schema.ts";
 
 /** The type of CustomResourceDefinitions. */
 export const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -60,7 +62,7 @@ export function createCrd(shape: CrdShape): KubeObject {
   return { ...crdType, metadata: { name: `${plural}.${group}` }, spec };
 }
 
-function versionOf(version: CrdVersion, docs: KindDocs | undefined, isOnly: boolean): Schema {
+function versionOf(version: CrdVersion, docs: KindDocs | undefined, isOnly: boolean): JsonObject {
   const { name, isStored, deprecation, fields, columns, hasStatus } = version;
   return {
     name,

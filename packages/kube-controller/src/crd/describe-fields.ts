@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "@purlin/kube-objects/schema";
 
 /** Texts by the path that `kubectl explain` takes, such as `spec.pipeline.step`: items and values have the path of their list or map. */
 export type FieldTexts = Readonly<Record<string, string>>;
@@ -17,7 +17,7 @@ export function describeFields(schema: Schema, texts: FieldTexts): Schema {
 
 function describeAt(schema: Schema, path: string, texts: FieldTexts): Schema {
   const described: Record<string, JsonValue> = { ...schema };
-  for (const key of ["items", "additionalProperties"]) {
+  for (const key of ["items", "additionalProperties"] as const) {
     const inner = schema[key];
     if (isJsonObject(inner)) described[key] = describeAt(inner, path, texts);
   }

@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import fc from "fast-check";
 import { createCrd } from "./crd.ts";
 import { mergeCrd } from "./merge-crd.ts";
-import { checked, column, type Fields, flag, listOf, mapOf, object, type Schema, text } from "./schema.ts";
+import { checked, column, type Fields, flag, listOf, mapOf, object, text } from "./schema.ts";
 
 interface Wish {
   readonly fields?: Fields;

@@ -4,7 +4,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, objectAt } from "@purlin/kube-objects/object";
-import type { Schema } from "./schema.ts";
+import type { Schema } from "@purlin/kube-objects/schema";
 
 /**
  * The CRD to store where `existing` is stored now: everything `wanted` says, and every version, field, column, name and
@@ -102,7 +102,7 @@ function mergeSchema(had: Schema, want: Schema): Schema {
   // Only words: another control plane's are as good, and replacing them would write every CRD at each take-over.
   if (description !== undefined) merged["description"] = description;
   if (had[preserve] === true && want["additionalProperties"] === undefined) merged[preserve] = true;
-  for (const key of ["items", "additionalProperties"]) {
+  for (const key of ["items", "additionalProperties"] as const) {
     const [left, right] = [had[key], want[key]];
     if (isJsonObject(left) && isJsonObject(right)) merged[key] = mergeSchema(left, right);
   }

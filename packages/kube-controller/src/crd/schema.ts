@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words in which the CRDs of our kinds are written down: short enough that a schema reads like its table.
 
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import type { JsonValue } from "@purlin/kube-objects/json";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { describeFields } from "./describe-fields.ts";
-
-/** A structural OpenAPI v3 schema. */
-export type Schema = JsonObject;
 
 /** Fields by name; a name that ends in `*` is a required field. */
 export type Fields = Readonly<Record<string, Schema>>;
@@ -69,7 +67,7 @@ export function defaulted(schema: Schema, value: JsonValue): Schema {
 
 /** The schema with CEL rules, each with the message that a user sees, added to those it has. */
 export function checked(schema: Schema, rules: Readonly<Record<string, string>>): Schema {
-  const had = (schema["x-kubernetes-validations"] ?? []) as readonly JsonValue[];
+  const had = schema["x-kubernetes-validations"] ?? [];
   const added = Object.entries(rules).map(([rule, message]) => ({ rule, message }));
   return { ...schema, "x-kubernetes-validations": [...had, ...added] };
 }

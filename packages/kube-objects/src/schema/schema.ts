@@ -16,8 +16,10 @@ export type ValidationRule = {
 
 /** An OpenAPI v3 schema as CRDs carry it. It is JSON; keywords that are not listed here may be there as well. */
 export type Schema = {
+  readonly description?: string;
   readonly type?: string;
   readonly format?: string;
+  readonly pattern?: string;
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly additionalProperties?: boolean | Schema;
   readonly items?: Schema;
@@ -29,8 +31,13 @@ export type Schema = {
   readonly default?: JsonValue;
   readonly enum?: readonly JsonValue[];
   readonly nullable?: boolean;
+  readonly minimum?: JsonInteger;
+  readonly maximum?: JsonInteger;
+  readonly minLength?: JsonInteger;
   readonly maxLength?: JsonInteger;
+  readonly minItems?: JsonInteger;
   readonly maxItems?: JsonInteger;
+  readonly minProperties?: JsonInteger;
   readonly maxProperties?: JsonInteger;
   readonly "x-kubernetes-int-or-string"?: boolean;
   readonly "x-kubernetes-embedded-resource"?: boolean;

@@ -17,6 +17,8 @@ interface YamlLayout {
   readonly sortKeys?: boolean;
   /** Break long text at spaces, as the reference does. Default: true. */
   readonly wrap?: boolean;
+  /** Quote the key `<<`, which readers of YAML 1.1 take for a merge; the reference does not. Default: false. */
+  readonly quoteMergeKey?: boolean;
 }
 
 /** A value as a YAML document. */
@@ -41,10 +43,12 @@ class Writer {
   readonly #parts: string[] = [];
   readonly #sortsKeys: boolean;
   readonly #width: number;
+  readonly #quotesMergeKey: boolean;
   #column = 0;
 
-  constructor({ sortKeys = true, wrap = true }: YamlLayout) {
+  constructor({ sortKeys = true, wrap = true, quoteMergeKey = false }: YamlLayout) {
     this.#sortsKeys = sortKeys;
+    this.#quotesMergeKey = quoteMergeKey;
     this.#width = wrap ? bestWidth : Number.POSITIVE_INFINITY;
   }
 
@@ -101,7 +105,8 @@ class Writer {
   #key(key: string, indent: number): void {
     const isSimple = key.length <= maxKey && !/[\n\r]/.test(key);
     if (!isSimple) this.#write("? ");
-    this.#string(key, indent, !isSimple);
+    if (key === "<<" && this.#quotesMergeKey) this.#write('"<<"');
+    else this.#string(key, indent, !isSimple);
     if (!isSimple) this.#line(indent);
     this.#write(":");
   }

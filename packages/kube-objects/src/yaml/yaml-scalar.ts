@@ -8,7 +8,7 @@ type ScalarStyle = "plain" | "single" | "double" | "literal";
 const words: ReadonlySet<string> = new Set([
   ...["", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO"],
   ...["true", "True", "TRUE", "false", "False", "FALSE", "on", "On", "ON", "off", "Off", "OFF"],
-  ...[".nan", ".NaN", ".NAN", "<<"],
+  ...[".nan", ".NaN", ".NAN"],
 ]);
 const numbers: readonly RegExp[] = [
   /^[-+]?(0b[01]+|0o[0-7]+|0x[0-9a-fA-F]+)$/,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A part of a built-in kind as part of a custom one: the OpenAPI schema that the API server serves, made structural.
 
-import { integer, listOf, mapOf, object, type Schema, text } from "@purlin/kube-controller";
+import { integer, listOf, mapOf, object, text } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { builtinOpenAPI, inlineReferences } from "@purlin/kube-objects/openapi";
+import type { Schema } from "@purlin/kube-objects/schema";
 
 /** The structural schema of a component of a built-in group version, such as `io.k8s.api.apps.v1.DeploymentSpec`. */
 export function builtInSchema(documentKey: string, component: string): Schema {
@@ -39,7 +40,7 @@ function structural(schema: JsonObject): Schema {
     return { ...intOrString, ...(isQuantity(schema) && { pattern: quantityPattern }) };
   if (isObjectMeta(schema)) return templateMetadata;
   const kept = Object.entries(schema).filter(([key]) => !dropped.has(key));
-  const { type, format } = schema;
+  const { type, format } = schema as Schema;
   return {
     ...Object.fromEntries(kept.map(([key, value]) => [key, part(key, value)])),
     ...(numbers.has(String(type)) && format !== undefined && { format }),
@@ -66,11 +67,11 @@ function listItems(schema: JsonObject): Schema {
   const required = (items["required"] ?? []) as readonly JsonValue[];
   const fields = isJsonObject(items["properties"]) ? items["properties"] : {};
   const made = structural(items);
-  const properties: Record<string, JsonValue> = { ...(made["properties"] as JsonObject) };
+  const properties: Record<string, Schema> = { ...made.properties };
   for (const key of keys as readonly string[]) {
     const [field, to] = [fields[key], properties[key]];
     const value = isJsonObject(field) ? field["default"] : undefined;
-    if (value !== undefined && isJsonObject(to) && !required.includes(key)) properties[key] = { ...to, default: value };
+    if (value !== undefined && to !== undefined && !required.includes(key)) properties[key] = { ...to, default: value };
   }
   return { items: { ...made, properties } };
 }

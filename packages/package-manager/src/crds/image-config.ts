@@ -11,11 +11,11 @@ import {
   type KindDocs,
   listOf,
   object,
-  type Schema,
   text,
   under,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { crossplaneCategory, localSecretRef, packageGroup, runtimeConfigRef } from "./package-shapes.ts";
 
 const authorityTexts: FieldTexts = {

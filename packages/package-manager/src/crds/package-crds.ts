@@ -10,12 +10,12 @@ import {
   listOf,
   mapOf,
   object,
-  type Schema,
   text,
   under,
 } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { builtInSchema } from "./built-in-schema.ts";
 import { imageConfigCrd } from "./image-config.ts";
 import { packageRevisionCrd } from "./package-revisions.ts";

@@ -10,11 +10,11 @@ import {
   integer,
   listOf,
   object,
-  type Schema,
   text,
   wideColumn,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { packageRevisionDocs } from "./docs/package-docs.ts";
 import {
   crossplaneCategory,

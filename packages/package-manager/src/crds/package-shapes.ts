@@ -1,16 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import {
-  atomicMap,
-  checked,
-  defaulted,
-  type Fields,
-  flag,
-  listOf,
-  mapOf,
-  object,
-  type Schema,
-  text,
-} from "@purlin/kube-controller";
+import { atomicMap, checked, defaulted, type Fields, flag, listOf, mapOf, object, text } from "@purlin/kube-controller";
+import type { Schema } from "@purlin/kube-objects/schema";
 
 /** The group of packages. */
 export const packageGroup = "pkg.crossplane.io";
