@@ -57,8 +57,8 @@ desired: {}
 context: {}
 output:
   greeting: hello world
-  'yes': 'yes'
-  'on': true
+  "yes": "yes"
+  "on": true
 `,
   );
   assert.equal(stderr, "1 round\n");
@@ -95,10 +95,10 @@ test("--as-crossplane neither sends nor shows what that release lacked", async (
   const old = await call(t, reporting, { args: ["--as-crossplane", "v1.15"] });
   assert.equal(
     old.stdout,
-    "meta: {}\ndesired: {}\nresults:\n- severity: SEVERITY_NORMAL\n  message: '0'\ncontext: {}\n",
+    'meta: {}\ndesired: {}\nresults:\n- severity: SEVERITY_NORMAL\n  message: "0"\ncontext: {}\n',
   );
   const current = await call(t, reporting, { args: ["--as-crossplane", "v2.2"] });
-  assert.match(current.stdout, /message: '5'\n {2}reason: R\n[\s\S]*conditions:\n- type: A\n/);
+  assert.match(current.stdout, /message: "5"\n {2}reason: R\n[\s\S]*conditions:\n- type: A\n/);
 });
 
 test("a fatal result is an answer, with a word on stderr", async (t) => {
@@ -109,7 +109,7 @@ test("a fatal result is an answer, with a word on stderr", async (t) => {
   };
   const { exitCode, stdout, stderr } = await call(t, fatal, {});
   assert.equal(exitCode, 0);
-  assert.match(stdout, /- severity: SEVERITY_FATAL\n {2}message: 'no'\n/);
+  assert.match(stdout, /- severity: SEVERITY_FATAL\n {2}message: "no"\n/);
   assert.equal(stderr, "1 round\na fatal result: a pipeline would stop here and apply nothing\n");
 });
 

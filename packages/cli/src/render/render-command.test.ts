@@ -106,18 +106,18 @@ spec:
       name: one-79fb1cca832f
 status:
   conditions:
-  - lastTransitionTime: '2024-01-01T00:00:00Z'
+  - lastTransitionTime: "2024-01-01T00:00:00Z"
     reason: WatchCircuitClosed
-    status: 'True'
+    status: "True"
     type: Responsive
-  - lastTransitionTime: '2024-01-01T00:00:00Z'
+  - lastTransitionTime: "2024-01-01T00:00:00Z"
     reason: ReconcileSuccess
-    status: 'True'
+    status: "True"
     type: Synced
-  - lastTransitionTime: '2024-01-01T00:00:00Z'
+  - lastTransitionTime: "2024-01-01T00:00:00Z"
     message: 'Unready resources: a, b'
     reason: Creating
-    status: 'False'
+    status: "False"
     type: Ready
 ---
 apiVersion: v1
