@@ -1,7 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+export type { AdmissionScope } from "./admission/environment.ts";
+export {
+  type AdmissionExpression,
+  compileAdmissionExpression,
+  ExpressionBudget,
+  type ExpressionValues,
+  evaluateAdmission,
+  outOfBudget,
+  type PolicyVariable,
+  VariableValues,
+} from "./admission/expression.ts";
+export { type AccessCheck, authorizerValue, type CheckAccess, requestResourceValue } from "./library/authorizer.ts";
 export { parseUrl } from "./library/parse-url.ts";
 export { UrlProblem } from "./library/url-escaping.ts";
 export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
 export { FieldPathProblem, type FoundField, resolveFieldPath } from "./rules/field-path.ts";
 export { createRuleSet } from "./rules/rule-set.ts";
 export { validateRules, validatingRules } from "./rules/validate-rules.ts";
+export { untyped as untypedValue } from "./schema/untyped.ts";

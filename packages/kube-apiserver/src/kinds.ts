@@ -2,6 +2,7 @@
 // The entry for packages of kinds: the types of their rules, and helpers to read, validate and print objects.
 
 export type { AdmissionPlugin } from "./admission/admission.ts";
+export { conditionErrors } from "./admission/match-conditions.ts";
 export { webhookTargetErrors } from "./crd/webhook-target.ts";
 export {
   all,

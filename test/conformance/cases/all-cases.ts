@@ -22,6 +22,7 @@ import { objectRulesCases } from "./object-rules.ts";
 import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
 import { pathCases } from "./paths.ts";
+import { policyCases } from "./policies.ts";
 import { programCases } from "./programs.ts";
 import { readCases } from "./read.ts";
 import { scaleCases } from "./scale.ts";
@@ -67,6 +68,7 @@ export const allCases: readonly Case[] = [
   ...customObjectCases,
   ...openApiCases,
   ...webhookCases,
+  ...policyCases,
   ...compactionCases,
   ...programCases,
   ...documentedDifferences.map(caseOf),

@@ -68,6 +68,29 @@ const validating: Readonly<Record<string, Row>> = {
     answer: (review) => ({ apiVersion: review.apiVersion, kind: "AdmissionReview", response: { allowed: true } }),
     more: { admissionReviewVersions: ["v1beta1", "v1"] },
   },
+  "condition-true": { ...deny(), more: { matchConditions: [{ name: "a", expression: "object.data.a == '1'" }] } },
+  "condition-false": {
+    ...deny(),
+    more: { matchConditions: [{ name: "a", expression: "request.operation == 'DELETE'" }] },
+  },
+  "condition-error": { ...deny(), more: { matchConditions: [{ name: "a", expression: "object.missing.x == 1" }] } },
+  "condition-ignored": {
+    ...deny(),
+    more: { matchConditions: [{ name: "a", expression: "object.missing.x == 1" }], failurePolicy: "Ignore" },
+  },
+  "condition-both": {
+    ...deny(),
+    more: {
+      matchConditions: [
+        { name: "a", expression: "object.missing.x == 1" },
+        { name: "b", expression: "request.userInfo.username == 'nobody'" },
+      ],
+    },
+  },
+  "condition-access": {
+    ...deny(),
+    more: { matchConditions: [{ name: "a", expression: "authorizer.requestResource.check('delete').allowed()" }] },
+  },
   exact: { more: { matchPolicy: "Exact" } },
 };
 
@@ -210,6 +233,33 @@ export const webhookCases: readonly Case[] = [
       s.note("called", hook.called);
       await end();
       await hook.stop();
+    }
+  }),
+  scenario("match conditions that do not compile", async (s) => {
+    const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+    const expressions = [
+      "1",
+      "params.x == 1",
+      "namespaceObject.metadata.name == 'x'",
+      "object.",
+      "request.object == null",
+      "",
+      "variables.a",
+    ];
+    for (const expression of expressions) {
+      await s.post(`${path}?dryRun=All`, {
+        apiVersion: "admissionregistration.k8s.io/v1",
+        kind: "ValidatingWebhookConfiguration",
+        metadata: { name: s.namespace },
+        webhooks: [
+          {
+            ...everyWrite,
+            name: "a.test.example.org",
+            clientConfig: { url: "https://127.0.0.1:1/x" },
+            matchConditions: [{ name: "a", expression }],
+          },
+        ],
+      });
     }
   }),
   scenario("a webhook behind a Service with an external name", async (s) => {

@@ -3,10 +3,7 @@ import { CostExceeded, Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
 
 /** What an expression is evaluated over. A variable left out cannot be read. */
-export interface Variables {
-  readonly self?: Value | undefined;
-  readonly oldSelf?: Value | undefined;
-}
+export type Variables = Readonly<Record<string, Value | undefined>>;
 
 /** Work beyond what CEL's cost counts, some 200 milliseconds; a rule within its cost limit has no need of more. */
 export const maxWork = 20_000_000;

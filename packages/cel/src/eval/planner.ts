@@ -136,10 +136,9 @@ function required(node: Node | undefined): Node {
 }
 
 function loadVariable(name: string): Step {
-  const isOld = name === "oldSelf";
   const missing = new CelError(`no such attribute(s): ${name}`);
   return (ev: Evaluation): Value => {
-    const value = isOld ? ev.variables.oldSelf : ev.variables.self;
+    const value = ev.variables[name];
     return value === undefined ? missing : value;
   };
 }

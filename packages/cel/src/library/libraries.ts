@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { boolType, type CelType, listOf, mapOf, stringType, structType, typeParam } from "../types/types.ts";
+import { boolType, listOf, mapOf, typeParam } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { describe } from "../values/describe.ts";
 import { equalValues } from "../values/equality.ts";
@@ -8,19 +8,13 @@ import { elementsOf, ListValue } from "../values/list.ts";
 import { EntryMap, GrowingMap, MapValue } from "../values/map.ts";
 import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
+import { authorizerFunctions } from "./authorizer.ts";
 import { cidrFunctions } from "./cidr.ts";
 import type { CostModel } from "./cost-model.ts";
 import { sizeOf } from "./costs.ts";
 import { extendedListFunctions } from "./extended-lists.ts";
 import { formatFunctions } from "./format.ts";
-import {
-  type FunctionDecl,
-  type Implementation,
-  memberOverload,
-  mergeFunctions,
-  overload,
-  signature,
-} from "./function.ts";
+import { type FunctionDecl, type Implementation, mergeFunctions, overload, signature } from "./function.ts";
 import { ipFunctions } from "./ip.ts";
 import { kubernetesListFunctions } from "./kubernetes-lists.ts";
 import { optionalFunctions } from "./optional.ts";
@@ -104,45 +98,6 @@ const mapInsertFunctions: readonly FunctionDecl[] = [
     ],
   },
 ];
-
-const authorizer = structType("kubernetes.authorization.Authorizer");
-
-const pathCheck = structType("kubernetes.authorization.PathCheck");
-
-const groupCheck = structType("kubernetes.authorization.GroupCheck");
-
-const resourceCheck = structType("kubernetes.authorization.ResourceCheck");
-
-const decision = structType("kubernetes.authorization.Decision");
-
-type Row = readonly [name: string, id: string, target: CelType, args: number, result: CelType];
-
-const rows: readonly Row[] = [
-  ["path", "authorizer_path", authorizer, 1, pathCheck],
-  ["group", "authorizer_group", authorizer, 1, groupCheck],
-  ["serviceAccount", "authorizer_serviceaccount", authorizer, 2, authorizer],
-  ["resource", "groupcheck_resource", groupCheck, 1, resourceCheck],
-  ["subresource", "resourcecheck_subresource", resourceCheck, 1, resourceCheck],
-  ["namespace", "resourcecheck_namespace", resourceCheck, 1, resourceCheck],
-  ["name", "resourcecheck_name", resourceCheck, 1, resourceCheck],
-  ["check", "pathcheck_check", pathCheck, 1, decision],
-  ["check", "resourcecheck_check", resourceCheck, 1, decision],
-  ["errored", "decision_errored", decision, 0, boolType],
-  ["error", "decision_error", decision, 0, stringType],
-  ["allowed", "decision_allowed", decision, 0, boolType],
-  ["reason", "decision_reason", decision, 0, stringType],
-  ["fieldSelector", "authorizer_fieldselector", resourceCheck, 1, resourceCheck],
-  ["labelSelector", "authorizer_labelselector", resourceCheck, 1, resourceCheck],
-];
-
-/**
- * The functions of the authorizer. A rule of a CRD has no authorizer to call them on, yet they are declared, so that
- * a call such as `self.name('x')` is refused for its types and not as unknown, as Kubernetes does.
- */
-const authorizerFunctions: readonly FunctionDecl[] = rows.map(([name, id, target, args, result]) => ({
-  name,
-  overloads: [memberOverload(signature(id, [target, ...new Array<CelType>(args).fill(stringType)], result))],
-}));
 
 /** Every function a rule can call, in the order in which Kubernetes 1.36 declares them. */
 export const functions: ReadonlyMap<string, FunctionDecl> = mergeFunctions([

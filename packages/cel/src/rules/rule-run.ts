@@ -11,10 +11,10 @@ import { objectWorkLimit, ruleCostLimit } from "./cost-limits.ts";
 import { failure, finishMessage, messageOf, ruleName } from "./messages.ts";
 import { isUnchanged, type Place } from "./places.ts";
 
-interface Variables {
+type Variables = {
   readonly self: Value;
   readonly oldSelf: Value | undefined;
-}
+};
 
 const outOfBudget = "validation failed due to running out of cost budget, no further validation rules will be run";
 

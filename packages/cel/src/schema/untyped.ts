@@ -26,7 +26,8 @@ function untypedOnce(value: RawBacked): Value {
   return made;
 }
 
-function untyped(raw: unknown): Value {
+/** JSON without a schema. */
+export function untyped(raw: unknown): Value {
   if (raw === null || raw === undefined) return null;
   if (isRawInteger(raw)) return BigInt(raw);
   if (Array.isArray(raw)) return new UntypedList(raw);

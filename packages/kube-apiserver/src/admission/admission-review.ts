@@ -42,7 +42,7 @@ const resourceOf = ({ group: ofGroup, version, resource }: ResourceType): JsonOb
 });
 
 /** The `request` of a review without its uid, the objects and the options. */
-function reviewRequest({ attributes, type }: Pick<ReviewedWrite, "attributes" | "type">): JsonObject {
+export function reviewRequest({ attributes, type }: Pick<ReviewedWrite, "attributes" | "type">): JsonObject {
   const { subresource, name, namespace, operation, user, dryRun } = attributes;
   return {
     kind: kindOf(type, subresource),

@@ -46,14 +46,14 @@ export function selects(selector: Selector, labels: Readonly<Record<string, stri
 }
 
 /** The selector in a member of an object. One that selects everything is undefined. */
-function selectorAt(object: JsonObject, name: string): Selector {
+export function selectorAt(object: JsonObject, name: string): Selector {
   const value = memberAt(object, [name]);
   if (!isJsonObject(value) || Object.keys(value).length === 0) return undefined;
   return labelSelectorOf(value as LabelSelectorObject);
 }
 
 /** A rule as it stands in a configuration or a policy. */
-function operationRule(rule: JsonObject): OperationRule {
+export function operationRule(rule: JsonObject): OperationRule {
   return {
     operations: textsAt(rule, ["operations"]),
     groups: textsAt(rule, ["apiGroups"]),

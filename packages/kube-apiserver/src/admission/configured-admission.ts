@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission by what is configured in the store: webhooks.
+// Admission by what is configured in the store: policies and webhooks.
 
 import { type AwaitingWork, awaited } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
 import type { Watch } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionWrite } from "./admission.ts";
 import { type AdmissionWebhook, webhooksOf } from "./admission-webhook.ts";
 import { isAdmissionConfiguration, matchedType } from "./match-resource.ts";
 import type { ConfiguredAdmission, ConfiguredSteps } from "./plugin-chain.ts";
+import { type Policy, policiesOf } from "./policy.ts";
+import { evaluatePolicies, type PolicyDeps, type SelectedPolicy } from "./validating-policies.ts";
 import {
   callMutating,
   callValidating,
@@ -22,13 +25,13 @@ import {
 const prefix = "/admissionregistration.k8s.io/";
 
 /** What configured admission depends on. */
-interface ConfiguredDeps extends DispatchDeps {
+interface ConfiguredDeps extends DispatchDeps, PolicyDeps {
   readonly catalog: () => Catalog;
   /** Whether the objects that every cluster has exist. Before, nothing is called: a webhook could keep the server from starting. */
   readonly isStarted: () => boolean;
 }
 
-/** Admission by the webhooks whose configurations are in the store. Changes take effect at once. */
+/** Admission by the policies and webhooks whose configurations are in the store. Changes take effect at once. */
 export class StoredAdmission implements ConfiguredAdmission {
   readonly #deps: ConfiguredDeps;
   #watch: Watch<JsonObject> | undefined;
@@ -38,6 +41,7 @@ export class StoredAdmission implements ConfiguredAdmission {
   #generation = 1;
   #mutating: readonly AdmissionWebhook[] = [];
   #validating: readonly AdmissionWebhook[] = [];
+  #policies: readonly Policy[] = [];
 
   constructor(deps: ConfiguredDeps) {
     this.#deps = deps;
@@ -58,8 +62,9 @@ export class StoredAdmission implements ConfiguredAdmission {
     if (isAdmissionConfiguration(write.type)) return undefined;
     const mutating = this.#selected(this.#mutating, write);
     const validating = this.#selected(this.#validating, write);
-    if (mutating.length === 0 && validating.length === 0) return undefined;
-    return new WebhookSteps({ mutating, validating, deps: this.#deps });
+    const policies = isReview(write.type) ? [] : this.#selectedPolicies(write);
+    if (mutating.length === 0 && validating.length === 0 && policies.length === 0) return undefined;
+    return new WebhookSteps({ mutating, validating, policies, deps: this.#deps });
   }
 
   close(): void {
@@ -71,6 +76,13 @@ export class StoredAdmission implements ConfiguredAdmission {
     return hooks.flatMap((hook) => {
       const type = matchedType(hook, write, this.#deps.catalog());
       return type === undefined ? [] : [{ hook, type }];
+    });
+  }
+
+  #selectedPolicies(write: AdmissionWrite): SelectedPolicy[] {
+    return this.#policies.flatMap((policy) => {
+      const type = matchedType(policy.match, write, this.#deps.catalog());
+      return type === undefined ? [] : [{ policy, type }];
     });
   }
 
@@ -91,21 +103,36 @@ export class StoredAdmission implements ConfiguredAdmission {
     this.#generation += 1;
     this.#mutating = isStarted ? this.#webhooks("mutatingwebhookconfigurations") : [];
     this.#validating = isStarted ? this.#webhooks("validatingwebhookconfigurations") : [];
+    this.#policies = isStarted
+      ? policiesOf(this.#objects("validatingadmissionpolicies"), this.#objects("validatingadmissionpolicybindings"))
+      : [];
   }
 
   #webhooks(resource: string): AdmissionWebhook[] {
+    return this.#objects(resource).flatMap(webhooksOf);
+  }
+
+  /** The objects of a resource of the group, by name. */
+  #objects(resource: string): JsonObject[] {
     return this.#deps.store
       .list({ prefix: `${prefix}${resource}/` })
       .entries.map(({ value }) => value)
-      .sort((a, b) => compareUtf8(metaOf(a).name ?? "", metaOf(b).name ?? ""))
-      .flatMap(webhooksOf);
+      .sort((a, b) => compareUtf8(metaOf(a).name ?? "", metaOf(b).name ?? ""));
   }
+}
+
+const reviewGroups: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
+
+/** Whether a type is a review, which no policy sees. */
+function isReview({ group }: ResourceType): boolean {
+  return reviewGroups.has(group);
 }
 
 interface Hooks {
   readonly mutating: readonly SelectedWebhook[];
   readonly validating: readonly SelectedWebhook[];
-  readonly deps: DispatchDeps;
+  readonly policies: readonly SelectedPolicy[];
+  readonly deps: DispatchDeps & PolicyDeps;
 }
 
 type NewObject = AdmissionAttributes & { readonly object: JsonObject };
@@ -135,7 +162,8 @@ class WebhookSteps implements ConfiguredSteps {
   }
 
   *validating(attributes: AdmissionAttributes): AwaitingWork<void> {
-    const { validating, deps } = this.#hooks;
+    const { validating, policies, deps } = this.#hooks;
+    if (policies.length > 0) yield* evaluatePolicies(policies, attributes, deps);
     if (validating.length > 0) yield* awaited(callValidating(validating, attributes, deps));
   }
 

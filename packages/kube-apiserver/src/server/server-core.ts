@@ -4,6 +4,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
 import { StoredAdmission } from "../admission/configured-admission.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
+import { webhookConditions } from "../admission/webhook-conditions.ts";
 import type { BeginAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
@@ -112,6 +113,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   });
   const rulesOf = rulesFinder(kinds);
   const strategyOf = strategies(rulesOf, crds, now);
+  const authorizer = options.authorizer ?? adminAuthorizer;
   const configured = new StoredAdmission({
     store,
     catalog,
@@ -119,7 +121,9 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     client: new WebhookClient(serviceResolver(store, options.webhookTargets ?? new Map())),
     isStarted: () => lifecycle.isBootstrapped,
     ...objectForms(strategyOf),
-    conditionsHold: () => true,
+    conditionsHold: webhookConditions({ store, authorizer }),
+    authorizer,
+    served: (object, type) => strategyOf(type).storage.toServed(object),
   });
   const services: RestServices = {
     store,
@@ -133,7 +137,6 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       configured,
     ),
   };
-  const authorizer = options.authorizer ?? adminAuthorizer;
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
   const tokens = [...(options.tokens ?? []), accounts.authenticate];
   const answer = createHandler({

@@ -3,10 +3,10 @@
 import {
   all,
   type Check,
+  conditionErrors,
   eachItem,
   type KindRules,
   listAt,
-  needed,
   oneOf,
   selectorProblems,
   webhookTargetErrors,
@@ -114,7 +114,7 @@ const hook: Check = all(
   within("objectSelector", selectorProblems),
   clientConfig,
   oneOf("reinvocationPolicy", ["IfNeeded", "Never"]),
-  eachItem("matchConditions", all(needed("expression"), needed("name"))),
+  eachItem("matchConditions", conditionErrors),
   reviewVersions,
 );
 

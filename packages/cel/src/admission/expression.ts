@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Expressions of admission: compiled once, and evaluated for each write within a budget.
+import { compile, type Program } from "../program.ts";
+import { type CelType, formatType } from "../types/types.ts";
+import { CelError, isError } from "../values/cel-error.ts";
+import { MapValue } from "../values/map.ts";
+import type { Value } from "../values/value.ts";
+import { type AdmissionScope, admissionEnvironment } from "./environment.ts";
+import { toJson } from "./to-json.ts";
+
+/** A compiled expression. */
+export interface AdmissionExpression {
+  readonly text: string;
+  readonly type: CelType;
+  readonly program: Program;
+}
+
+/** Why an expression is refused, with the text of the reference. */
+export interface ExpressionProblem {
+  readonly problem: string;
+}
+
+/** Compiles an expression that must have one of some types; "any" accepts every type. */
+export function compileAdmissionExpression(
+  text: string,
+  scope: AdmissionScope,
+  types: readonly string[] | "any",
+): AdmissionExpression | ExpressionProblem {
+  const program = compile(text, admissionEnvironment(scope));
+  if ("problem" in program) {
+    const stage = program.stage === "compile" ? "compilation failed" : "instantiation failed";
+    return { problem: `${stage}: ${program.problem}` };
+  }
+  const type = formatType(program.type);
+  if (types !== "any" && !types.includes(type) && type !== "dyn") {
+    const wanted = types.length === 1 ? types[0] : `one of [${types.join(" ")}]`;
+    return { problem: `must evaluate to ${wanted} but got ${type}` };
+  }
+  return { text, type: program.type, program };
+}
+
+/** The values that expressions read, by the name of their variable. */
+export type ExpressionValues = Readonly<Record<string, Value | undefined>>;
+
+const callLimit = 1_000_000;
+const workLimit = 5_000_000;
+
+export const outOfBudget =
+  "validation failed due to running out of cost budget, no further validation rules will be run";
+
+/** What the evaluations of one policy may cost together. */
+export class ExpressionBudget {
+  left: number;
+
+  constructor(limit: number) {
+    this.left = limit;
+  }
+}
+
+/** An expression that failed: with `isFinal`, no further one is evaluated. */
+export interface ExpressionFailure {
+  readonly error: string;
+  readonly isFinal: boolean;
+}
+
+/** The value of an expression, as JSON, or why there is none. */
+export function evaluateAdmission(
+  { program, text }: AdmissionExpression,
+  values: ExpressionValues,
+  budget: ExpressionBudget,
+): { readonly value: unknown } | ExpressionFailure {
+  const { value, cost } = program.evaluate(values, callLimit, workLimit);
+  if (cost > budget.left) {
+    budget.left = -1;
+    return { error: outOfBudget, isFinal: true };
+  }
+  budget.left -= cost;
+  if (isError(value)) return { error: `expression '${text}' resulted in error: ${value.message}`, isFinal: false };
+  return { value: toJson(value) };
+}
+
+/** One variable of a policy. */
+export interface PolicyVariable {
+  readonly name: string;
+  readonly expression: AdmissionExpression;
+}
+
+/** The value of `variables`: each is evaluated when it is first read. */
+export class VariableValues extends MapValue {
+  readonly #variables: ReadonlyMap<string, AdmissionExpression>;
+  readonly #values: ExpressionValues;
+  readonly #budget: ExpressionBudget;
+  readonly #known = new Map<string, Value>();
+
+  constructor(variables: readonly PolicyVariable[], values: ExpressionValues, budget: ExpressionBudget) {
+    super();
+    this.#variables = new Map(variables.map(({ name, expression }) => [name, expression]));
+    this.#values = { ...values, variables: this };
+    this.#budget = budget;
+  }
+
+  get size(): number {
+    return this.#variables.size;
+  }
+
+  find(key: Value): Value | undefined {
+    if (typeof key !== "string") return undefined;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const expression = this.#variables.get(key);
+    if (expression === undefined) return undefined;
+    const value = this.#evaluated(key, expression);
+    this.#known.set(key, value);
+    return value;
+  }
+
+  keys(): Iterable<Value> {
+    return this.#variables.keys();
+  }
+
+  #evaluated(name: string, { program }: AdmissionExpression): Value {
+    const { value, cost } = program.evaluate(this.#values, callLimit, workLimit);
+    this.#budget.left -= cost;
+    if (!isError(value)) return value;
+    return new CelError(`composited variable ${JSON.stringify(name)} fails to evaluate: ${value.message}`);
+  }
+}

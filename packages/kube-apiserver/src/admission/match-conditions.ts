@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type AdmissionExpression,
+  type AdmissionScope,
+  compileAdmissionExpression,
+  ExpressionBudget,
+  type ExpressionValues,
+  evaluateAdmission,
+} from "@purlin/cel";
+import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { stringAt } from "@purlin/kube-objects/object";
+
+/** A compiled match condition, or why it does not compile. */
+type MatchCondition = AdmissionExpression | { readonly problem: string };
+
+const budgetOfConditions = 2_500_000;
+
+/** Compiles match conditions. */
+export function compileConditions(conditions: readonly JsonObject[], scope: AdmissionScope): readonly MatchCondition[] {
+  return conditions.map((one) => compileAdmissionExpression(stringAt(one, ["expression"]), scope, ["bool"]));
+}
+
+/** What is wrong with a match condition of a webhook. */
+export function conditionErrors(condition: JsonObject, path: string): FieldError[] {
+  const [name, text] = [stringAt(condition, ["name"]), stringAt(condition, ["expression"])];
+  const [compiled] = text.trim() === "" ? [] : compileConditions([condition], { hasAuthorizer: true });
+  return [
+    ...(text.trim() === "" ? [requiredValue(`${path}.expression`)] : []),
+    ...(compiled !== undefined && "problem" in compiled
+      ? [invalidValue(`${path}.expression`, text, compiled.problem)]
+      : []),
+    ...(name === "" ? [requiredValue(`${path}.name`)] : []),
+  ];
+}
+
+/** Whether all conditions hold; an error when one cannot be evaluated and no other one is false. */
+export function conditionsHold(
+  conditions: readonly MatchCondition[],
+  values: ExpressionValues,
+): boolean | { readonly error: string } {
+  const errors: string[] = [];
+  const budget = new ExpressionBudget(budgetOfConditions);
+  for (const condition of conditions) {
+    if ("problem" in condition) {
+      errors.push(condition.problem);
+      continue;
+    }
+    const outcome = evaluateAdmission(condition, values, budget);
+    if (!("error" in outcome)) {
+      if (outcome.value !== true) return false;
+      continue;
+    }
+    errors.push(outcome.error);
+    if (outcome.isFinal) break;
+  }
+  if (errors.length === 0) return true;
+  return { error: errors.length === 1 ? (errors[0] ?? "") : `[${errors.join(", ")}]` };
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validating admission policies as they are compiled from the store.
+import {
+  type AdmissionExpression,
+  type AdmissionScope,
+  compileAdmissionExpression,
+  type PolicyVariable,
+} from "@purlin/cel";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { metaOf } from "../objects/object-meta.ts";
+import { type OperationRule, operationRule, type Selector, selectorAt } from "./admission-webhook.ts";
+import { compileConditions } from "./match-conditions.ts";
+
+/** What a policy or a binding selects. */
+export interface PolicyMatch {
+  readonly rules: readonly OperationRule[];
+  readonly excluded: readonly OperationRule[];
+  readonly isEquivalent: boolean;
+  readonly namespaceSelector: Selector;
+  readonly objectSelector: Selector;
+}
+
+/** One validation of a policy. */
+export interface PolicyValidation {
+  readonly text: string;
+  readonly expression: AdmissionExpression | undefined;
+  readonly message: string;
+  readonly messageExpression: AdmissionExpression | undefined;
+  readonly reason: string;
+}
+
+/** A policy, apart from its expressions. */
+export interface Policy {
+  readonly name: string;
+  readonly match: PolicyMatch;
+  readonly ignoresFailure: boolean;
+  readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
+  readonly bindings: readonly PolicyBinding[];
+  /** Compiled when they are first needed. */
+  readonly expressions: () => PolicyExpressions;
+}
+
+/** The compiled expressions of a policy. */
+export interface PolicyExpressions {
+  readonly conditions: ReturnType<typeof compileConditions>;
+  readonly variables: readonly PolicyVariable[];
+  readonly validations: readonly PolicyValidation[];
+}
+
+/** A binding of a policy. */
+export interface PolicyBinding {
+  readonly name: string;
+  readonly match: PolicyMatch | undefined;
+  readonly paramRef: JsonObject | undefined;
+  readonly actions: readonly string[];
+}
+
+/** What a `matchConstraints` or `matchResources` selects. */
+function policyMatch(match: JsonObject): PolicyMatch {
+  return {
+    rules: objectsAt(match, ["resourceRules"]).map(operationRule),
+    excluded: objectsAt(match, ["excludeResourceRules"]).map(operationRule),
+    isEquivalent: stringAt(match, ["matchPolicy"]) !== "Exact",
+    namespaceSelector: selectorAt(match, "namespaceSelector"),
+    objectSelector: selectorAt(match, "objectSelector"),
+  };
+}
+
+/** The policies that have bindings, by name. */
+export function policiesOf(policies: readonly JsonObject[], bindings: readonly JsonObject[]): Policy[] {
+  const byPolicy = Map.groupBy(bindings, (binding) => stringAt(binding, ["spec", "policyName"]));
+  return policies.flatMap((policy) => {
+    const { name = "" } = metaOf(policy);
+    const own = byPolicy.get(name) ?? [];
+    return own.length === 0 ? [] : [policyOf(name, objectAt(policy, ["spec"]), own.map(bindingOf))];
+  });
+}
+
+function policyOf(name: string, spec: JsonObject, bindings: readonly PolicyBinding[]): Policy {
+  const paramKind = memberAt(spec, ["paramKind"]);
+  let expressions: PolicyExpressions | undefined;
+  return {
+    name,
+    match: policyMatch(objectAt(spec, ["matchConstraints"])),
+    ignoresFailure: stringAt(spec, ["failurePolicy"]) === "Ignore",
+    paramKind: isJsonObject(paramKind)
+      ? { apiVersion: stringAt(paramKind, ["apiVersion"]), kind: stringAt(paramKind, ["kind"]) }
+      : undefined,
+    bindings,
+    expressions: () => {
+      expressions ??= compilePolicy(spec);
+      return expressions;
+    },
+  };
+}
+
+function bindingOf(binding: JsonObject): PolicyBinding {
+  const match = optionalObjectAt(binding, ["spec", "matchResources"]);
+  return {
+    name: metaOf(binding).name ?? "",
+    match: match && policyMatch(match),
+    paramRef: optionalObjectAt(binding, ["spec", "paramRef"]),
+    actions: textsAt(binding, ["spec", "validationActions"]),
+  };
+}
+
+function compiled(
+  text: string,
+  scope: AdmissionScope,
+  types: readonly string[] | "any",
+): AdmissionExpression | undefined {
+  const expression = compileAdmissionExpression(text, scope, types);
+  return "problem" in expression ? undefined : expression;
+}
+
+/** Expressions were checked when the policy was written: one that does not compile is left out. */
+function compilePolicy(spec: JsonObject): PolicyExpressions {
+  const hasParams = memberAt(spec, ["paramKind"]) !== undefined;
+  const base: AdmissionScope = { hasParams, hasAuthorizer: true, hasNamespace: true };
+  const variables: PolicyVariable[] = [];
+  const types = new Map<string, AdmissionExpression["type"]>();
+  for (const one of objectsAt(spec, ["variables"])) {
+    const name = stringAt(one, ["name"]);
+    const expression = compiled(stringAt(one, ["expression"]), { ...base, variables: new Map(types) }, "any");
+    if (expression === undefined) continue;
+    variables.push({ name, expression });
+    types.set(name, expression.type);
+  }
+  const scope = { ...base, variables: types };
+  const messageScope = { ...scope, hasAuthorizer: false };
+  return {
+    conditions: compileConditions(objectsAt(spec, ["matchConditions"]), base),
+    variables,
+    validations: objectsAt(spec, ["validations"]).map((one) => {
+      const messageExpression = stringAt(one, ["messageExpression"]);
+      return {
+        text: stringAt(one, ["expression"]),
+        expression: compiled(stringAt(one, ["expression"]), scope, ["bool"]),
+        message: stringAt(one, ["message"]),
+        messageExpression: messageExpression === "" ? undefined : compiled(messageExpression, messageScope, ["string"]),
+        reason: stringAt(one, ["reason"]) || "Invalid",
+      };
+    }),
+  };
+}

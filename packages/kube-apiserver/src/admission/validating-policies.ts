@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validating admission policies: each policy with each of its bindings and each of their parameters is one evaluation.
+
+import type { AwaitingWork } from "@purlin/base";
+import {
+  ExpressionBudget,
+  type ExpressionValues,
+  evaluateAdmission,
+  outOfBudget,
+  untypedValue,
+  VariableValues,
+} from "@purlin/cel";
+import { forbidden, type Status, StatusError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { metaOf } from "../objects/object-meta.ts";
+import type { ResourceType } from "../registry/resource-type.ts";
+import type { AdmissionAttributes } from "./admission.ts";
+import type { ReviewedWrite } from "./admission-review.ts";
+import { type ExpressionDeps, expressionValues } from "./expression-values.ts";
+import { conditionsHold } from "./match-conditions.ts";
+import { matchedType, namespaceSelected, objectSelected } from "./match-resource.ts";
+import type { Policy, PolicyBinding, PolicyMatch, PolicyValidation } from "./policy.ts";
+import { type ParamDeps, ParamProblem, paramsOf, paramType } from "./policy-params.ts";
+
+/** What the evaluation of policies depends on. */
+export interface PolicyDeps extends ExpressionDeps, ParamDeps {
+  readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => JsonObject;
+}
+
+/** A policy that can concern a class of writes, and the type in which it sees the objects. */
+export interface SelectedPolicy {
+  readonly policy: Policy;
+  readonly type: ResourceType;
+}
+
+/** A validation that failed. */
+interface Denial {
+  readonly policy: string;
+  readonly binding: string | undefined;
+  readonly message: string;
+  readonly reason: string;
+}
+
+const bindingBudget = 10_000_000;
+const maxMessageBytes = 5 * 1024;
+
+/** Evaluates policies for a write. Throws the first denial. */
+export function* evaluatePolicies(
+  policies: readonly SelectedPolicy[],
+  attributes: AdmissionAttributes,
+  deps: PolicyDeps,
+): AwaitingWork<void> {
+  const denials: Denial[] = [];
+  for (const { policy, type } of policies) {
+    if (!isMatched(policy.match, attributes, deps)) continue;
+    const params = typeOfParams(policy, deps);
+    if (params instanceof ParamProblem) {
+      if (!policy.ignoresFailure) denials.push(unconfigured(policy, undefined, params));
+      continue;
+    }
+    for (const binding of policy.bindings) {
+      if (binding.match !== undefined && !isMatched(binding.match, attributes, deps)) continue;
+      yield* evaluateBinding({ policy, binding, write: reviewed(attributes, type, deps), params, denials }, deps);
+      yield;
+    }
+  }
+  const [first] = denials;
+  if (first !== undefined) throw deniedByPolicy(attributes, first);
+}
+
+function isMatched(match: PolicyMatch, attributes: AdmissionAttributes, deps: PolicyDeps): boolean {
+  if (!namespaceSelected(match.namespaceSelector, attributes, deps.store)) return false;
+  if (!objectSelected(match.objectSelector, attributes)) return false;
+  const named = (rules: PolicyMatch["rules"]): PolicyMatch["rules"] =>
+    rules.filter(({ resourceNames }) => resourceNames.length === 0 || resourceNames.includes(attributes.name));
+  const { isEquivalent } = match;
+  const catalog = deps.catalog();
+  if (match.excluded.length > 0) {
+    const excluded = { rules: named(match.excluded), isEquivalent };
+    if (matchedType(excluded, attributes, catalog) !== undefined) return false;
+  }
+  if (match.rules.length === 0) return true;
+  return matchedType({ rules: named(match.rules), isEquivalent }, attributes, catalog) !== undefined;
+}
+
+function typeOfParams(policy: Policy, deps: PolicyDeps): ResourceType | undefined | ParamProblem {
+  try {
+    return paramType(policy, deps.catalog());
+  } catch (error) {
+    if (error instanceof ParamProblem) return error;
+    throw error;
+  }
+}
+
+function unconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: ParamProblem): Denial {
+  const what = binding === undefined ? "policy" : "binding";
+  return {
+    policy: policy.name,
+    binding: binding?.name,
+    message: `failed to configure ${what}: ${message}`,
+    reason: "Invalid",
+  };
+}
+
+function reviewed(attributes: AdmissionAttributes, type: ResourceType, deps: PolicyDeps): ReviewedWrite {
+  const { object, old } = attributes;
+  const shown = (one: JsonObject | undefined): JsonObject | undefined =>
+    one === undefined || type === attributes.type ? one : deps.convert(one, attributes.type, type);
+  return { attributes, type, object: shown(object), old: shown(old) };
+}
+
+interface BindingEvaluation {
+  readonly policy: Policy;
+  readonly binding: PolicyBinding;
+  readonly write: ReviewedWrite;
+  readonly params: ResourceType | undefined;
+  readonly denials: Denial[];
+}
+
+function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): AwaitingWork<void> {
+  const { policy, binding, write, params, denials } = evaluation;
+  const { attributes } = write;
+  const values = expressionValues(write, deps);
+  const budget = new ExpressionBudget(bindingBudget);
+  try {
+    for (const param of paramsOf(binding, { type: params, attributes }, deps)) {
+      const withParams = { ...values, params: untypedValue(param ?? null) };
+      for (const failure of failures(policy, withParams, budget)) {
+        report({ policy: policy.name, binding: binding.name, ...failure }, { binding, attributes, denials });
+      }
+      yield;
+    }
+  } catch (error) {
+    if (!(error instanceof ParamProblem)) throw error;
+    if (!policy.ignoresFailure) denials.push(unconfigured(policy, binding, error));
+  }
+}
+
+interface Reporting {
+  readonly binding: PolicyBinding;
+  readonly attributes: AdmissionAttributes;
+  readonly denials: Denial[];
+}
+
+function report(denial: Denial, { binding, attributes, denials }: Reporting): void {
+  if (binding.actions.includes("Deny")) denials.push(denial);
+  if (binding.actions.includes("Warn")) {
+    const of = `ValidatingAdmissionPolicy '${denial.policy}' with binding '${binding.name}'`;
+    attributes.warn(`Validation failed for ${of}: ${denial.message}`);
+  }
+}
+
+type Failure = Pick<Denial, "message" | "reason">;
+
+/** The validations of a policy that fail. */
+function failures(policy: Policy, values: ExpressionValues, budget: ExpressionBudget): Failure[] {
+  const { conditions, variables, validations } = policy.expressions();
+  const holds = conditionsHold(conditions, values);
+  if (holds === false) return [];
+  const errored = (message: string): Failure[] => (policy.ignoresFailure ? [] : [{ message, reason: "Invalid" }]);
+  if (holds !== true) return errored(holds.error);
+  const all = { ...values, variables: new VariableValues(variables, values, budget) };
+  const found: Failure[] = [];
+  for (const validation of validations) {
+    if (budget.left < 0) return [...found, ...errored(outOfBudget)];
+    if (validation.expression === undefined) continue;
+    const outcome = evaluateAdmission(validation.expression, all, budget);
+    if (!("error" in outcome)) {
+      if (outcome.value !== true) found.push(falseFailure(validation, all, budget));
+      continue;
+    }
+    found.push(...errored(outcome.error));
+    if (outcome.isFinal) break;
+  }
+  return found;
+}
+
+function falseFailure(validation: PolicyValidation, values: ExpressionValues, budget: ExpressionBudget): Failure {
+  const { messageExpression, message, text, reason } = validation;
+  const outcome = messageExpression && evaluateAdmission(messageExpression, values, budget);
+  const made = outcome !== undefined && "value" in outcome && typeof outcome.value === "string" ? outcome.value : "";
+  const trimmed = made.trim();
+  const isUsable = trimmed !== "" && !trimmed.includes("\n") && Buffer.byteLength(trimmed) <= maxMessageBytes;
+  return { message: isUsable ? trimmed : message.trim() || `failed expression: ${text.trim()}`, reason };
+}
+
+const codes: Readonly<Record<string, number>> = {
+  Unauthorized: 401,
+  Forbidden: 403,
+  RequestEntityTooLarge: 413,
+  Invalid: 422,
+};
+
+function deniedByPolicy({ type, name, object }: AdmissionAttributes, denial: Denial): StatusError {
+  const { policy, binding, message, reason } = denial;
+  const bound = binding === undefined ? "" : ` with binding '${binding}'`;
+  const text = `ValidatingAdmissionPolicy '${policy}'${bound} denied request: ${message}`;
+  const shown = name === "" ? (metaOf(object ?? {}).generateName ?? "") : name;
+  const { status } = forbidden(type, shown, text);
+  return new StatusError({
+    ...status,
+    reason,
+    code: codes[reason] ?? 422,
+    details: { ...status.details, causes: [{ message: text }] },
+  } as Status);
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Validating admission policies with their bindings and parameters.
+import { setTimeout as delay } from "node:timers/promises";
+import { type Case, scenario } from "../harness/case.ts";
+import { configMap, core } from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import type { Session } from "../harness/session.ts";
+
+const apiVersion = "admissionregistration.k8s.io/v1";
+const policies = `/apis/${apiVersion}/validatingadmissionpolicies`;
+const bindings = `/apis/${apiVersion}/validatingadmissionpolicybindings`;
+
+interface Row {
+  /** Members of the spec of the policy. */
+  readonly spec: Loose;
+  /** Members of the spec of the binding; undefined: there is none. */
+  readonly binding?: Loose | null;
+}
+
+const fails = (more: Loose = {}): Loose => ({ validations: [{ expression: "object.data.a == 'z'", ...more }] });
+const paramKind = { apiVersion: "v1", kind: "ConfigMap" };
+
+/** Policies that one label selects each. */
+const rows: Readonly<Record<string, Row>> = {
+  false: { spec: fails() },
+  true: { spec: { validations: [{ expression: "object.data.a == '1'" }] } },
+  message: { spec: fails({ message: " not so " }) },
+  forbidden: { spec: fails({ reason: "Forbidden", message: "m" }) },
+  large: { spec: fails({ reason: "RequestEntityTooLarge" }) },
+  made: { spec: fails({ messageExpression: "'a is ' + object.data.a + ' '" }) },
+  "made-lines": { spec: fails({ messageExpression: "'a\\nb'", message: "fallback" }) },
+  "made-fails": { spec: fails({ messageExpression: "object.nope.x" }) },
+  error: { spec: { validations: [{ expression: "object.nope == 1" }] } },
+  ignored: { spec: { validations: [{ expression: "object.nope == 1" }], failurePolicy: "Ignore" } },
+  warned: { spec: fails(), binding: { validationActions: ["Warn", "Audit"] } },
+  unbound: { spec: fails(), binding: null },
+  two: { spec: { validations: [{ expression: "1 == 2" }, { expression: "2 == 3" }] } },
+  variables: {
+    spec: {
+      variables: [
+        { name: "a", expression: "object.data.a" },
+        { name: "b", expression: "variables.a + '!'" },
+      ],
+      validations: [{ expression: "variables.b == 'x'", messageExpression: "'b is ' + variables.b" }],
+    },
+  },
+  "variable-fails": {
+    spec: { variables: [{ name: "a", expression: "object.nope" }], validations: [{ expression: "variables.a == 1" }] },
+  },
+  condition: { spec: { ...fails(), matchConditions: [{ name: "c", expression: "object.data.a == '7'" }] } },
+  "condition-fails": { spec: { ...fails(), matchConditions: [{ name: "c", expression: "object.nope == '7'" }] } },
+  namespace: { spec: { validations: [{ expression: "namespaceObject.metadata.name == 'other'" }] } },
+  access: { spec: { validations: [{ expression: "!authorizer.group('').resource('pods').check('get').allowed()" }] } },
+  "no-param": {
+    spec: { ...fails(), paramKind },
+    binding: { paramRef: { name: "nope", parameterNotFoundAction: "Deny" } },
+  },
+  "no-param-allowed": {
+    spec: { ...fails(), paramKind },
+    binding: { paramRef: { name: "nope", parameterNotFoundAction: "Allow" } },
+  },
+  "unknown-kind": {
+    spec: { ...fails(), paramKind: { apiVersion: "nope.example.org/v1", kind: "Zed" } },
+    binding: { paramRef: { name: "x", parameterNotFoundAction: "Deny" } },
+  },
+  param: {
+    spec: {
+      paramKind,
+      validations: [{ expression: "object.data.a == params.data.wanted", messageExpression: "params.data.wanted" }],
+    },
+    binding: { paramRef: { name: "param", parameterNotFoundAction: "Deny" } },
+  },
+  selected: {
+    spec: { paramKind, validations: [{ expression: "object.data.a == params.data.wanted" }] },
+    binding: { paramRef: { selector: { matchLabels: { of: "params" } }, parameterNotFoundAction: "Deny" } },
+  },
+  excluded: { spec: { ...fails(), excluded: true } },
+  narrowed: { spec: fails(), binding: { matchResources: { objectSelector: { matchLabels: { more: "yes" } } } } },
+};
+
+const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+
+function policyOf(s: Session, name: string, { excluded, ...spec }: Loose): Loose {
+  const matchConstraints = {
+    namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": s.namespace } },
+    objectSelector: { matchLabels: { case: name } },
+    resourceRules: [rule],
+    ...(excluded && { excludeResourceRules: [rule] }),
+  };
+  const kind = "ValidatingAdmissionPolicy";
+  return { apiVersion, kind, metadata: { name: `${s.namespace}-${name}` }, spec: { matchConstraints, ...spec } };
+}
+
+function bindingOf(s: Session, name: string, spec: Loose): Loose {
+  const own = `${s.namespace}-${name}`;
+  const kind = "ValidatingAdmissionPolicyBinding";
+  return { apiVersion, kind, metadata: { name: own }, spec: { policyName: own, validationActions: ["Deny"], ...spec } };
+}
+
+const labelled = (name: string): Loose => ({ ...configMap(name), metadata: { name, labels: { case: name } } });
+
+/** Creates a policy with its binding. Not part of the transcript. */
+async function withPolicy(s: Session, name: string, { spec, binding = {} }: Row): Promise<void> {
+  const made = [await s.post(policies, policyOf(s, name, spec), { quiet: true })];
+  if (binding !== null) made.push(await s.post(bindings, bindingOf(s, name, binding), { quiet: true }));
+  for (const { code, text } of made) if (code !== 201) throw new Error(`cannot create the policy ${name}: ${text}`);
+}
+
+export const policyCases: readonly Case[] = [
+  scenario("validating policies", async (s) => {
+    const param = {
+      ...configMap("param", { wanted: "from param" }),
+      metadata: { name: "param", labels: { of: "params" } },
+    };
+    await s.post(core(s, "configmaps"), param, { quiet: true });
+    for (const [name, row] of Object.entries(rows)) await withPolicy(s, name, row);
+    // Policies take effect in the order in which they were written.
+    await withPolicy(s, "last", { spec: fails() });
+    for (;;) {
+      const { code } = await s.post(`${core(s, "configmaps")}?dryRun=All`, labelled("last"), { quiet: true });
+      if (code === 422) break;
+      await delay(50);
+    }
+    await delay(1000);
+    for (const name of Object.keys(rows)) await s.post(core(s, "configmaps"), labelled(name));
+    for (const name of [...Object.keys(rows), "last"]) {
+      await s.delete(`${bindings}/${s.namespace}-${name}`, undefined, { quiet: true });
+      await s.delete(`${policies}/${s.namespace}-${name}`, undefined, { quiet: true });
+    }
+  }),
+];
