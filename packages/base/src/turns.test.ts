@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { finish, forEachLimited, inTurns, Turns, type Work } from "./turns.ts";
+import { type AwaitingWork, awaited, finish, forEachLimited, inTurns, Turns, type Work } from "./turns.ts";
 
 function burn(milliseconds: number): void {
   const start = performance.now();
@@ -108,4 +108,25 @@ test("work in parts lets other work run, and gives the same result as at once", 
   clearInterval(ticking);
   assert.ok(ticks >= 5, `${ticks} ticks`);
   assert.equal(finish(sum()), 210);
+});
+
+test("work waits for promises and catches their errors, also in a turn that is over", async () => {
+  const unhandled: unknown[] = [];
+  const listen = (error: unknown): void => void unhandled.push(error);
+  process.on("unhandledRejection", listen);
+  function* waiting(): AwaitingWork<string> {
+    burn(20);
+    const value = yield* awaited(Promise.resolve("a"));
+    burn(20);
+    try {
+      return value + (yield* awaited(Promise.reject(new Error("refused"))));
+    } catch (error) {
+      return `${value} ${String(error)}`;
+    }
+  }
+  assert.equal(await inTurns(waiting()), "a Error: refused");
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  process.off("unhandledRejection", listen);
+  assert.deepEqual(unhandled, []);
+  assert.throws(() => finish(waiting()), /cannot finish work that waits at once/);
 });

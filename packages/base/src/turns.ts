@@ -86,9 +86,14 @@ export async function inTurns<T>(work: AwaitingWork<T>): Promise<T> {
   const turns = new Turns();
   let part = work.next();
   for (;;) {
+    if (!part.done && part.value instanceof Promise) {
+      // At once: a promise that fails while nothing waits for it ends the process.
+      part = await resumed(work, part.value);
+      continue;
+    }
     if (turns.isOver) await turns.next();
     if (part.done) return part.value;
-    part = part.value instanceof Promise ? await resumed(work, part.value) : work.next();
+    part = work.next();
   }
 }
 

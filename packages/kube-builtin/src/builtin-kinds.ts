@@ -8,6 +8,8 @@ import {
   notNegative,
   scaleSubresource,
   statusSubresource,
+  validatingBindingErrors,
+  validatingPolicyErrors,
   wholeMetaChecks,
   withEmptyLists,
 } from "@purlin/kube-apiserver/kinds";
@@ -242,7 +244,9 @@ const admission: Pick<KindRow, "cluster" | "categories" | "write" | "rules"> = {
   write: { unconditionalUpdate: false, generation: "spec" },
   rules: {
     acceptsAnyFinalizer: true,
-    warnings: () => ["this API server does not evaluate admission policies: the object is stored and has no effect"],
+    warnings: () => [
+      "this API server does not evaluate mutating admission policies: the object is stored and has no effect",
+    ],
   },
 };
 
@@ -261,8 +265,14 @@ const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", versio
     kind: "ValidatingAdmissionPolicy",
     subresources: [statusSubresource],
     ...admission,
+    rules: { acceptsAnyFinalizer: true, validate: validatingPolicyErrors },
   },
-  { resource: "validatingadmissionpolicybindings", kind: "ValidatingAdmissionPolicyBinding", ...admission },
+  {
+    resource: "validatingadmissionpolicybindings",
+    kind: "ValidatingAdmissionPolicyBinding",
+    ...admission,
+    rules: { acceptsAnyFinalizer: true, validate: validatingBindingErrors },
+  },
   { resource: "mutatingwebhookconfigurations", kind: "MutatingWebhookConfiguration", ...webhookConfiguration },
   { resource: "validatingwebhookconfigurations", kind: "ValidatingWebhookConfiguration", ...webhookConfiguration },
 ]);

@@ -29,7 +29,7 @@ const rows: Readonly<Record<string, Row>> = {
   large: { spec: fails({ reason: "RequestEntityTooLarge" }) },
   made: { spec: fails({ messageExpression: "'a is ' + object.data.a + ' '" }) },
   "made-lines": { spec: fails({ messageExpression: "'a\\nb'", message: "fallback" }) },
-  "made-fails": { spec: fails({ messageExpression: "object.nope.x" }) },
+  "made-fails": { spec: fails({ messageExpression: "string(object.nope.x)" }) },
   error: { spec: { validations: [{ expression: "object.nope == 1" }] } },
   ignored: { spec: { validations: [{ expression: "object.nope == 1" }], failurePolicy: "Ignore" } },
   warned: { spec: fails(), binding: { validationActions: ["Warn", "Audit"] } },
@@ -66,7 +66,9 @@ const rows: Readonly<Record<string, Row>> = {
   param: {
     spec: {
       paramKind,
-      validations: [{ expression: "object.data.a == params.data.wanted", messageExpression: "params.data.wanted" }],
+      validations: [
+        { expression: "object.data.a == params.data.wanted", messageExpression: "string(params.data.wanted)" },
+      ],
     },
     binding: { paramRef: { name: "param", parameterNotFoundAction: "Deny" } },
   },
@@ -106,7 +108,37 @@ async function withPolicy(s: Session, name: string, { spec, binding = {} }: Row)
   for (const { code, text } of made) if (code !== 201) throw new Error(`cannot create the policy ${name}: ${text}`);
 }
 
+/** Specs of policies that are refused. */
+const refusedPolicies: readonly Loose[] = [
+  {},
+  { matchConstraints: {}, ...fails() },
+  { validations: [{ expression: "'a'" }] },
+  { validations: [{ expression: "true", messageExpression: "1" }] },
+  { validations: [{ expression: "true", message: "a\nb" }] },
+  { variables: [{ name: "for", expression: "1" }], ...fails() },
+  {
+    variables: [
+      { name: "a", expression: "variables.b" },
+      { name: "b", expression: "1" },
+    ],
+    ...fails(),
+  },
+  { validations: [{ expression: "request.object == null" }] },
+  { validations: [{ expression: "params.x == 1" }] },
+  { validations: [{ expression: "true", messageExpression: "string(authorizer.path('/').check('get').allowed())" }] },
+];
+
+const refusedBindings: readonly Loose[] = [
+  { validationActions: [] },
+  { validationActions: ["Deny", "Warn"] },
+  { paramRef: { parameterNotFoundAction: "Deny" } },
+];
+
 export const policyCases: readonly Case[] = [
+  scenario("policies and bindings that are refused", async (s) => {
+    for (const spec of refusedPolicies) await s.post(`${policies}?dryRun=All`, policyOf(s, "p", spec));
+    for (const spec of refusedBindings) await s.post(`${bindings}?dryRun=All`, bindingOf(s, "p", spec));
+  }),
   scenario("validating policies", async (s) => {
     const param = {
       ...configMap("param", { wanted: "from param" }),

@@ -184,7 +184,14 @@ export const webhookCases: readonly Case[] = [
   scenario("what webhooks are asked", async (s) => {
     const hook = await startWebhook(s, (review) => allow(review));
     const clientConfig = { url: hook.url, caBundle: hook.caBundle };
-    const rules = [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*/*"] }];
+    const rules = [
+      {
+        apiGroups: ["*"],
+        apiVersions: ["*"],
+        operations: ["*"],
+        resources: ["configmaps", "deployments", "deployments/*"],
+      },
+    ];
     const webhooks = [{ ...everyWrite, name: "all.test.example.org", clientConfig, rules }];
     const end = await withWebhooks(s, { kind: "ValidatingWebhookConfiguration", hook, webhooks });
     const maps = core(s, "configmaps");

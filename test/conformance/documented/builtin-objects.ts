@@ -76,20 +76,13 @@ const hookUrl = "https://127.0.0.1:1/never";
 
 function newPolicy(s: Session): Promise<string> {
   const apiVersion = "admissionregistration.k8s.io/v1";
-  const rule = {
-    apiGroups: ["none.example.com"],
-    apiVersions: ["v1"],
-    operations: ["CREATE"],
-    resources: ["nothings"],
-  };
-  const spec = { matchConstraints: { resourceRules: [rule] }, validations: [{ expression: "true" }] };
-  const policy = {
+  const binding = {
     apiVersion,
-    kind: "ValidatingAdmissionPolicy",
+    kind: "MutatingAdmissionPolicyBinding",
     metadata: { name: `${s.namespace}.example.com` },
-    spec,
+    spec: { policyName: "none.example.com" },
   };
-  return warned(s, `/apis/${apiVersion}/validatingadmissionpolicies`, policy);
+  return warned(s, `/apis/${apiVersion}/mutatingadmissionpolicybindings`, binding);
 }
 
 function convertedCrd(s: Session): Loose {
@@ -191,7 +184,7 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "ServiceAccounts", ours: 200, theirs: 403, run: secretsOfAccount },
   { topic: "ClusterRoles and bindings created at the start", ours: 404, theirs: 200, run: nodeRole },
   { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
-  { topic: "Admission policies", ours: "201 warned", theirs: "201", run: newPolicy },
+  { topic: "MutatingAdmissionPolicies", ours: "201 warned", theirs: "201", run: newPolicy },
   {
     topic: "FlowSchemas and PriorityLevelConfigurations",
     ours: 404,
@@ -231,7 +224,7 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     run: (s) => created(s, { containers: [{ ...container, securityContext: { privileged: true } }] }),
   },
   {
-    topic: "Pod overhead, resize policies, CEL of webhooks' match conditions",
+    topic: "Pod overhead, resize policies",
     ours: 201,
     theirs: 422,
     run: (s) =>

@@ -32,7 +32,7 @@ export function compileAdmissionExpression(
     return { problem: `${stage}: ${program.problem}` };
   }
   const type = formatType(program.type);
-  if (types !== "any" && !types.includes(type) && type !== "dyn") {
+  if (types !== "any" && !types.includes(type)) {
     const wanted = types.length === 1 ? types[0] : `one of [${types.join(" ")}]`;
     return { problem: `must evaluate to ${wanted} but got ${type}` };
   }

@@ -21,10 +21,13 @@ export function compileConditions(conditions: readonly JsonObject[], scope: Admi
   return conditions.map((one) => compileAdmissionExpression(stringAt(one, ["expression"]), scope, ["bool"]));
 }
 
+/** What the match conditions of webhooks can refer to. They see no namespace: the variable is null. */
+export const webhookScope: AdmissionScope = { hasAuthorizer: true, hasNamespace: true };
+
 /** What is wrong with a match condition of a webhook. */
 export function conditionErrors(condition: JsonObject, path: string): FieldError[] {
   const [name, text] = [stringAt(condition, ["name"]), stringAt(condition, ["expression"])];
-  const [compiled] = text.trim() === "" ? [] : compileConditions([condition], { hasAuthorizer: true });
+  const [compiled] = text.trim() === "" ? [] : compileConditions([condition], webhookScope);
   return [
     ...(text.trim() === "" ? [requiredValue(`${path}.expression`)] : []),
     ...(compiled !== undefined && "problem" in compiled

@@ -114,7 +114,7 @@ function compiled(
   return "problem" in expression ? undefined : expression;
 }
 
-/** Expressions were checked when the policy was written: one that does not compile is left out. */
+/** Expressions were checked when the policy was written; a validation that does not compile all the same fails. */
 function compilePolicy(spec: JsonObject): PolicyExpressions {
   const hasParams = memberAt(spec, ["paramKind"]) !== undefined;
   const base: AdmissionScope = { hasParams, hasAuthorizer: true, hasNamespace: true };

@@ -163,7 +163,10 @@ function failures(policy: Policy, values: ExpressionValues, budget: ExpressionBu
   const found: Failure[] = [];
   for (const validation of validations) {
     if (budget.left < 0) return [...found, ...errored(outOfBudget)];
-    if (validation.expression === undefined) continue;
+    if (validation.expression === undefined) {
+      found.push(...errored(`expression '${validation.text}' resulted in error: compilation failed`));
+      continue;
+    }
     const outcome = evaluateAdmission(validation.expression, all, budget);
     if (!("error" in outcome)) {
       if (outcome.value !== true) found.push(falseFailure(validation, all, budget));
