@@ -83,7 +83,7 @@ const validating: Readonly<Record<string, Row>> = {
     more: {
       matchConditions: [
         { name: "a", expression: "object.missing.x == 1" },
-        { name: "b", expression: "request.userInfo.username == 'nobody'" },
+        { name: "b", expression: "request.userInfo.username == 'other'" },
       ],
     },
   },

@@ -16,7 +16,7 @@ export interface AdmissionExpression {
 }
 
 /** Why an expression is refused, with the text of the reference. */
-export interface ExpressionProblem {
+interface ExpressionProblem {
   readonly problem: string;
 }
 
@@ -58,7 +58,7 @@ export class ExpressionBudget {
 }
 
 /** An expression that failed: with `isFinal`, no further one is evaluated. */
-export interface ExpressionFailure {
+interface ExpressionFailure {
   readonly error: string;
   readonly isFinal: boolean;
 }

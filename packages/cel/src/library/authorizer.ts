@@ -29,7 +29,7 @@ export interface AccessCheck {
 }
 
 /** The decision about an access. */
-export interface AccessAnswer {
+interface AccessAnswer {
   readonly allowed: boolean;
   readonly reason: string;
 }

@@ -42,7 +42,7 @@ export interface Policy {
 }
 
 /** The compiled expressions of a policy. */
-export interface PolicyExpressions {
+interface PolicyExpressions {
   readonly conditions: ReturnType<typeof compileConditions>;
   readonly variables: readonly PolicyVariable[];
   readonly validations: readonly PolicyValidation[];
