@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The entry for packages of kinds: the types of their rules, and helpers to read, validate and print objects.
 
-export { validatingBindingErrors, validatingPolicyErrors } from "./admission/policy-rules.ts";
 export type { AdmissionPlugin } from "./admission/admission.ts";
 export { conditionErrors } from "./admission/match-conditions.ts";
+export { validatingBindingErrors, validatingPolicyErrors } from "./admission/policy-rules.ts";
 export { webhookTargetErrors } from "./crd/webhook-target.ts";
 export {
   all,

@@ -2,9 +2,8 @@
 import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
-import { StoredAdmission } from "../admission/configured-admission.ts";
+import type { StoredAdmission } from "../admission/configured-admission.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
-import { webhookConditions } from "../admission/webhook-conditions.ts";
 import type { BeginAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
@@ -29,12 +28,11 @@ import type { Store } from "../store/store.ts";
 import type { KindDefinition, KindRules, KindSource, ScalePaths } from "../strategy/kind-rules.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
-import { serviceResolver } from "../webhooks/resolve-service.ts";
-import { type ServiceAddress, WebhookClient } from "../webhooks/webhook-client.ts";
+import type { ServiceAddress } from "../webhooks/webhook-client.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
-import { objectForms } from "./object-forms.ts";
 import { pathEndpoints } from "./path-endpoints.ts";
+import { storedAdmission } from "./stored-admission.ts";
 
 interface ServerCoreOptions {
   readonly store: Store<JsonObject>;
@@ -114,16 +112,13 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const rulesOf = rulesFinder(kinds);
   const strategyOf = strategies(rulesOf, crds, now);
   const authorizer = options.authorizer ?? adminAuthorizer;
-  const configured = new StoredAdmission({
+  const configured = storedAdmission({
     store,
     catalog,
-    newUid: randomUUID,
-    client: new WebhookClient(serviceResolver(store, options.webhookTargets ?? new Map())),
-    isStarted: () => lifecycle.isBootstrapped,
-    ...objectForms(strategyOf),
-    conditionsHold: webhookConditions({ store, authorizer }),
     authorizer,
-    served: (object, type) => strategyOf(type).storage.toServed(object),
+    strategyOf,
+    isStarted: () => lifecycle.isBootstrapped,
+    webhookTargets: options.webhookTargets ?? new Map(),
   });
   const services: RestServices = {
     store,
