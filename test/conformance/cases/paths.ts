@@ -36,11 +36,11 @@ const sharedMetrics = [
   "process_start_time_seconds",
 ];
 
-/** What a family is and how its samples differ. */
+/** The type of a family and the labels of its samples, whose order has no meaning. */
 function familyOf(text: string, name: string): object {
   const sample = text.split("\n").find((row) => new RegExp(`^${name}(_bucket)?[{ ]`).test(row)) ?? "";
   const labels = [...sample.matchAll(/(\w+)="/g)].map(([, label]) => label);
-  return { type: new RegExp(`^# TYPE ${name} (\\w+)$`, "m").exec(text)?.[1], labels };
+  return { type: new RegExp(`^# TYPE ${name} (\\w+)$`, "m").exec(text)?.[1], labels: labels.sort() };
 }
 
 const documents = ["/", "/version", "/api", "/api/v1", "/apis", "/apis/apps", "/apis/apps/v1", "/apis/example.org/v1"];

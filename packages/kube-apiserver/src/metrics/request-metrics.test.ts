@@ -5,7 +5,6 @@ import type { ApiResponse, EventStream, StreamResponse } from "../request/api-re
 import { textPayload } from "../request/payload.ts";
 import { requestTarget } from "../request/request-target.ts";
 import { type TestRequest, testRequest } from "../testing/test-request.ts";
-import { metricsText } from "./metric-family.ts";
 import { RequestMetrics } from "./request-metrics.ts";
 
 function setUp() {
@@ -18,10 +17,8 @@ function setUp() {
     const request = testRequest(url, options);
     return metrics.begin(request, requestTarget(request.method, request.path, request.query));
   };
-  const samples = (name: string): string[] =>
-    metricsText(metrics.families)
-      .split("\n")
-      .filter((line) => line.startsWith(name));
+  const samples = async (name: string): Promise<string[]> =>
+    (await metrics.registry.metrics()).split("\n").filter((line) => line.startsWith(name));
   const pass = (ms: number): void => {
     now += ms;
   };
@@ -75,49 +72,49 @@ const cases: Record<string, { reason: string; url: string; options?: TestRequest
 };
 
 for (const [name, { reason, url, options, want }] of Object.entries(cases)) {
-  test(`requests are counted: ${name}`, () => {
+  test(`requests are counted: ${name}`, async () => {
     const { begin, samples } = setUp();
     begin(url, options)(answer());
-    const [line, ...more] = samples("apiserver_request_total{");
+    const [line, ...more] = await samples("apiserver_request_total{");
     assert.equal(more.length, 0);
     const found = labels(line);
     assert.deepEqual({ ...found, ...want }, found, reason);
   });
 }
 
-test("answers are counted by code, and timed", () => {
+test("answers are counted by code, and timed", async () => {
   const { begin, samples, pass } = setUp();
   const done = begin(collection);
   pass(30);
   done(answer("no", 404));
-  assert.equal(labels(samples("apiserver_request_total{")[0])["code"], "404");
-  const buckets = samples("apiserver_request_duration_seconds_bucket").map((line) => line.split(" ").at(-1));
+  assert.equal(labels((await samples("apiserver_request_total{"))[0])["code"], "404");
+  const buckets = (await samples("apiserver_request_duration_seconds_bucket")).map((line) => line.split(" ").at(-1));
   assert.deepEqual(buckets.slice(0, 4), ["0", "0", "1", "1"]);
-  assert.match(samples("apiserver_request_duration_seconds_sum")[0] ?? "", / 0\.03$/);
+  assert.match((await samples("apiserver_request_duration_seconds_sum"))[0] ?? "", / 0\.03$/);
 });
 
-test("what is under way is counted while it is", () => {
+test("what is under way is counted while it is", async () => {
   const { begin, samples } = setUp();
   const reading = begin(collection);
   const writing = begin(collection, { method: "POST" });
-  const counts = (): (string | undefined)[] =>
-    samples("apiserver_current_inflight_requests{").map((line) => line.split(" ").at(-1));
-  assert.deepEqual(counts(), ["1", "1"]);
+  const counts = async (): Promise<(string | undefined)[]> =>
+    (await samples("apiserver_current_inflight_requests{")).map((line) => line.split(" ").at(-1));
+  assert.deepEqual(await counts(), ["1", "1"]);
   reading(answer());
   writing(answer());
-  assert.deepEqual(counts(), ["0", "0"]);
+  assert.deepEqual(await counts(), ["0", "0"]);
 });
 
-test("bytes are counted when they are sent", () => {
+test("bytes are counted when they are sent", async () => {
   const { begin, samples } = setUp();
   const sent = begin(collection)(answer("12345"));
-  assert.deepEqual(samples("apiserver_response_sizes_sum"), []);
+  assert.deepEqual(await samples("apiserver_response_sizes_sum"), []);
   assert.ok(sent.kind === "complete");
   sent.payload?.chunks();
-  assert.match(samples("apiserver_response_sizes_sum")[0] ?? "", / 5$/);
+  assert.match((await samples("apiserver_response_sizes_sum"))[0] ?? "", / 5$/);
 });
 
-test("a watch is under way until either side ends it, and counted then", () => {
+test("a watch is under way until either side ends it, and counted then", async () => {
   for (const endedBy of ["client", "server"] as const) {
     const { begin, samples } = setUp();
     let isOver = false;
@@ -127,12 +124,12 @@ test("a watch is under way until either side ends it, and counted then", () => {
     assert.ok(wrapped.kind === "stream");
     const opened = wrapped.open(() => {});
     assert.deepEqual(opened.take(), []);
-    assert.match(samples("apiserver_longrunning_requests{")[0] ?? "", /verb="WATCH".* 1$/);
-    assert.deepEqual(samples("apiserver_request_total{"), []);
+    assert.match((await samples("apiserver_longrunning_requests{"))[0] ?? "", /verb="WATCH".* 1$/);
+    assert.deepEqual(await samples("apiserver_request_total{"), []);
     isOver = endedBy === "server";
     opened.take();
     opened.close();
-    assert.match(samples("apiserver_longrunning_requests{")[0] ?? "", / 0$/, endedBy);
-    assert.match(samples("apiserver_request_total{")[0] ?? "", / 1$/, endedBy);
+    assert.match((await samples("apiserver_longrunning_requests{"))[0] ?? "", / 0$/, endedBy);
+    assert.match((await samples("apiserver_request_total{"))[0] ?? "", / 1$/, endedBy);
   }
 });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { ApiRequest, ApiResponse, CompleteResponse, StreamResponse } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
-import { computedFamily, HistogramFamily, type LabelValues, type MetricFamily, NumberFamily } from "./metric-family.ts";
 
-const targetLabels = ["component", "group", "resource", "scope", "subresource", "verb", "version"];
+const whereLabels = ["group", "resource", "scope", "subresource", "verb", "version"] as const;
 const secondsBuckets = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
 ];
@@ -11,29 +11,40 @@ const bytesBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 
 /** Counts and times requests as the reference does, under the same names. */
 export class RequestMetrics {
-  readonly #total = new NumberFamily("counter", {
+  /** Where Prometheus reads them. */
+  readonly registry: Registry = new Registry();
+  readonly #total = new Counter({
     name: "apiserver_request_total",
     help: "Number of requests by verb, dry run, group, version, resource, scope, component and response code.",
-    labels: ["code", "component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"],
+    labelNames: ["code", "component", "dry_run", ...whereLabels],
+    registers: [this.registry],
   });
-  readonly #seconds = new HistogramFamily({
+  readonly #seconds = new Histogram({
     name: "apiserver_request_duration_seconds",
     help: "Response latency in seconds by verb, dry run, group, version, resource, subresource, scope and component.",
-    labels: ["component", "dry_run", "group", "resource", "scope", "subresource", "verb", "version"],
-    bounds: secondsBuckets,
+    labelNames: ["component", "dry_run", ...whereLabels],
+    buckets: secondsBuckets,
+    registers: [this.registry],
   });
-  readonly #bytes = new HistogramFamily({
+  readonly #bytes = new Histogram({
     name: "apiserver_response_sizes",
     help: "Response size in bytes by group, version, verb, resource, subresource, scope and component.",
-    labels: targetLabels,
-    bounds: bytesBuckets,
+    labelNames: ["component", ...whereLabels],
+    buckets: bytesBuckets,
+    registers: [this.registry],
   });
-  readonly #watches = new NumberFamily("gauge", {
+  readonly #watches = new Gauge({
     name: "apiserver_longrunning_requests",
     help: "Number of open watches by verb, group, version, resource, scope and component.",
-    labels: targetLabels,
+    labelNames: ["component", ...whereLabels],
+    registers: [this.registry],
   });
-  readonly #inFlight = { mutating: 0, readOnly: 0 };
+  readonly #inFlight = new Gauge({
+    name: "apiserver_current_inflight_requests",
+    help: "Number of requests in progress, excluding watches, by request kind (mutating or readOnly).",
+    labelNames: ["request_kind"],
+    registers: [this.registry],
+  });
   readonly #isServed: (target: RequestTarget) => boolean;
   readonly #now: () => number;
 
@@ -43,30 +54,18 @@ export class RequestMetrics {
     this.#now = now;
   }
 
-  get families(): readonly MetricFamily[] {
-    const inFlight = computedFamily(
-      {
-        name: "apiserver_current_inflight_requests",
-        help: "Number of requests in progress, excluding watches, by request kind (mutating or readOnly).",
-        labels: ["request_kind"],
-      },
-      () => Object.entries(this.#inFlight).map(([kind, count]) => [[kind], count] as const),
-    );
-    return [this.#total, this.#seconds, this.#bytes, this.#watches, inFlight];
-  }
-
   /** Called when a request begins; what it gives is called with the answer, and gives the answer to send. */
   begin(request: ApiRequest, target: RequestTarget): (response: ApiResponse) => ApiResponse {
     const started = this.#now();
     const kind = request.method === "GET" || request.method === "HEAD" ? "readOnly" : "mutating";
-    this.#inFlight[kind] += 1;
+    this.#inFlight.inc({ request_kind: kind });
     return (response) => {
-      this.#inFlight[kind] -= 1;
+      this.#inFlight.dec({ request_kind: kind });
       const where = whereOf(request, this.#isServed(target) ? target : undefined);
       const dryRun = request.query.get("dryRun") === null ? "" : "All";
       const end = (): void => {
-        this.#total.add([String(response.code), where.component, dryRun, ...restOf(where)], 1);
-        this.#seconds.observe([where.component, dryRun, ...restOf(where)], (this.#now() - started) / 1000);
+        this.#total.inc({ code: String(response.code), dry_run: dryRun, ...where });
+        this.#seconds.observe({ dry_run: dryRun, ...where }, (this.#now() - started) / 1000);
       };
       if (response.kind === "stream") return this.#watched(response, where, end);
       end();
@@ -79,7 +78,7 @@ export class RequestMetrics {
     if (payload === undefined) return response;
     const observed = (made: readonly Uint8Array[]): readonly Uint8Array[] => {
       const size = made.reduce((sum, chunk) => sum + chunk.length, 0);
-      this.#bytes.observe([where.component, ...restOf(where)], size);
+      this.#bytes.observe({ ...where }, size);
       return made;
     };
     const rendering = payload.rendering?.bind(payload);
@@ -99,15 +98,15 @@ export class RequestMetrics {
   }
 
   #watched(response: StreamResponse, where: Where, end: () => void): StreamResponse {
-    const labels = [where.component, ...restOf(where)];
+    const labels = { ...where };
     const open: StreamResponse["open"] = (onReady) => {
-      this.#watches.add(labels, 1);
+      this.#watches.inc(labels);
       const stream = response.open(onReady);
       let isOpen = true;
       const ended = (): void => {
         if (!isOpen) return;
         isOpen = false;
-        this.#watches.add(labels, -1);
+        this.#watches.dec(labels);
         end();
       };
       const take: typeof stream.take = () => {
@@ -135,10 +134,6 @@ interface Where {
   readonly subresource: string;
   readonly verb: string;
   readonly version: string;
-}
-
-function restOf({ group, resource, scope, subresource, verb, version }: Where): LabelValues {
-  return [group, resource, scope, subresource, verb, version];
 }
 
 const methods: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
+import { Registry as Metrics } from "prom-client";
 import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
@@ -19,7 +20,7 @@ test("objects, the process, the build and health have metrics; other paths are n
     store,
     catalog: () => catalog,
     health: { healthz: [], livez: [well], readyz: [well, ill] },
-    requests: [],
+    registry: new Metrics(),
     version: { major: "1", gitVersion: "v1.36.3+x" },
   });
   const text = textOf(await endpoint(testRequest("/metrics")));

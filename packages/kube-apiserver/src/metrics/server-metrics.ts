@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { Counter, Gauge, Registry } from "prom-client";
 import type { HealthChecks } from "../endpoints/health.ts";
 import type { Catalog } from "../registry/registry.ts";
 import { keyPrefix } from "../registry/resource-type.ts";
 import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
 import type { Store } from "../store/store.ts";
-import { computedFamily, type MetricFamily, metricsText } from "./metric-family.ts";
 
 const startSeconds = Math.round((Date.now() / 1000 - process.uptime()) * 100) / 100;
 
@@ -17,7 +17,8 @@ interface ServerMetricsOptions {
   readonly store: Store<JsonObject>;
   readonly catalog: () => Catalog;
   readonly health: HealthChecks;
-  readonly requests: readonly MetricFamily[];
+  /** The metrics of requests; those of the server are added. */
+  readonly registry: Registry;
   readonly version: JsonObject;
   /** Metrics of the other parts of the process, as text for Prometheus. */
   readonly others?: (() => Promise<string>) | undefined;
@@ -26,43 +27,63 @@ interface ServerMetricsOptions {
 /** Answers `/metrics`, and `/metrics/slis` with what is well; undefined for other paths. */
 export function metricsEndpoint(
   options: ServerMetricsOptions,
-): (request: ApiRequest) => CompleteResponse | Promise<CompleteResponse> | undefined {
-  const { requests, version, others } = options;
-  const families = [...requests, ...processMetrics(), objectMetrics(options), buildInfo(version)];
+): (request: ApiRequest) => Promise<CompleteResponse> | undefined {
+  const { registry, others } = options;
+  addProcessMetrics(registry);
+  addObjectMetrics(options);
+  addBuildInfo(options);
   const health = healthMetrics(options.health);
   return ({ path }) => {
-    if (path === "/metrics/slis") return answer(metricsText([health]));
+    if (path === "/metrics/slis") return health.metrics().then(answer);
     if (path !== "/metrics") return undefined;
-    return others === undefined ? answer(metricsText(families)) : withOthers(metricsText(families), others);
+    return Promise.all([registry.metrics(), others?.() ?? ""]).then((texts) => answer(texts.join("")));
   };
-}
-
-async function withOthers(own: string, others: () => Promise<string>): Promise<CompleteResponse> {
-  return answer(`${own}${await others()}`);
 }
 
 function answer(text: string): CompleteResponse {
   return { kind: "complete", code: 200, payload: textPayload(text, contentType) };
 }
 
-function objectMetrics({ store, catalog }: ServerMetricsOptions): MetricFamily {
-  const options = {
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+interface Description {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames?: readonly string[];
+}
+
+/** Adds a gauge that is computed on each scrape. */
+function addGauge(registry: Registry, description: Description, samples: () => Iterable<Sample>): void {
+  const gauge = new Gauge({
+    ...description,
+    labelNames: [...(description.labelNames ?? [])],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const [labels, value] of samples()) this.set({ ...labels }, value);
+    },
+  });
+  registry.registerMetric(gauge);
+}
+
+function addObjectMetrics({ store, catalog, registry }: ServerMetricsOptions): void {
+  const description = {
     name: "apiserver_resource_objects",
     help: "Number of stored objects by kind.",
-    labels: ["group", "resource"],
+    labelNames: ["group", "resource"],
   };
-  return computedFamily(options, () =>
+  addGauge(registry, description, () =>
     catalog()
       .groups.flatMap(({ versions }) => versions.slice(0, 1).flatMap(({ resources }) => resources))
       .filter(({ verbs }) => verbs.includes("list"))
-      .map(
-        (type) =>
-          [[type.group, type.resource], store.list({ prefix: keyPrefix(type, ""), limit: 0 }).remaining] as const,
-      ),
+      .map((type) => {
+        const { group, resource } = type;
+        return [{ group, resource }, store.list({ prefix: keyPrefix(type, ""), limit: 0 }).remaining];
+      }),
   );
 }
 
-function buildInfo(version: JsonObject): MetricFamily {
+function addBuildInfo({ version, registry }: ServerMetricsOptions): void {
   const pairs = {
     build_date: "buildDate",
     compiler: "compiler",
@@ -74,56 +95,53 @@ function buildInfo(version: JsonObject): MetricFamily {
     minor: "minor",
     platform: "platform",
   };
-  const labels = Object.keys(pairs);
-  const values = Object.values(pairs).map((name) => String(version[name] ?? ""));
-  return computedFamily({ name: "kubernetes_build_info", help: "Build information; always 1.", labels }, () => [
-    [values, 1],
-  ]);
+  const labels = Object.fromEntries(
+    Object.entries(pairs).map(([label, name]) => [label, String(version[name] ?? "")] as const),
+  );
+  const description = { name: "kubernetes_build_info", help: "Build information; always 1." };
+  addGauge(registry, { ...description, labelNames: Object.keys(pairs) }, () => [[labels, 1]]);
 }
 
-function healthMetrics(checks: HealthChecks): MetricFamily {
-  const options = {
+function healthMetrics(checks: HealthChecks): Registry {
+  const registry = new Registry();
+  const description = {
     name: "kubernetes_healthcheck",
     help: "Result of a health check: 1 if it passes, otherwise 0.",
-    labels: ["name", "type"],
+    labelNames: ["name", "type"],
   };
-  return computedFamily(options, () =>
+  addGauge(registry, description, () =>
     Object.entries(checks).flatMap(([type, all]) =>
-      all.map(({ name, check }) => [[name, type], check() === undefined ? 1 : 0] as const),
+      all.map(({ name, check }): Sample => [{ name, type }, check() === undefined ? 1 : 0]),
     ),
   );
+  return registry;
 }
 
-/** What Prometheus' own libraries tell of every process. */
-function processMetrics(): readonly MetricFamily[] {
-  return [
-    one({ name: "process_cpu_seconds_total", help: "Seconds of CPU time used.", type: "counter" }, () => cpuSeconds()),
-    one({ name: "process_resident_memory_bytes", help: "Bytes of memory in use." }, () => process.memoryUsage.rss()),
-    one(
-      { name: "process_start_time_seconds", help: "When the process began, in seconds since 1970." },
-      () => startSeconds,
-    ),
-    computedFamily({ name: "process_open_fds", help: "Open file descriptors.", labels: [] }, openFiles),
-  ];
+/** The process metrics that Prometheus' client libraries have. */
+function addProcessMetrics(registry: Registry): void {
+  const cpu = new Counter({
+    name: "process_cpu_seconds_total",
+    help: "Seconds of CPU time used.",
+    registers: [],
+    collect() {
+      this.reset();
+      this.inc(cpuSeconds());
+    },
+  });
+  registry.registerMetric(cpu);
+  const add = (name: string, help: string, value: () => number): void =>
+    addGauge(registry, { name, help }, () => [[{}, value()]]);
+  add("process_resident_memory_bytes", "Bytes of memory in use.", () => process.memoryUsage.rss());
+  add("process_start_time_seconds", "When the process began, in seconds since 1970.", () => startSeconds);
+  if (existsSync(openFiles)) {
+    add("process_open_fds", "Open file descriptors.", () => readdirSync(openFiles).length);
+  }
 }
 
-function one(
-  { name, help, type = "gauge" }: { readonly name: string; readonly help: string; readonly type?: "counter" | "gauge" },
-  value: () => number,
-): MetricFamily {
-  return computedFamily({ name, help, labels: [], type }, () => [[[], value()]]);
-}
+/** Only Linux has it. */
+const openFiles = "/proc/self/fd";
 
 function cpuSeconds(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1e6;
-}
-
-/** Only Linux says so. */
-function openFiles(): (readonly [readonly string[], number])[] {
-  try {
-    return [[[], readdirSync("/proc/self/fd").length]];
-  } catch {
-    return [];
-  }
 }

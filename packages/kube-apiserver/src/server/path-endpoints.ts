@@ -68,7 +68,7 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
       store,
       catalog,
       health: checks,
-      requests: requests.families,
+      registry: requests.registry,
       version,
       others: options.otherMetrics,
     }),
