@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Clock } from "@purlin/base";
 import { create, Schema, SchemaSelector, Struct } from "@purlin/function-protocol";
 import type { SchemaFetcher } from "@purlin/function-runner";
-import { awaitPublication, createRecentKinds } from "./await-publication.ts";
+import { awaitPublication, createRecentKinds } from "./function-plane.ts";
 
 /** A clock whose waits end at once, and a server that publishes a schema after so many looks. */
 function setting(publishedAfter: number) {

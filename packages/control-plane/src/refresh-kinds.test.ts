@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "@purlin/base/testing";
 import { type Informer, type InformerPool, NoMatchError, type RestMapper } from "@purlin/kube-client";
-import { createKindRefresher, type KindRefresher } from "./refresh-kinds.ts";
+import { createKindRefresher, type KindRefresher } from "./follow-crds.ts";
 
 const app = { apiVersion: "example.org/v1", kind: "App" };
 

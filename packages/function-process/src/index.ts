@@ -35,7 +35,7 @@ export {
 } from "./process/supervisor.ts";
 export { workerProgram } from "./process/worker-program.ts";
 export type { Launch, LaunchEvents, Launched } from "./spawn/launch.ts";
-export { isWorkerMessage, type WorkerMessage } from "./spawn/worker-message.ts";
+export { isWorkerMessage, type WorkerMessage } from "./spawn/launch.ts";
 
 // Limits and sandboxes:
 

@@ -3,14 +3,13 @@
 // How much functions may answer.
 export { type AnswerLimits, defaultAnswerLimits, isAnswerLimitName } from "./answer/answer-limits.ts";
 // What the surroundings provide.
-export { asCrossplane } from "./compatibility/as-crossplane.ts";
-export { type CrossplaneLine, crossplaneLines } from "./compatibility/crossplane-line.ts";
+export { asCrossplane, type CrossplaneLine, crossplaneLines } from "./compatibility/as-crossplane.ts";
 // Running functions.
 export { createFunctionRunner } from "./create-function-runner.ts";
+export type { NameResolver } from "./dial/channel-context.ts";
 // The layers one by one, innermost first, for callers that compose them differently.
 export type { LiveRevisions } from "./dial/connection-pool.ts";
 export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
-export type { NameResolver } from "./dial/name-resolver.ts";
 export { type TlsSource, tlsFromDirectory } from "./dial/tls-directory.ts";
 export type { FunctionRunner, FunctionTarget, RunCall, RunTrace } from "./function-runner.ts";
 export { noMetrics } from "./metrics.ts";
@@ -29,7 +28,12 @@ export { createResourceFetcher } from "./requirements/resource-fetcher.ts";
 export type { KindScope, ResourceReader } from "./requirements/resource-reader.ts";
 export { type RequirementFetchers, settleRequirements } from "./requirements/settle-requirements.ts";
 // Which revision serves a step.
-export { type DevelopmentFunction, developmentAnnotations, developmentOf } from "./resolution/development-function.ts";
+export {
+  type DevelopmentFunction,
+  developmentAnnotations,
+  developmentOf,
+  functionNotFound,
+} from "./resolution/development-function.ts";
 export {
   createDevelopmentResolver,
   type Functions,
@@ -42,7 +46,6 @@ export {
   type IgnoredDevelopment,
   trustedDevelopmentOf,
 } from "./resolution/development-trust.ts";
-export { functionNotFound } from "./resolution/function-not-found.ts";
 export {
   createStepRunner,
   type FunctionReference,
@@ -58,5 +61,5 @@ export {
 } from "./resolution/revision-resolver.ts";
 export { isRunnerError, RunnerError } from "./runner-error.ts";
 export { openAPIDocuments } from "./schemas/open-api-documents.ts";
-export type { OpenAPIReader } from "./schemas/open-api-reader.ts";
+export type { OpenAPIReader } from "./schemas/schema-fetcher.ts";
 export { createSchemaFetcher, noSchemas, type SchemaFetcher } from "./schemas/schema-fetcher.ts";

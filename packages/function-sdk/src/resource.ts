@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `resource` namespace of the SDK.
 export { Ready } from "@purlin/function-protocol";
-export { ComposedObject } from "./resource/composed-object.ts";
 export {
   CompositeObject,
   type CompositionUpdatePolicy,
@@ -10,6 +9,7 @@ export {
   type ObjectReference,
 } from "./resource/composite-object.ts";
 export {
+  ComposedObject,
   type DesiredComposed,
   fromObject,
   fromStruct,

@@ -3,7 +3,7 @@
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { makeProject } from "../scaffold/make-project.ts";
-import { projectName } from "../scaffold/project-name.ts";
+import { projectName } from "../scaffold/template.ts";
 
 /** `purlin function init NAME` */
 export async function run({ args }: CommandInput, io: Io): Promise<undefined> {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { parseYaml } from "../files/yaml-file.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess, TestIo } from "../testing/test-io.ts";
-import { type PlatformOptions, readPlatformOptions } from "./platform-options.ts";
+import { type PlatformOptions, readPlatformOptions } from "./init-command.ts";
 
 test("a platform is made whole in an empty folder, with types of its kind", async () => {
   using folder = tempFolder();

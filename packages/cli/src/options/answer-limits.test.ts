@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readFunctionLimits } from "./answer-limits.ts";
+import { readFunctionLimits } from "./function-limits.ts";
 
 const read = (...functionLimit: string[]): unknown => readFunctionLimits({ args: [], options: { functionLimit } });
 

@@ -4,8 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { projectName } from "./project-name.ts";
-import { writeTemplate } from "./template.ts";
+import { projectName, writeTemplate } from "./template.ts";
 
 const values = {
   ...{ name: "my-project", function: "function-x", sdk: "file:vendor/sdk.tgz", command: "file:vendor/cli.tgz" },

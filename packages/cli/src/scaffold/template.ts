@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { dirname, join, relative, sep } from "node:path";
+import { basename, dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { UserError } from "../user-error.ts";
 
 const templateFolder = fileURLToPath(new URL("../../template", import.meta.url));
 
@@ -53,4 +54,17 @@ export async function writeTemplate(
 function projectPath(path: string): string {
   const [first = "", ...rest] = path.split(sep);
   return join(renamed[first] ?? first, ...rest);
+}
+
+/** Whether npm, Kubernetes and file systems all accept a name. */
+export function isProjectName(name: string): boolean {
+  return /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+}
+
+/** The name of the function project in a folder. */
+export function projectName(folder: string): string {
+  const name = basename(folder);
+  if (isProjectName(name)) return name;
+  const rule = "use at most 63 lower-case letters, digits and dashes, starting with a letter, such as my-function";
+  throw new UserError(`invalid function name "${name}": ${rule}`, { exitCode: 2 });
 }

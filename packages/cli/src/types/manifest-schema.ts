@@ -2,14 +2,13 @@
 
 import type { Work } from "@purlin/base";
 import { compositionCrds } from "@purlin/composition";
-import { type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { customResourceComponent, servedVersions } from "@purlin/kube-objects/openapi";
 import { packageCrds } from "@purlin/package-manager";
 import { builtinComponents, objectMeta } from "./builtin-components.ts";
 import type { CustomKind } from "./custom-module.ts";
 import { generatedMark, sourcesKeyword } from "./generated-file.ts";
 import { definitionReference, type JsonSchema, toJsonSchema } from "./json-schema.ts";
-import { packageMetaKinds } from "./package-meta-schema.ts";
 
 /** A kind that manifests may have, and the definition that describes it. */
 interface ManifestKind {
@@ -89,3 +88,50 @@ function definitionLines(definitions: ReadonlyMap<string, JsonSchema>): string[]
   const sorted = [...definitions].sort(([a], [b]) => (a < b ? -1 : 1));
   return sorted.map(([name, schema]) => `${printJson(name)}: ${printJson(schema)}`);
 }
+
+const text = (description: string): JsonObject => ({ type: "string", description });
+
+const dependency: JsonObject = {
+  type: "object",
+  required: ["version"],
+  properties: {
+    apiVersion: text("apiVersion of the package, such as pkg.crossplane.io/v1."),
+    kind: { ...text("Kind of the package."), enum: ["Configuration", "Function", "Provider"] },
+    package: text("Registry and repository of the package, without a tag."),
+    version: text("Versions that will do, such as >=v1.0.0 <v2.0.0, or a digest."),
+    configuration: text("Deprecated: use kind and package."),
+    function: text("Deprecated: use kind and package."),
+    provider: text("Deprecated: use kind and package."),
+  },
+};
+
+const crossplane: JsonObject = {
+  type: "object",
+  description: "What the package needs of its control plane.",
+  properties: { version: text("Versions of Crossplane that will do, such as >=v2.0.0.") },
+};
+
+const capabilities: JsonObject = {
+  type: "array",
+  description: "What a Function can be used for: composition, operation.",
+  items: { type: "string" },
+};
+
+function schemaOf(kind: string): JsonObject {
+  const properties = {
+    crossplane,
+    dependsOn: { type: "array", description: "Packages that are installed with this one.", items: dependency },
+    ...(kind === "Configuration" ? {} : { capabilities }),
+  };
+  return {
+    type: "object",
+    description: `Says that a package is a ${kind}.`,
+    properties: { spec: { type: "object", properties } },
+  };
+}
+
+/** The kinds of package metadata. */
+const packageMetaKinds: readonly CustomKind[] = ["Configuration", "Function", "Provider"].map((kind) => ({
+  ...{ group: "meta.pkg.crossplane.io", version: "v1", kind },
+  schema: schemaOf(kind),
+}));

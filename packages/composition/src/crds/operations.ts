@@ -27,7 +27,7 @@ import {
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { crossplaneCategory, opsGroup } from "./crd-shapes.ts";
-import { stepTexts } from "./docs/step-docs.ts";
+import { stepTexts } from "./docs/composition-docs.ts";
 import { operationStep } from "./step.ts";
 
 const operationSpecTexts: FieldTexts = {

@@ -8,6 +8,8 @@ import {
   conditionColumn,
   crdType,
   type Fields,
+  type Schema,
+  text,
   wideColumn,
 } from "@purlin/kube-controller";
 import { wrapError } from "@purlin/kube-objects/errors";
@@ -25,8 +27,9 @@ import {
 import { kinds } from "../composite-resource/constants.ts";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
 import { checkClaimNames } from "./check-definition.ts";
+import type { Schema } from "@purlin/kube-objects/schema";
+import { checkSchemaShape } from "./check-schema-shape.ts";
 import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";
-import { derivedSchema } from "./derived-schema.ts";
 import { claimSpecFields, claimStatusFields, compositeSpecFields, compositeStatusFields } from "./injected-fields.ts";
 
 const states = [conditionColumn("SYNCED", "Synced"), conditionColumn("READY", "Ready")] as const;
@@ -160,4 +163,61 @@ function compositeColumns(schema: CompositeSchema): readonly Column[] {
     wideColumn("COMPOSITIONREVISION", `${place}.compositionRevisionRef.name`),
     ageColumn,
   ];
+}
+
+// Names of composite resources and claims become label values.
+const maxNameLength = 63;
+
+const specKeywords = [
+  "description",
+  "required",
+  "properties",
+  "x-kubernetes-preserve-unknown-fields",
+  "x-kubernetes-validations",
+  "oneOf",
+];
+const statusKeywords = ["description", "required", "properties", "x-kubernetes-validations", "oneOf"];
+const rootKeywords = ["description", "x-kubernetes-validations"];
+
+/** The schema of a derived kind: the author's spec and status, overlaid with the fields of the control plane. */
+function derivedSchema(
+  version: JsonObject,
+  path: string,
+  fields: { readonly spec: Fields; readonly status: Fields },
+): Schema {
+  const authored = authoredSchema(version, path);
+  const properties = {
+    apiVersion: text,
+    kind: text,
+    metadata: { type: "object", properties: { name: { type: "string", maxLength: nameLimit(authored) } } },
+    spec: merged(objectAt(authored, ["properties", "spec"]), specKeywords, fields.spec),
+    status: merged(objectAt(authored, ["properties", "status"]), statusKeywords, fields.status),
+  };
+  return { type: "object", required: ["spec"], ...pick(authored, rootKeywords), properties };
+}
+
+function authoredSchema(version: JsonObject, path: string): JsonObject {
+  const schema = memberAt(version, ["schema"]);
+  if (schema === undefined || schema === null) throw new Error(`${path}: custom resource validation cannot be nil`);
+  const root = memberAt(version, ["schema", "openAPIV3Schema"]);
+  return checkSchemaShape(root, `${path}.openAPIV3Schema`);
+}
+
+function nameLimit(authored: JsonObject): number {
+  const wanted = memberAt(authored, ["properties", "metadata", "properties", "name", "maxLength"]);
+  return typeof wanted === "number" ? Math.min(maxNameLength, wanted) : maxNameLength;
+}
+
+function merged(authored: JsonObject, keywords: readonly string[], injected: Fields): Schema {
+  const kept = pick(authored, keywords);
+  const properties = { ...objectAt(kept, ["properties"]), ...injected } as Fields;
+  return { type: "object", ...kept, properties };
+}
+
+function pick(schema: JsonObject, keywords: readonly string[]): JsonObject {
+  const kept = keywords.flatMap((keyword) => {
+    const value = schema[keyword];
+    return value === undefined ? [] : [[keyword, value] as const];
+  });
+  return Object.fromEntries(kept);
 }

@@ -15,7 +15,7 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
-import { carries } from "../composite/select/choose-revision.ts";
+import { carries } from "../composite/select/select-revision.ts";
 
 /** One apply request. */
 interface AppliedObject {

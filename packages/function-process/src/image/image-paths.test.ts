@@ -4,7 +4,7 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type TempFolder, tempFolder } from "@purlin/oci/testing";
-import { locate, translate } from "./image-paths.ts";
+import { locate, translate } from "./image-command.ts";
 
 function image(): TempFolder {
   const folder = tempFolder({ "root/usr/bin/python3.11": "", "root/function/main.py": "", secret: "" });

@@ -4,8 +4,7 @@ import { join } from "node:path";
 import { limitedCommand, namespacedCommand } from "../limits/limit-script.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
 import type { Supervision } from "../spawn/supervision.ts";
-import { imageCommand } from "./image-command.ts";
-import { locate, type Mounts, translate } from "./image-paths.ts";
+import { imageCommand, locate, type Mounts, translate } from "./image-command.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
 import type { ImageProgram, PreparedProgram } from "./prepare-sandboxed.ts";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultFunctionLimits, limitsOfRuntimeConfig, showBytes, showLimit } from "./function-limits.ts";
-import { heldText, isClose, judge, stoppedText } from "./judge.ts";
+import { heldText, isClose, judge, stoppedText } from "./throttle.ts";
 
 const mebibyte = 1024 ** 2;
 const limits = {

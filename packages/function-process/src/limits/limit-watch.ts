@@ -4,10 +4,9 @@ import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 import { type Census, createCensus } from "./census.ts";
 import type { FunctionLimits } from "./function-limits.ts";
-import { heldText, isClose, judge } from "./judge.ts";
 import type { MarkedRun } from "./marked-processes.ts";
 import type { ProcessStat } from "./process-list.ts";
-import { createThrottle, nextDuty, type Throttle } from "./throttle.ts";
+import { createThrottle, heldText, isClose, judge, nextDuty, type Throttle } from "./throttle.ts";
 import { type CpuClock, cpusUsed, type HeldFiles, heldFiles, proportionalBytes, residentBytes } from "./usage.ts";
 
 /** What an entry of a folder takes at least. */

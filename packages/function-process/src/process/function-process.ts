@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Clock } from "@purlin/base";
 import type { SandboxNetworkPool } from "../image/sandbox-network-pool.ts";
 import type { FunctionLimits } from "../limits/function-limits.ts";
-import { heldText } from "../limits/judge.ts";
+import { heldText } from "../limits/throttle.ts";
 import type { ResourceSupervision } from "../spawn/supervision.ts";
 import { createEndpointLeases, type EndpointLeases } from "./endpoint-leases.ts";
 import type { PortPool } from "./free-port.ts";

@@ -6,12 +6,11 @@ import { certificateFlags, ownPorts, prepareBare } from "../image/prepare-bare.t
 import { prepareNetworked } from "../image/prepare-networked.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "../image/prepare-sandboxed.ts";
 import type { NetworkMaker, SandboxNetwork } from "../image/sandbox-network.ts";
-import { stoppedText } from "../limits/judge.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
+import { stoppedText } from "../limits/throttle.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
-import type { Launch, LaunchEvents } from "../spawn/launch.ts";
+import { isWorkerMessage, type Launch, type LaunchEvents } from "../spawn/launch.ts";
 import type { Supervision } from "../spawn/supervision.ts";
-import { isWorkerMessage } from "../spawn/worker-message.ts";
 import { withCompileCache } from "./clean-environment.ts";
 import type { PortPool } from "./free-port.ts";
 import { relativeTo } from "./function-module.ts";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "@purlin/base";
-import type { Launch, Launched } from "../spawn/launch.ts";
-import type { WorkerMessage } from "../spawn/worker-message.ts";
+import type { Launch, Launched, WorkerMessage } from "../spawn/launch.ts";
 import { type FileWatcher, watchFiles } from "./watch-files.ts";
 
 /** Gets the events of a supervised function. */

@@ -3,8 +3,7 @@
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
 import { encode, type RunFunctionRequest, type RunFunctionResponse, Schema } from "@purlin/function-protocol";
-import type { FetchSchema } from "../requirements/settle-requirements.ts";
-import { untilAborted } from "../requirements/until-aborted.ts";
+import { type FetchSchema, untilAborted } from "../requirements/settle-requirements.ts";
 import type { StoredResponse } from "./cache-file.ts";
 
 const absent = new Uint8Array();

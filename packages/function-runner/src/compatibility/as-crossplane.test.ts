@@ -27,8 +27,7 @@ import {
 import { answer, type FunctionServer, serveFunction } from "../../test/function-server.ts";
 import { call, dial, request, targetAt } from "../../test/runs.ts";
 import { settleRequirements } from "../requirements/settle-requirements.ts";
-import { asCrossplane } from "./as-crossplane.ts";
-import { type CrossplaneLine, crossplaneLines } from "./crossplane-line.ts";
+import { asCrossplane, type CrossplaneLine, crossplaneLines } from "./as-crossplane.ts";
 
 const secret = create(CredentialData, { data: new Map([["k", Uint8Array.of(1)]]) });
 

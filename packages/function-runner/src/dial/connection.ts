@@ -5,13 +5,11 @@ import type { Socket } from "node:net";
 import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Clock } from "@purlin/base";
 import { Balancer, BalancerConfig, policy } from "./balancer.ts";
-import { contextOptions } from "./channel-context.ts";
+import { contextOptions, type NameResolver } from "./channel-context.ts";
 import { FunctionCredentials } from "./channel-credentials.ts";
 import { ChannelResolver, scheme } from "./channel-resolver.ts";
 import { authorityOf, type Endpoint, parseEndpoint, serverNameOf } from "./endpoint.ts";
-import type { NameResolver } from "./name-resolver.ts";
-import { explainOddAnswer } from "./odd-answer.ts";
-import { Outage } from "./outage.ts";
+import { explainOddAnswer, Outage } from "./outage.ts";
 import type { TlsSource } from "./tls-directory.ts";
 
 /** How connections are made. */

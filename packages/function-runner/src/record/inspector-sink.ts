@@ -12,8 +12,8 @@ import {
   RunFunctionResponse,
   toJson,
 } from "@purlin/function-protocol";
+import { systemNames } from "../dial/channel-context.ts";
 import { FunctionConnection } from "../dial/connection.ts";
-import { systemNames } from "../dial/name-resolver.ts";
 import type { RequestRecord, ResponseRecord, RunSink } from "./record-runs.ts";
 
 /** How an inspector is reached. */

@@ -11,7 +11,7 @@ import {
 } from "@purlin/function-protocol";
 import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
-import { type ObjectHolder, structsOf } from "../request/structs-of.ts";
+import { type ObjectHolder, structsOf } from "../request/request-tag.ts";
 import { textOf } from "../runner-error.ts";
 import { redactRequest, redactResponse } from "./redact.ts";
 

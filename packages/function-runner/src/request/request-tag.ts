@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash, hash } from "node:crypto";
 import { Turns } from "@purlin/base";
-import { encodeCanonical, RunFunctionRequest, type Struct } from "@purlin/function-protocol";
-import { structsOf } from "./structs-of.ts";
+import {
+  encodeCanonical,
+  type Resources,
+  RunFunctionRequest,
+  type RunFunctionResponse,
+  type State,
+  type Struct,
+} from "@purlin/function-protocol";
 
 /** Requests of up to so many bytes are hashed at once; larger ones in parts of this size. */
 const atOnceBytes = 512 * 1024;
@@ -44,4 +50,29 @@ async function hashInTurns(bytes: Uint8Array, turns: Turns): Promise<string> {
     if (turns.isOver) await turns.next();
   }
   return sum.digest("hex");
+}
+
+/** The parts of requests and responses that hold objects. */
+export type ObjectHolder = Partial<Omit<RunFunctionRequest, "meta"> & Pick<RunFunctionResponse, "output">>;
+
+/** All objects of a request or response. */
+export function* structsOf(message: ObjectHolder): Generator<Struct | undefined> {
+  const { observed, desired, input, context, output, requiredResources, extraResources, requiredSchemas } = message;
+  yield* structsIn(observed);
+  yield* structsIn(desired);
+  yield input;
+  yield context;
+  yield output;
+  yield* structsInAll(requiredResources);
+  yield* structsInAll(extraResources);
+  for (const { openapiV3 } of requiredSchemas?.values() ?? []) yield openapiV3;
+}
+
+function* structsIn(state: State | undefined): Generator<Struct | undefined> {
+  yield state?.composite?.resource;
+  for (const { resource } of state?.resources.values() ?? []) yield resource;
+}
+
+function* structsInAll(required: ReadonlyMap<string, Resources> | undefined): Generator<Struct | undefined> {
+  for (const { items } of required?.values() ?? []) for (const { resource } of items) yield resource;
 }

@@ -5,7 +5,6 @@ import { functionFailure } from "../dial/rpc-failure.ts";
 import type { FunctionRunner } from "../function-runner.ts";
 import { isRunnerError } from "../runner-error.ts";
 import type { FetchResources } from "./resource-fetcher.ts";
-import { untilAborted } from "./until-aborted.ts";
 
 /** Answers schema selectors; an empty Schema means there is no such kind. */
 export type FetchSchema = (selector: SchemaSelector) => Promise<Schema>;
@@ -47,4 +46,18 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
 /** Whether an error is the result of the call itself, not of its cancellation. */
 function hasOwnStatus(error: unknown): boolean {
   return isRunnerError(error) && error.status !== undefined && error.status !== "Canceled";
+}
+
+/** The result of a read, or the reason of the signal if it aborts first: a read that ignores the signal must not hold the run. */
+export async function untilAborted<T>(read: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return read;
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const abort = (): void => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([read, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }

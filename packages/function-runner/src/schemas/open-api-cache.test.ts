@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "@purlin/base/testing";
 import { OpenAPICache } from "./open-api-cache.ts";
-import type { OpenAPIReader } from "./open-api-reader.ts";
+import type { OpenAPIReader } from "./schema-fetcher.ts";
 
 const key = "apis/example.org/v1";
 const url = `/openapi/v3/${key}?hash=1`;

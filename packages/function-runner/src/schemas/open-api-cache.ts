@@ -5,7 +5,7 @@ import { isJsonObject } from "@purlin/kube-objects/json";
 import type { GroupVersionKind } from "@purlin/kube-objects/object";
 import { findSchema, inlineReferences, type OpenAPISource } from "@purlin/kube-objects/openapi";
 import { RunnerError, wrapError } from "../runner-error.ts";
-import type { OpenAPIReader } from "./open-api-reader.ts";
+import type { OpenAPIReader } from "./schema-fetcher.ts";
 
 /** An index is read again at least this often: servers behind an aggregation layer do not announce changes. */
 export const indexLifeMs: number = 5 * 60_000;

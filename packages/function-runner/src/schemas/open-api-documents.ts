@@ -11,7 +11,7 @@ import {
   openAPIPathKey,
 } from "@purlin/kube-objects/openapi";
 import { RunnerError } from "../runner-error.ts";
-import type { OpenAPIReader } from "./open-api-reader.ts";
+import type { OpenAPIReader } from "./schema-fetcher.ts";
 
 /** What a reader in memory answers from. On a clash the first named wins. */
 interface OpenAPIDocumentsOptions {

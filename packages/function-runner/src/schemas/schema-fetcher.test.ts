@@ -8,8 +8,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { gate } from "../../test/runs.ts";
 import { indexLifeMs, negativeLifeMs, settlingMs } from "./open-api-cache.ts";
 import { openAPIDocuments } from "./open-api-documents.ts";
-import type { OpenAPIReader } from "./open-api-reader.ts";
-import { createSchemaFetcher, noSchemas, type SchemaFetcher } from "./schema-fetcher.ts";
+import { createSchemaFetcher, noSchemas, type OpenAPIReader, type SchemaFetcher } from "./schema-fetcher.ts";
 
 const select = (apiVersion: string, kind: string): SchemaSelector => create(SchemaSelector, { apiVersion, kind });
 const builtin = createSchemaFetcher(openAPIDocuments()).schema;

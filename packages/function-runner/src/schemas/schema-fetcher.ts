@@ -2,10 +2,9 @@
 import { type Clock, systemClock } from "@purlin/base";
 import { create, Schema } from "@purlin/function-protocol";
 import { type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
-import { openAPIPathKey } from "@purlin/kube-objects/openapi";
+import { type OpenAPISource, openAPIPathKey } from "@purlin/kube-objects/openapi";
 import type { FetchSchema } from "../requirements/settle-requirements.ts";
 import { type IndexSnapshot, negativeLifeMs, OpenAPICache } from "./open-api-cache.ts";
-import type { OpenAPIReader } from "./open-api-reader.ts";
 
 /** Answers schema selectors and drops cached kinds when they change. */
 export interface SchemaFetcher {
@@ -38,3 +37,14 @@ export function createSchemaFetcher(reader: OpenAPIReader, clock: Clock = system
 
 /** For places without an API server: no kind has a schema. */
 export const noSchemas: FetchSchema = async () => create(Schema);
+
+/** Where OpenAPI v3 documents are read from: a server's `/openapi/v3`, or memory. */
+export interface OpenAPIReader {
+  /**
+   * The index of documents: path key (`api/v1`, `apis/apps/v1`) to server-relative URL. A URL with a `hash` in its query
+   * stands for one content for ever.
+   */
+  index(): Promise<ReadonlyMap<string, string>>;
+  /** The document at a URL of the index. */
+  document(url: string): Promise<OpenAPISource>;
+}

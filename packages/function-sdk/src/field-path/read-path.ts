@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/function-protocol";
-import { FieldPathError } from "./field-path-error.ts";
+import { FunctionError } from "../errors/function-error.ts";
 import { formatPath, parsePath, type Segment, wildcard } from "./parse-path.ts";
 
 /**
@@ -95,4 +95,19 @@ export function notArray(path: string, value: JsonValue): FieldPathError {
 
 export function notObject(path: string, value: JsonValue): FieldPathError {
   return new FieldPathError("NOT_OBJECT", path, `is ${kindOf(value)}, not an object`);
+}
+
+/** Why a field path could not be followed. */
+type FieldPathErrorCode = "INVALID_PATH" | "NOT_FOUND" | "NOT_OBJECT" | "NOT_ARRAY" | "WRONG_TYPE" | "INDEX_TOO_LARGE";
+
+/** A field path that cannot be read as one, or does not fit the object. */
+export class FieldPathError extends FunctionError {
+  /** The path as far as it could be followed. */
+  readonly path: string;
+
+  constructor(code: FieldPathErrorCode, path: string, problem: string) {
+    super(code, `${path === "" ? "field path" : path}: ${problem}`);
+    this.name = "FieldPathError";
+    this.path = path;
+  }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/function-protocol";
-import { FieldPathError } from "./field-path-error.ts";
-import { kindOf } from "./read-path.ts";
+import { FieldPathError, kindOf } from "./read-path.ts";
 
 /** Turns the value found at `path` into a type, or throws WRONG_TYPE. */
 export type Reader<T> = (value: JsonValue, path: string) => T;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, type JsonValue, setOwn } from "@purlin/function-protocol";
-import { FieldPathError } from "./field-path-error.ts";
 import { formatPath, parsePath, type Segment, wildcard } from "./parse-path.ts";
-import { childOf, notArray, notObject, wildcardRefused } from "./read-path.ts";
+import { childOf, FieldPathError, notArray, notObject, wildcardRefused } from "./read-path.ts";
 
 /** A list grown by a path ends here: an index beyond it is a mistake, and filling up to it would only cost memory. */
 const largestWritableIndex = 1024;

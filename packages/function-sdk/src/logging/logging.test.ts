@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { nopLogger } from "./logger.ts";
-import { newLogger } from "./new-logger.ts";
+import { newLogger, nopLogger } from "./new-logger.ts";
 
 interface Captured {
   readonly lines: string[];

@@ -3,7 +3,6 @@ import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { errorText } from "../errors/error-text.ts";
-import type { LogFields, Logger } from "./logger.ts";
 
 /** How bad a message is. */
 type LogLevel = "debug" | "info" | "error";
@@ -139,3 +138,24 @@ function plain(value: unknown): unknown {
     ? inspect(value, { depth: 3, breakLength: Infinity })
     : String(value);
 }
+
+/** Values that go with a log message. */
+export type LogFields = Readonly<Record<string, unknown>>;
+
+/** Where a function writes what happens. Messages are constant; what varies goes into fields. */
+export interface Logger {
+  /** Details for debugging; shown with --debug only. */
+  debug(message: string, fields?: LogFields): void;
+  info(message: string, fields?: LogFields): void;
+  error(message: string, fields?: LogFields): void;
+  /** A logger whose messages all carry these fields. */
+  withValues(fields: LogFields): Logger;
+}
+
+/** A logger that says nothing. */
+export const nopLogger: Logger = {
+  debug() {},
+  info() {},
+  error() {},
+  withValues: () => nopLogger,
+};

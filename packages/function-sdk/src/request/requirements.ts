@@ -6,7 +6,7 @@ import {
   type Resources,
   type RunFunctionRequest,
 } from "@purlin/function-protocol";
-import { ComposedObject } from "../resource/composed-object.ts";
+import { ComposedObject } from "../resource/convert.ts";
 import { WATCHED_RESOURCE } from "../resource/well-known.ts";
 
 /** An object the control plane looked up for the function. */

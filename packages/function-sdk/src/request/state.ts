@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Ready, type Resource, type RunFunctionRequest, type State, type Struct } from "@purlin/function-protocol";
-import { ComposedObject } from "../resource/composed-object.ts";
 import { CompositeObject } from "../resource/composite-object.ts";
-import type { DesiredComposed } from "../resource/convert.ts";
+import { ComposedObject, type DesiredComposed } from "../resource/convert.ts";
 
 /** Raw bytes, such as a value of a Secret. */
 export type Bytes = Uint8Array;

@@ -2,7 +2,8 @@
 import { isJsonObject, type JsonObject, Ready, type Resource, Struct } from "@purlin/function-protocol";
 import { errorText } from "../errors/error-text.ts";
 import { FunctionError } from "../errors/function-error.ts";
-import { ComposedObject } from "./composed-object.ts";
+import { KubeObject } from "./kube-object.ts";
+import { cleanModel, type Model } from "./model.ts";
 import { jsonForm, type ObjectSource, type ResourceParts, resourceMessage, structOf } from "./resource-message.ts";
 
 /** A desired composed resource: change both, then hand it to response.setDesiredComposedResources. */
@@ -42,4 +43,15 @@ export function fromObject(object: ObjectSource, parts?: ResourceParts): Resourc
 /** The object of a Resource message, as a copy that may be edited. Nothing gives an empty one. */
 export function toObject(resource: Resource | undefined): JsonObject {
   return fromStruct(resource?.resource);
+}
+
+/** A composed resource, or any other object a function meets. */
+export class ComposedObject extends KubeObject {
+  /**
+   * Wraps a copy of a typed model, without fields of a generated model that must not be applied: its status, empty
+   * metadata and unset times.
+   */
+  static from(model: Model | object): ComposedObject {
+    return new ComposedObject(cleanModel(model));
+  }
 }

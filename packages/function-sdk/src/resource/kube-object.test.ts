@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Struct } from "@purlin/function-protocol";
-import { ComposedObject } from "./composed-object.ts";
 import { CompositeObject } from "./composite-object.ts";
+import { ComposedObject } from "./convert.ts";
 
 const bucket = {
   apiVersion: "s3.example.org/v1",

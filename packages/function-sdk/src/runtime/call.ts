@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Duration, ProtocolVersion, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
-import type { Logger } from "../logging/logger.ts";
+import type { Logger } from "../logging/new-logger.ts";
 import { responseTo, type Ttl } from "../response/to.ts";
 import type { CallContext } from "./function-handler.ts";
 

@@ -10,7 +10,7 @@ import {
   temporaryDirectory,
   writeCertificates,
 } from "../../test/certificate-files.ts";
-import { type LogFields, type Logger, nopLogger } from "../logging/logger.ts";
+import { type LogFields, type Logger, nopLogger } from "../logging/new-logger.ts";
 import { type Certificates, CertificateWatch, readCertificates } from "./certificate-watch.ts";
 
 const authority = newAuthority();

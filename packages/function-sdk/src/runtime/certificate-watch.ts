@@ -8,7 +8,7 @@ import { createSecureContext } from "node:tls";
 import { parseCertificates } from "@purlin/certificates/peer";
 import { errorText } from "../errors/error-text.ts";
 import { FunctionError } from "../errors/function-error.ts";
-import type { Logger } from "../logging/logger.ts";
+import type { Logger } from "../logging/new-logger.ts";
 
 /** The three files of a certificate directory. */
 export interface Certificates {

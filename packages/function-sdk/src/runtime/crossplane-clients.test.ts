@@ -13,8 +13,7 @@ import {
   temporaryDirectory,
   writeCertificates,
 } from "../../test/certificate-files.ts";
-import type { LogFields } from "../logging/logger.ts";
-import { nopLogger } from "../logging/logger.ts";
+import { type LogFields, nopLogger } from "../logging/new-logger.ts";
 import { type RunningFunction, start } from "./start.ts";
 
 const dayMs = 86_400_000;

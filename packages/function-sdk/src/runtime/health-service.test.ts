@@ -13,7 +13,7 @@ import {
   serviceNames,
 } from "@purlin/function-protocol";
 import { hasCode, RawClient } from "../../test/raw-client.ts";
-import { nopLogger } from "../logging/logger.ts";
+import { nopLogger } from "../logging/new-logger.ts";
 import { newRequest } from "../testing/new-request.ts";
 import type { FunctionHandler } from "./function-handler.ts";
 import { type RunningFunction, start } from "./start.ts";

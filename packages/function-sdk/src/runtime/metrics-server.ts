@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { ProtocolVersion } from "@purlin/function-protocol";
 import type { Registry } from "prom-client";
 import { errorText } from "../errors/error-text.ts";
-import type { Logger } from "../logging/logger.ts";
+import type { Logger } from "../logging/new-logger.ts";
 import { listen } from "./listen.ts";
 import { type CallCounts, createMetricsRegistry } from "./metrics-text.ts";
 import type { MetricsSource } from "./serve-options.ts";

@@ -3,7 +3,7 @@ import type { X509Certificate } from "node:crypto";
 import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
 import { parseCertificates, verifyPeer } from "@purlin/certificates/peer";
-import type { Logger } from "../logging/logger.ts";
+import type { Logger } from "../logging/new-logger.ts";
 import type { Certificates } from "./certificate-watch.ts";
 
 /** What mutual TLS needs. */

@@ -7,7 +7,7 @@ import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/pr
 import { status } from "@grpc/grpc-js";
 import { create, decode, encode, reflection } from "@purlin/function-protocol";
 import { hasCode, RawClient } from "../../test/raw-client.ts";
-import { nopLogger } from "../logging/logger.ts";
+import { nopLogger } from "../logging/new-logger.ts";
 import { createDescriptorIndex } from "./descriptor-index.ts";
 import { start } from "./start.ts";
 

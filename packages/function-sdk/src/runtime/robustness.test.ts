@@ -9,7 +9,7 @@ import { status } from "@grpc/grpc-js";
 import { decode, encode, RunFunctionRequest, RunFunctionResponse, runFunctionPaths } from "@purlin/function-protocol";
 import fc from "fast-check";
 import { hasCode, RawClient } from "../../test/raw-client.ts";
-import { nopLogger } from "../logging/logger.ts";
+import { nopLogger } from "../logging/new-logger.ts";
 import * as request from "../request.ts";
 import * as response from "../response.ts";
 import { newRequest } from "../testing/new-request.ts";

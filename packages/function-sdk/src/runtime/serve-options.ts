@@ -2,7 +2,7 @@
 
 import process from "node:process";
 import { FunctionError } from "../errors/function-error.ts";
-import type { Logger } from "../logging/logger.ts";
+import type { Logger } from "../logging/new-logger.ts";
 import { DEFAULT_TTL, type Ttl, toDuration } from "../response/to.ts";
 import type { OnHandlerError } from "./function-call.ts";
 

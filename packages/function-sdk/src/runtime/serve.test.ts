@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { runFunctionPaths } from "@purlin/function-protocol";
 import { RawClient } from "../../test/raw-client.ts";
 import { isFunctionError } from "../errors/function-error.ts";
-import { nopLogger } from "../logging/logger.ts";
+import { nopLogger } from "../logging/new-logger.ts";
 import type { FunctionHandler } from "./function-handler.ts";
 import { serve } from "./serve.ts";
 import type { RunningFunction } from "./start.ts";

@@ -19,8 +19,7 @@ import {
 import { temporaryDirectory } from "../../test/certificate-files.ts";
 import { hasCode, RawClient } from "../../test/raw-client.ts";
 import { isFunctionError } from "../errors/function-error.ts";
-import { nopLogger } from "../logging/logger.ts";
-import { newLogger } from "../logging/new-logger.ts";
+import { newLogger, nopLogger } from "../logging/new-logger.ts";
 import * as request from "../request.ts";
 import * as response from "../response.ts";
 import { newRequest } from "../testing/new-request.ts";

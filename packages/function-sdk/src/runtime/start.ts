@@ -2,8 +2,7 @@
 import type { Socket } from "node:net";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { type ProtocolVersion, serviceNames } from "@purlin/function-protocol";
-import type { Logger } from "../logging/logger.ts";
-import { newLogger } from "../logging/new-logger.ts";
+import { type Logger, newLogger } from "../logging/new-logger.ts";
 import { toDuration } from "../response/to.ts";
 import { CertificateWatch, readCertificates } from "./certificate-watch.ts";
 import { Connections } from "./connections.ts";

@@ -19,8 +19,7 @@ import {
 } from "../../test/certificate-files.ts";
 import { hasCode, RawClient } from "../../test/raw-client.ts";
 import { isFunctionError } from "../errors/function-error.ts";
-import type { LogFields, Logger } from "../logging/logger.ts";
-import { nopLogger } from "../logging/logger.ts";
+import { type LogFields, type Logger, nopLogger } from "../logging/new-logger.ts";
 import { type RunningFunction, start } from "./start.ts";
 
 const authority = newAuthority();

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { type JsonObject, Struct } from "@purlin/function-protocol";
 import { isFunctionError } from "../errors/function-error.ts";
 import * as request from "../request.ts";
-import { ComposedObject } from "../resource/composed-object.ts";
-import { fromObject } from "../resource/convert.ts";
+import { ComposedObject, fromObject } from "../resource/convert.ts";
 import { newRequest } from "../testing/new-request.ts";
 import { checkObject, decodeBySchema, requireValidObject } from "./check-object.ts";
 

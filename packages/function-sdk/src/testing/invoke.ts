@@ -6,7 +6,7 @@ import {
   RunFunctionRequest,
   RunFunctionResponse,
 } from "@purlin/function-protocol";
-import { type Logger, nopLogger } from "../logging/logger.ts";
+import { type Logger, nopLogger } from "../logging/new-logger.ts";
 import { DEFAULT_TTL, type Ttl, toDuration } from "../response/to.ts";
 import type { CallOrigin } from "../runtime/call.ts";
 import { CallFailure, createFunctionCall } from "../runtime/function-call.ts";

@@ -9,7 +9,7 @@ import {
   RunFunctionResponse,
   runFunctionPaths,
 } from "@purlin/function-protocol";
-import { nopLogger } from "../logging/logger.ts";
+import { nopLogger } from "../logging/new-logger.ts";
 import type { FunctionHandler } from "../runtime/function-handler.ts";
 import type { ServeOptions } from "../runtime/serve-options.ts";
 import { type RunningFunction, start } from "../runtime/start.ts";

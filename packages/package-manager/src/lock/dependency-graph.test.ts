@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 import { buildGraph, findCycle, firstMissing, incompatibilities, satisfies, transitiveOf } from "./dependency-graph.ts";
 import type { LockEntry } from "./lock-entry.ts";
+import { commonDigest, highestAllowed, nearestAllowed } from "./package-source.ts";
 
 /** `a@v1 b:>=1 c:*` is package a in version v1 that needs b and c. */
 function entry(text: string): LockEntry {

@@ -22,11 +22,18 @@ import {
 import { isDigest } from "@purlin/oci";
 import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
-import { commonDigest, highestAllowed, nearestAllowed } from "./choose-version.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
 import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";
 import { resolutionFailed } from "./lock-store.ts";
-import { compareClaims, dependencyName, sourceOfPackage, versionOfPackage } from "./package-source.ts";
+import {
+  commonDigest,
+  compareClaims,
+  dependencyName,
+  highestAllowed,
+  nearestAllowed,
+  sourceOfPackage,
+  versionOfPackage,
+} from "./package-source.ts";
 
 /** What the resolver may do beside installing missing dependencies. */
 export interface ResolverOptions {

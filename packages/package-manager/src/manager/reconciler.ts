@@ -26,10 +26,9 @@ import { type PackageType, packageLabels } from "../package-kinds.ts";
 import { collectRevisions } from "./collect-revisions.ts";
 import { desiredRevision } from "./desired-revision.ts";
 import { type PackageContext, steps } from "./package-context.ts";
-import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
+import { deactivate, handsOver, isAutomatic, planStates, transition } from "./plan-states.ts";
 import { healthOf, installationOf, reportDevelopment, reportIgnored, unpackingFailed } from "./report-source.ts";
 import { type CurrentRevision, currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
-import { deactivate, transition } from "./transition-states.ts";
 
 /** The resolved reference of a package, and its revision. */
 interface CurrentPackage {

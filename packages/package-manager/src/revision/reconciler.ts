@@ -6,18 +6,27 @@ import {
   type ReconcileResult,
   type ReconcilerDefinition,
   TerminalError,
+  withConditionTexts,
+  writeStatus,
 } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import {
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
   hasFinalizer,
   isDeleted,
   type KubeObject,
+  memberAt,
   saysPaused,
   textAt,
   withFinalizer,
+  withMember,
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { type PackageContents, parseConstraint, parseVersion } from "@purlin/oci";
+import type { ObjectReference } from "../establish/establish.ts";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { entryOf } from "../lock/lock-entry.ts";
@@ -27,7 +36,6 @@ import { clearConditions, packageFieldManagers } from "../package-deps.ts";
 import { type PackageType, packageFinalizers, packageLabels } from "../package-kinds.ts";
 import { findRivals, giveWay } from "./duplicate-packages.ts";
 import { installObjects, releaseObjects } from "./install-objects.ts";
-import { reportHealthy, reportUnhealthy } from "./report-revision.ts";
 import { packageOf, type RevisionContext, type RevisionDeps, steps } from "./revision-context.ts";
 
 type Texts = Readonly<Record<string, string>>;
@@ -182,4 +190,43 @@ function noteCounts({ found }: RevisionContext, counts: Omit<DependencyCounts, "
   found.set("foundDependencies", counts.found || undefined);
   found.set("installedDependencies", counts.installed || undefined);
   found.set("invalidDependencies", counts.invalid || undefined);
+}
+
+/** Sets the condition RevisionHealthy and the references of the installed objects. */
+async function reportHealthy(context: RevisionContext, references: readonly ObjectReference[]): Promise<void> {
+  const { revision, found } = context;
+  found.set("objectRefs", references.length > 0 ? [...references] : undefined);
+  const isNew = conditionOf(conditionsOf(revision), "RevisionHealthy").status !== "True";
+  await writeFound(context, { type: "RevisionHealthy", status: "True", reason: "HealthyPackageRevision" });
+  if (isNew) context.emit({ reason: "SyncPackage", message: "Successfully configured package revision" });
+}
+
+/** Clears the condition RevisionHealthy. */
+async function reportUnhealthy(context: RevisionContext, message: string): Promise<void> {
+  await writeFound(context, { type: "RevisionHealthy", status: "False", reason: "UnhealthyPackageRevision", message });
+}
+
+/** Merges the fields that the reconcile found into the status as it is stored now: the controller of the runtime writes it too. */
+async function writeFound(
+  { client, clock, type, revision, found, statusSignal: signal }: RevisionContext,
+  text: ConditionText,
+): Promise<void> {
+  const before = await client.get(type.revision, { name: revision.metadata.name ?? "" }, { signal });
+  if (before === undefined) return;
+  let after = before;
+  for (const [field, value] of found) {
+    const isShared = field === "appliedImageConfigRefs";
+    after = withMember(after, ["status", field], isShared ? withRuntimeConfigRefs(before, value) : value);
+  }
+  await writeStatus(client, { before, after: withConditionTexts(after, [text], clock), signal });
+}
+
+/** The controller of the runtime reports the ImageConfig that configured it. */
+function withRuntimeConfigRefs(before: KubeObject, found: JsonValue | undefined): JsonValue | undefined {
+  const stored = memberAt(before, ["status", "appliedImageConfigRefs"]);
+  const kept = (Array.isArray(stored) ? stored : []).filter(
+    (one) => isJsonObject(one) && one["reason"] === "ConfigureRuntime",
+  );
+  const all = [...(Array.isArray(found) ? found : []), ...kept];
+  return all.length > 0 ? all : undefined;
 }

@@ -4,17 +4,21 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@purlin/base";
-import type { FunctionProcess, FunctionProcesses, SandboxSupport } from "@purlin/function-process";
-import { type FunctionLimits, limitsOfRuntimeConfig } from "@purlin/function-process";
+import {
+  type FunctionLimits,
+  type FunctionProcess,
+  type FunctionProcesses,
+  limitsOfRuntimeConfig,
+  type SandboxSupport,
+} from "@purlin/function-process";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { controllerReference, isControlledBy, type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
-import type { ContentStore, ImageRoots, Platform } from "@purlin/oci";
-import { parseImageConfig, runtimeLabel } from "@purlin/oci";
+import { type ContentStore, type ImageRoots, type Platform, parseImageConfig, runtimeLabel } from "@purlin/oci";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
-import { ensureNamespace } from "./ensure-object.ts";
+import { ensureNamespace } from "./apply-owned.ts";
 import { createRetirements, type RevisionLeases } from "./leases.ts";
 import type { PackageRuntime, RuntimeContext, RuntimeReport } from "./package-runtime.ts";
 

@@ -10,7 +10,7 @@ import { configMap, createCompositeBench } from "../../testing/composite-bench.t
 import { cacheDefinition } from "../../testing/definitions.ts";
 import { intercepted } from "../../testing/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
-import { diagnoseAccess } from "./rbac-diagnosis.ts";
+import { diagnoseAccess } from "./report-failure.ts";
 
 let cluster: TestCluster;
 before(async () => {

@@ -8,7 +8,7 @@ import {
   newestRevision,
   type RevisionChoice,
   type RevisionQuestion,
-} from "./choose-revision.ts";
+} from "./select-revision.ts";
 
 const revision = (name: string, labels: Record<string, string> = {}, number = 1, owner = "c"): KubeObject => ({
   apiVersion: "apiextensions.crossplane.io/v1",

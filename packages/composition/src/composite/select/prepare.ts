@@ -15,13 +15,11 @@ import {
 } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers, labels } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, withCrossplaneFields } from "../../composite-resource/crossplane-fields.ts";
-import { kindText } from "../../composite-resource/described.ts";
 import type { CompositeContext } from "../context.ts";
 import type { CompositeKind } from "../deps.ts";
 import { steps } from "../steps.ts";
-import { isFor, selectComposition } from "./select-composition.ts";
+import { isFor, kindText, type Selection, selectComposition, selected, startSelection } from "./select-composition.ts";
 import { selectRevision, selectRevisionSelector } from "./select-revision.ts";
-import { type Selection, selected, startSelection } from "./selection.ts";
 
 /** The XR after a step of the preparation. */
 interface Preparation {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import type { EventText, StepText } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
-import { type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { type KubeObject, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../composite-resource/constants.ts";
 import {
   compositionRefOf,
@@ -9,12 +10,10 @@ import {
   type MatchLabels,
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
-import { kindText, labelsText } from "../../composite-resource/described.ts";
 import type { CompositeContext } from "../context.ts";
 import type { CompositeDeps } from "../deps.ts";
 import { steps } from "../steps.ts";
 import type { DefinitionFacts } from "./definition.ts";
-import { normal, type Selection, selected } from "./selection.ts";
 
 /**
  * Decides which Composition the XR uses: the one its definition enforces, else the one it names, else its definition's
@@ -74,4 +73,51 @@ function whyNone(xr: KubeObject, labels: MatchLabels): string {
 export function isFor(composition: KubeObject, { apiVersion, kind }: KubeObject): boolean {
   const path = ["spec", "compositeTypeRef"];
   return textAt(composition, [...path, "apiVersion"]) === apiVersion && textAt(composition, [...path, "kind"]) === kind;
+}
+
+/** A composite resource during selection: changed in memory, with the events to emit. */
+export interface Selection {
+  readonly xr: KubeObject;
+  /** Emitted once the changes are stored. */
+  readonly events: readonly EventText[];
+  /** The first step that changed something: when storing fails, that step failed. */
+  readonly changedBy: StepText | undefined;
+}
+
+/** A selection that has changed nothing. */
+export function startSelection(xr: KubeObject): Selection {
+  return { xr, events: [], changedBy: undefined };
+}
+
+/** What a step does to the XR: the same object when it changes nothing. */
+interface SelectionChange {
+  readonly xr: KubeObject;
+  readonly event?: EventText;
+}
+
+/** The selection after a step that may have changed the XR, with its events. */
+export function selected(before: Selection, step: StepText, { xr, event }: SelectionChange): Selection {
+  const changedBy = before.changedBy ?? (xr === before.xr ? undefined : step);
+  return { xr, events: event === undefined ? before.events : [...before.events, event], changedBy };
+}
+
+/** A Normal event. */
+export function normal(reason: string, message: string): EventText {
+  return { type: "Normal", reason, message };
+}
+
+/** A Warning event. */
+export function warning(reason: string, message: string): EventText {
+  return { type: "Warning", reason, message };
+}
+
+/** A kind in messages. */
+export function kindText({ apiVersion, kind }: TypeRef): string {
+  return `${kind} (${apiVersion})`;
+}
+
+/** The labels of a selector in messages, sorted; empty for a selector without labels. */
+export function labelsText(labels: MatchLabels): string {
+  const sorted = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+  return sorted.map(([key, value]) => `${key}=${value}`).join(", ");
 }

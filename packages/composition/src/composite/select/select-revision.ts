@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { during, notFound } from "@purlin/kube-objects/errors";
-import type { KubeObject } from "@purlin/kube-objects/object";
-import { apiGroup, kinds } from "../../composite-resource/constants.ts";
+import { isControlledBy, type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { apiGroup, kinds, labels } from "../../composite-resource/constants.ts";
 import {
   type CompositeSchema,
   compositionRefOf,
@@ -12,13 +12,11 @@ import {
   updatePolicyOf,
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
-import { labelsText } from "../../composite-resource/described.ts";
 import type { CompositeContext } from "../context.ts";
 import type { CompositeDeps } from "../deps.ts";
 import { steps } from "../steps.ts";
-import { chooseRevision, newestRevision, type RevisionChoice, revisionLabels } from "./choose-revision.ts";
 import type { DefinitionFacts } from "./definition.ts";
-import { normal, type Selection, selected, warning } from "./selection.ts";
+import { labelsText, normal, type Selection, selected, warning } from "./select-composition.ts";
 
 /** A selection that knows its CompositionRevision. */
 interface RevisionSelection {
@@ -106,4 +104,60 @@ function stayOn(before: Selection, pinned: KubeObject, schema: CompositeSchema):
   const nothing = `no CompositionRevision of Composition "${composition}" matches the compositionRevisionSelector`;
   const event = warning("SelectComposition", `${nothing}, staying on "${pinned.metadata.name ?? ""}"`);
   return { selection: selected(before, steps.revision, { xr: before.xr, event }), revision: pinned };
+}
+
+/** The inputs for the choice of a revision. */
+export interface RevisionQuestion {
+  readonly policy: "Automatic" | "Manual" | undefined;
+  readonly selector: MatchLabels | undefined;
+  /** The revision the XR is on. */
+  readonly ref: string | undefined;
+  /** That revision, if it still exists. Needed under Manual only. */
+  readonly pinned?: KubeObject | undefined;
+}
+
+/** Which revision to use. */
+export type RevisionChoice =
+  | { readonly use: "pinned" }
+  /** The newest of the Composition's revisions that carry the labels. */
+  | { readonly use: "newest"; readonly matching: MatchLabels }
+  /** As newest; when none carries the labels the pinned one stays. */
+  | { readonly use: "newest-or-stay"; readonly matching: MatchLabels };
+
+/**
+ * Decides how to find the revision of an XR. Under Manual a revision stays as long as it carries the labels of the selector, so
+ * that editing the selector is how a user moves the XR.
+ */
+export function chooseRevision({ policy, selector, ref, pinned }: RevisionQuestion): RevisionChoice {
+  if (policy === undefined) return { use: "newest", matching: {} };
+  if (policy === "Automatic") return { use: "newest", matching: selector ?? {} };
+  if (ref === undefined) return { use: "newest", matching: selector ?? {} };
+  if (selector === undefined) return { use: "pinned" };
+  if (pinned !== undefined && carries(pinned, selector)) return { use: "pinned" };
+  return { use: "newest-or-stay", matching: selector };
+}
+
+/** Whether an object carries all these labels. */
+export function carries({ metadata }: KubeObject, wanted: MatchLabels): boolean {
+  const has = metadata.labels ?? {};
+  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(has, key) && has[key] === value);
+}
+
+/** The newest of the revisions that this Composition controls. */
+export function newestRevision(revisions: readonly KubeObject[], compositionUid: string): KubeObject | undefined {
+  let newest: KubeObject | undefined;
+  for (const revision of revisions) {
+    if (!isControlledBy(revision, compositionUid)) continue;
+    if (newest === undefined || numberOf(revision) > numberOf(newest)) newest = revision;
+  }
+  return newest !== undefined && numberOf(newest) > 0 ? newest : undefined;
+}
+
+function numberOf(revision: KubeObject): number {
+  return Number(memberAt(revision, ["spec", "revision"]) ?? 0);
+}
+
+/** The labels by which a Composition's revisions are listed. */
+function revisionLabels(composition: string, matching: MatchLabels): MatchLabels {
+  return { ...matching, [labels.compositionName]: composition };
 }
