@@ -4,7 +4,7 @@
 export { createClaimController } from "./claim/reconciler.ts";
 // Composite resources.
 export { controllerName as compositeControllerName } from "./composite/composite-state.ts";
-export { clientReader } from "./composite/observe/client-reader.ts";
+export { clientReader } from "./composite/observe/observe.ts";
 export { createCompositeController } from "./composite/reconciler.ts";
 export { type BreakerMetrics, noBreakerMetrics } from "./composite/watch/circuit-breaker.ts";
 export { createBreakerMetrics } from "./composite/watch/prometheus-breaker-metrics.ts";

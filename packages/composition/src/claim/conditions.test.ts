@@ -5,7 +5,7 @@ import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf } from "@purlin/kube-objects/object";
 import { appKind, ready, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
-import { withCompositeConditions } from "./claim-status.ts";
+import { withCompositeConditions } from "./context.ts";
 
 const database = {
   type: "DatabaseReady",
@@ -101,7 +101,7 @@ suite("conditions that functions aim at the claim", () => {
 });
 
 test("an author's own status.claimConditions is a field like any other, and reaches the claim", async () => {
-  const { sharedStatus } = await import("./claim-status.ts");
+  const { sharedStatus } = await import("./context.ts");
   const status = { claimConditions: "mine", lastHandledReconcileAt: 7, crossplane: ["x"], url: "u", conditions: [] };
   const xr = { ...appKind.compositeType, metadata: {}, status };
   const none = { claimConditions: false, lastHandledReconcileAt: false, functionRevisions: false };
@@ -112,7 +112,7 @@ test("an author's own status.claimConditions is a field like any other, and reac
 });
 
 test("a composite resource whose status is not an object is reported", async () => {
-  const { sharedStatus } = await import("./claim-status.ts");
+  const { sharedStatus } = await import("./context.ts");
   const added = { claimConditions: true, lastHandledReconcileAt: true, functionRevisions: true };
   const xr = { ...appKind.compositeType, metadata: {}, status: "text" };
   assert.throws(() => sharedStatus(xr, added), { message: "composite resource status was not an object" });

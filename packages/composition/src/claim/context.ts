@@ -9,9 +9,26 @@ import {
   withConditionTexts,
 } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { RandomInteger } from "@purlin/kube-objects/metadata";
-import { annotationOf, type ConditionText, type KubeObject, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import {
+  annotationOf,
+  type ConditionText,
+  conditionsOf,
+  type KubeObject,
+  memberAt,
+  objectAt,
+  setConditions,
+  type TypeRef,
+  textAt,
+  textsAt,
+  withConditions,
+  withMember,
+} from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
+import { systemConditionTypes } from "../composite-resource/standard-conditions.ts";
+import type { AddedStatusFields } from "../definition/definition-facts.ts";
+import { overlaid } from "./claim-fields.ts";
 
 /** One reconcile of a claim. */
 export interface ClaimContext extends ReconcileContext {
@@ -97,4 +114,53 @@ export interface ClaimDeps {
   readonly settings?: Partial<ClaimSettings> | undefined;
   /** The source of random names of composite resources. */
   readonly random?: RandomInteger | undefined;
+}
+
+/**
+ * The claim with the conditions that functions aimed at it, as its composite resource has them. A type that is listed and
+ * has no condition is skipped: an incomplete one would make the whole status unwritable.
+ */
+export function withCompositeConditions(claim: KubeObject, xr: KubeObject): KubeObject {
+  const known = new Map(conditionsOf(xr).map((condition) => [condition.type, condition]));
+  const { generation } = claim.metadata;
+  const copies = textsAt(xr, ["status", "claimConditionTypes"]).flatMap((type) => {
+    const found = systemConditionTypes.has(type) ? undefined : known.get(type);
+    if (found === undefined) return [];
+    const { observedGeneration: _theirs, ...condition } = found;
+    return { ...condition, ...(generation ? { observedGeneration: generation } : {}) };
+  });
+  const before = conditionsOf(claim);
+  const after = setConditions(before, copies);
+  return after === before ? claim : withConditions(claim, after);
+}
+
+/** The status fields of a composite resource that functions set, without those of the control plane. */
+export function sharedStatus(xr: KubeObject, added: AddedStatusFields): JsonObject | undefined {
+  const status = memberAt(xr, ["status"]);
+  if (status === undefined || status === null) return undefined;
+  if (!isJsonObject(status)) throw new Error("composite resource status was not an object");
+  const dropped = new Set([
+    "conditions",
+    "connectionDetails",
+    "claimConditionTypes",
+    ...(added.claimConditions ? ["claimConditions"] : []),
+    ...(added.lastHandledReconcileAt ? ["lastHandledReconcileAt"] : []),
+    ...(added.functionRevisions ? ["crossplane"] : []),
+  ]);
+  return Object.fromEntries(Object.entries(status).filter(([key]) => !dropped.has(key)));
+}
+
+const claimsOwn = ["conditions", "connectionDetails"];
+
+/** The claim with the shared status fields of its composite resource. It keeps its own conditions and publication time. */
+export function withSharedStatus(claim: KubeObject, shared: JsonObject): KubeObject {
+  const status = objectAt(claim, ["status"]);
+  const own = Object.entries(status).filter(([key]) => claimsOwn.includes(key));
+  return withMember(claim, ["status"], { ...shared, ...Object.fromEntries(own) });
+}
+
+/** The same without removing fields of the claim. */
+export function withMergedStatus(claim: KubeObject, shared: JsonObject): KubeObject {
+  const status = memberAt(claim, ["status"]);
+  return isJsonObject(status) ? withMember(claim, ["status"], overlaid(status, shared)) : claim;
 }

@@ -20,8 +20,7 @@ import {
   specFor,
   withFlowBack,
 } from "./claim-fields.ts";
-import { sharedStatus, withMergedStatus, withSharedStatus } from "./claim-status.ts";
-import type { ClaimContext } from "./context.ts";
+import { type ClaimContext, sharedStatus, withMergedStatus, withSharedStatus } from "./context.ts";
 
 /** The facts beside both objects that a sync depends on. */
 export interface SharedFacts extends SharedReferences {

@@ -28,8 +28,7 @@ import {
 import { available, reconcileSuccess, waiting } from "../composite-resource/standard-conditions.ts";
 import { addedStatusFields, referenceableVersion } from "../definition/definition-facts.ts";
 import { claimRefTo } from "./claim-fields.ts";
-import { withCompositeConditions } from "./claim-status.ts";
-import { type ClaimContext, claimReasons, claimSteps, writeConditions } from "./context.ts";
+import { type ClaimContext, claimReasons, claimSteps, withCompositeConditions, writeConditions } from "./context.ts";
 import { type SharedFacts, type Synced, syncClientSide, syncServerSide } from "./sync-modes.ts";
 
 /** Brings a claim and its composite resource into sync, then reports the state of the latter on the claim. */

@@ -10,8 +10,7 @@ import { type DesiredResources, desiredResources } from "./apply/desired-resourc
 import { applyReferences, referencesTo } from "./apply/references.ts";
 import { collectGarbage } from "./collect/collect-garbage.ts";
 import type { CompositeContext } from "./context.ts";
-import { clientReader } from "./observe/client-reader.ts";
-import { type Observed, observe } from "./observe/observe.ts";
+import { clientReader, type Observed, observe } from "./observe/observe.ts";
 import { ComposeError } from "./run/compose-error.ts";
 import type { PipelineOutcome } from "./run/pipeline-outcome.ts";
 import { type PipelineDeps, runPipeline } from "./run/run-pipeline.ts";

@@ -3,7 +3,14 @@
 import type { Clock } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
-import { type KubeObject, keyOf, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
+import {
+  conditionsOf,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
 import {
   type CompositeSchema,
   compositionRefOf,
@@ -12,7 +19,7 @@ import {
 } from "../composite-resource/crossplane-fields.ts";
 import type { CompositeDeps } from "./deps.ts";
 import { createStepDurations, type StepDurations } from "./run/slow-steps.ts";
-import { type AwaitedVerdicts, createAwaitedVerdicts } from "./select/awaited-verdicts.ts";
+
 import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";
 import { createDependencyTracker, type DependencyTracker } from "./watch/dependency-tracker.ts";
 import { createSelfUpdates, type SelfUpdates } from "./watch/self-updates.ts";
@@ -143,4 +150,39 @@ export function createCompositionUsers(schema: CompositeSchema): CompositionUser
 function followedBy(xr: KubeObject, schema: CompositeSchema): string | undefined {
   const isPinned = updatePolicyOf(xr, schema) === "Manual" && revisionSelectorOf(xr, schema) === undefined;
   return isPinned ? undefined : compositionRefOf(xr, schema);
+}
+
+/**
+ * XRs whose CompositionRevision is so new that its pipeline has not been checked. The check takes a moment, so such an XR
+ * waits for it instead of failing its first reconcile.
+ */
+interface AwaitedVerdicts {
+  /** Whether to wait for the condition ValidPipeline of a revision. False when it is set, or after a timeout. */
+  isAwaited(xr: ObjectKey, revision: KubeObject): boolean;
+  forget(xr: ObjectKey): void;
+}
+
+/** An XR waits this long. After that its status says that the state of the pipeline is unknown. */
+const patienceMs = 10_000;
+
+/** The polling interval. The verdict starts a reconcile of the XRs that are known to use the revision, which a new XR may not be yet. */
+export const verdictPollMs = 250;
+
+function createAwaitedVerdicts(clock: Pick<Clock, "now">): AwaitedVerdicts {
+  const waits = new Map<string, { readonly revision: string; readonly since: number }>();
+  return {
+    isAwaited(xr, revision) {
+      const key = keyText(xr);
+      const { uid = "" } = revision.metadata;
+      if (conditionsOf(revision).some(({ type }) => type === "ValidPipeline")) {
+        waits.delete(key);
+        return false;
+      }
+      const known = waits.get(key);
+      const since = known?.revision === uid ? known.since : clock.now();
+      waits.set(key, { revision: uid, since });
+      return clock.now() - since < patienceMs;
+    },
+    forget: (xr) => void waits.delete(keyText(xr)),
+  };
 }

@@ -23,7 +23,7 @@ import { cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { autoReady, createTestFunctions, type TestFunctions } from "../testing/test-functions.ts";
 import { controllerName } from "./composite-state.ts";
-import { clientReader } from "./observe/client-reader.ts";
+import { clientReader } from "./observe/observe.ts";
 import { createCompositeController } from "./reconciler.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };

@@ -13,16 +13,20 @@ import { isDeleted, withoutFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { compose } from "./compose.ts";
-import { type CompositeState, controllerName, createCompositeState, forgetComposite } from "./composite-state.ts";
-import type { CompositeContext } from "./context.ts";
+import {
+  type CompositeState,
+  controllerName,
+  createCompositeState,
+  forgetComposite,
+  verdictPollMs,
+} from "./composite-state.ts";
+import { type CompositeContext, steps } from "./context.ts";
 import { type CompositeDeps, defaultSettings } from "./deps.ts";
 import { reportFailure } from "./report/report-failure.ts";
 import { reportResult } from "./report/report-result.ts";
 import { baselineOf, writeOutcome } from "./report/status-baseline.ts";
-import { verdictPollMs } from "./select/awaited-verdicts.ts";
 import { readDefinition } from "./select/definition.ts";
 import { prepare } from "./select/prepare.ts";
-import { steps } from "./steps.ts";
 import { admitted, baseWatches } from "./watch/watches.ts";
 
 /** Makes the reconcile function of one kind of composite resource. */

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import { conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/object";
-import { clientReader } from "../composite/observe/client-reader.ts";
+import { clientReader } from "../composite/observe/observe.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { contains } from "../testing/contains.ts";

@@ -2,11 +2,19 @@
 
 import { forEachLimited, Turns } from "@purlin/base";
 import { create, Resource, State } from "@purlin/function-protocol";
-import { observedStruct, secretData } from "@purlin/function-runner";
+import { observedStruct, type ResourceReader, secretData } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client/objects";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { during, ignoreNotFound } from "@purlin/kube-objects/errors";
-import { annotationOf, controllerOf, type KubeObject, type ObjectKey } from "@purlin/kube-objects/object";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import {
+  annotationOf,
+  controllerOf,
+  formatApiVersion,
+  type GroupVersionKind,
+  type KubeObject,
+  type ObjectKey,
+} from "@purlin/kube-objects/object";
 import { annotations, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, type ResourceRef, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
 import type { CompositeKind } from "../deps.ts";
@@ -154,4 +162,33 @@ async function readConnectionDetails(
   const namespace = object.metadata.namespace || ref.namespace;
   const secret = await client.get(kinds.secret, { namespace, name: ref.name }, { signal });
   return secret === undefined ? noDetails : secretData(secret);
+}
+
+/** Reads required resources through a controller's client: from shared caches, and Secrets live. */
+export function clientReader(client: Pick<ControllerClient, "get" | "list" | "mapper">): ResourceReader {
+  return {
+    async scopeOf(gvk, signal) {
+      try {
+        return (await client.mapper.mapping(typeOf(gvk), signal)).namespaced ? "Namespaced" : "Cluster";
+      } catch (error) {
+        if (isNoMatch(error)) return undefined;
+        throw error;
+      }
+    },
+    async get(gvk, { namespace, name, signal }) {
+      return asJson(await client.get(typeOf(gvk), { namespace, name }, { signal }));
+    },
+    async list(gvk, { namespace, labels, limit, signal }) {
+      const objects = await client.list(typeOf(gvk), { namespace, labels: Object.fromEntries(labels), limit, signal });
+      return objects;
+    },
+  };
+}
+
+function typeOf(gvk: GroupVersionKind): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: formatApiVersion(gvk), kind: gvk.kind };
+}
+
+function asJson(object: KubeObject | undefined): JsonObject | undefined {
+  return object;
 }

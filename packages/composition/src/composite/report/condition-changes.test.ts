@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { Condition } from "@purlin/kube-objects/object";
 import { available, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
-import { conditionsAfter } from "./condition-changes.ts";
+import { conditionsAfter } from "./status-after.ts";
 
 const old = "2026-01-01T00:00:00Z";
 const now = "2026-02-01T00:00:00Z";

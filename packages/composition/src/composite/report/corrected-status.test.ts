@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ManagedFieldsEntry } from "@purlin/kube-objects/object";
-import { correctedStatus, isLeftBehind } from "./corrected-status.ts";
+import { correctedStatus, isLeftBehind } from "./status-baseline.ts";
 
 const synced = { type: "Synced", status: "True", reason: "ReconcileSuccess" };
 const stale = { ...synced, message: "left behind" };

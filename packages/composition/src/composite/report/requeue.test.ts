@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { askedInterval, atLatest, requeueAfter } from "./requeue.ts";
+import { askedInterval, atLatest, requeueAfter } from "./report-result.ts";
 
 const minute = 60_000;
 const xr = (interval?: string): KubeObject => ({

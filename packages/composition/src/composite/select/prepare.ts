@@ -15,9 +15,8 @@ import {
 } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers, labels } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, withCrossplaneFields } from "../../composite-resource/crossplane-fields.ts";
-import type { CompositeContext } from "../context.ts";
+import { type CompositeContext, steps } from "../context.ts";
 import type { CompositeKind } from "../deps.ts";
-import { steps } from "../steps.ts";
 import { isFor, kindText, type Selection, selectComposition, selected, startSelection } from "./select-composition.ts";
 import { selectRevision, selectRevisionSelector } from "./select-revision.ts";
 

@@ -10,9 +10,8 @@ import {
   type MatchLabels,
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
-import type { CompositeContext } from "../context.ts";
+import { type CompositeContext, steps } from "../context.ts";
 import type { CompositeDeps } from "../deps.ts";
-import { steps } from "../steps.ts";
 import type { DefinitionFacts } from "./definition.ts";
 
 /**

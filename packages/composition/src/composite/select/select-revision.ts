@@ -12,9 +12,8 @@ import {
   updatePolicyOf,
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
-import type { CompositeContext } from "../context.ts";
+import { type CompositeContext, steps } from "../context.ts";
 import type { CompositeDeps } from "../deps.ts";
-import { steps } from "../steps.ts";
 import type { DefinitionFacts } from "./definition.ts";
 import { labelsText, normal, type Selection, selected, warning } from "./select-composition.ts";
 
