@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { readFileSync } from "node:fs";
 import type { Io } from "./io.ts";
 
 /** How the user would type this command again: npx and npm scripts leave nothing on the path behind them. */
 export function commandName(env: Io["env"]): "purlin" | "npx purlin" {
   return env["npm_command"] === undefined ? "purlin" : "npx purlin";
+}
+
+/** The version of this command. */
+export function ownVersion(): string {
+  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  return (manifest as { readonly version: string }).version;
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Command, CommanderError } from "commander";
-import { commandName } from "./command-name.ts";
+import { commandName, ownVersion } from "./command-name.ts";
 import { type Chosen, createProgram } from "./commands/program.ts";
 import { type Io, isOutputGone } from "./io.ts";
-import { ownVersion } from "./own-version.ts";
 import { harmlessLine } from "./terminal/harmless.ts";
 import { createStyle } from "./terminal/style.ts";
 import { isAnswer, isUserError, textOf, UserError } from "./user-error.ts";

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { openCluster } from "../cluster/cluster-client.ts";
+import { ownVersion } from "../command-name.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { ownVersion } from "../own-version.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** `purlin version` */

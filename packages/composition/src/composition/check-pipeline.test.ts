@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { FunctionReference, FunctionRevisions } from "@purlin/function-runner";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { checkPipeline } from "./check-pipeline.ts";
+import { checkPipeline } from "./validity-controller.ts";
 
 interface Made {
   readonly fn?: string;

@@ -2,10 +2,11 @@
 
 import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
-import { type Census, createCensus } from "./census.ts";
+
 import type { FunctionLimits } from "./function-limits.ts";
 import type { MarkedRun } from "./marked-processes.ts";
-import type { ProcessStat } from "./process-list.ts";
+import { inSlices, listPids, type ProcessStat, readStat } from "./process-list.ts";
+import { markOf } from "./process-mark.ts";
 import { createThrottle, heldText, isClose, judge, nextDuty, type Throttle } from "./throttle.ts";
 import { type CpuClock, cpusUsed, type HeldFiles, heldFiles, proportionalBytes, residentBytes } from "./usage.ts";
 
@@ -181,4 +182,56 @@ async function folderSize(path: string, limit: number): Promise<number> {
     }
   }
   return total;
+}
+
+/** Counts the processes of all functions, in one pass over the machine. */
+interface Census {
+  /** The processes of each function that has some, by its mark. */
+  take(): Promise<ReadonlyMap<number, readonly ProcessStat[]>>;
+}
+
+/** After so many passes every process is looked at again: a pid may have come round without having been missed. */
+const refresh = 16;
+
+/**
+ * Makes a census of a run. A process is looked at when it is first seen; after that only those of functions are, so that a pass costs
+ * little on a machine with many others. A child of a function's process belongs to the function, whatever it did to its mark.
+ */
+function createCensus(run: MarkedRun): Census {
+  let known = new Map<number, { readonly start: number; readonly mark: number | undefined }>();
+  let passes = 0;
+
+  function look(
+    pid: number,
+    before: ReadonlyMap<number, { readonly start: number; readonly mark?: number | undefined }>,
+  ) {
+    const entry = before.get(pid);
+    if (entry !== undefined && entry.mark === undefined) return { entry };
+    const stat = readStat(pid);
+    if (stat === undefined) return undefined;
+    if (entry?.start === stat.start) return { entry, stat };
+    const mark = stat.start < run.since ? undefined : (before.get(stat.parent)?.mark ?? markOf(pid, run.first));
+    return { entry: { start: stat.start, mark }, stat };
+  }
+
+  return {
+    async take() {
+      if (++passes % refresh === 0) known = new Map([...known].filter(([, { mark }]) => mark !== undefined));
+      const seen: typeof known = new Map();
+      const members = new Map<number, ProcessStat[]>();
+      await inSlices(listPids(), (pid) => {
+        if (pid === process.pid) return;
+        const found = look(pid, known);
+        if (found === undefined) return;
+        const mark = found.entry.mark;
+        seen.set(pid, { start: found.entry.start, mark });
+        if (mark === undefined || found.stat === undefined) return;
+        const family = members.get(mark);
+        if (family === undefined) members.set(mark, [found.stat]);
+        else family.push(found.stat);
+      });
+      known = seen;
+      return members;
+    },
+  };
 }

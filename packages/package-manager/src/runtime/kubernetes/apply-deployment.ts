@@ -5,7 +5,7 @@ import { parseReference } from "@purlin/oci";
 import { applyOwned, runtimeFieldManager } from "../apply-owned.ts";
 import { deleteExactly } from "./delete-owned.ts";
 import { deploymentOf } from "./deployment.ts";
-import { runtimeKinds } from "./kubernetes-runtime-options.ts";
+import { runtimeKinds } from "./runtime-names.ts";
 import { isNewer, pullSecrets, type RuntimeScene } from "./runtime-scene.ts";
 import { serviceAccountOf } from "./service-account.ts";
 

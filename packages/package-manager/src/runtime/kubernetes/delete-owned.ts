@@ -5,7 +5,7 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { controllerOf, isControlledBy, isDeleted, type KubeObject } from "@purlin/kube-objects/object";
 import { type PackageType, packageTypes } from "../../package-kinds.ts";
-import { runtimeKinds } from "./kubernetes-runtime-options.ts";
+import { runtimeKinds } from "./runtime-names.ts";
 
 /** The owner and namespace of objects. */
 export interface Ownership {

@@ -3,9 +3,7 @@
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textAt, textMapAt } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
-import { runtimeKinds, runtimePort } from "./kubernetes-runtime-options.ts";
-
-import { podLabels, type RuntimeNames } from "./runtime-names.ts";
+import { podLabels, type RuntimeNames, runtimeKinds, runtimePort } from "./runtime-names.ts";
 import { addMissing, mergeByName, type ObjectPlace, templatedMetadata, withoutNulls } from "./templated-metadata.ts";
 
 /** The inputs of a Deployment. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { controllerReference, memberAt } from "@purlin/kube-objects/object";
 import { startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
-import { runtimeKinds } from "./kubernetes-runtime-options.ts";
+import { runtimeKinds } from "./runtime-names.ts";
 
 const one = "fn-aaaaaaaaaaaa";
 const two = "fn-bbbbbbbbbbbb";

@@ -4,8 +4,7 @@ import { packageLabels } from "../../package-kinds.ts";
 import type { Retirements } from "../leases.ts";
 import type { Retirement, RuntimeContext } from "../package-runtime.ts";
 import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
-import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
-import { runtimeNames } from "./runtime-names.ts";
+import { type KubernetesRuntimeOptions, runtimeNames } from "./runtime-names.ts";
 import { isActive } from "./runtime-scene.ts";
 
 /**

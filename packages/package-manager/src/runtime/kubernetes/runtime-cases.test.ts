@@ -10,7 +10,7 @@ import { otherKinds } from "../../package-kinds.ts";
 import { type KubernetesScene, startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
 import { createRevisionLeases } from "../leases.ts";
-import { runtimeKinds } from "./kubernetes-runtime-options.ts";
+import { runtimeKinds } from "./runtime-names.ts";
 
 const one = "fn-aaaaaaaaaaaa";
 const two = "fn-bbbbbbbbbbbb";

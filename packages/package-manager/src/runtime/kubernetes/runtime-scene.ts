@@ -7,9 +7,8 @@ import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { numberOf } from "../../manager/revision-identity.ts";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
 import type { RuntimeContext } from "../package-runtime.ts";
-import type { KubernetesRuntimeOptions } from "./kubernetes-runtime-options.ts";
 import { findRuntimeConfig } from "./runtime-config.ts";
-import { fixedName, type RuntimeNames, runtimeNames } from "./runtime-names.ts";
+import { fixedName, type KubernetesRuntimeOptions, type RuntimeNames, runtimeNames } from "./runtime-names.ts";
 import { pullSecretsOf } from "./service-account.ts";
 
 /** One revision and the inputs of its runtime objects. */

@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
-import { runtimeKinds } from "./kubernetes-runtime-options.ts";
+import { runtimeKinds } from "./runtime-names.ts";
 import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 
 /** The inputs of a ServiceAccount. */

@@ -11,8 +11,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
-import { runtimeKinds, runtimePort } from "./kubernetes-runtime-options.ts";
-import { podLabels } from "./runtime-names.ts";
+import { podLabels, runtimeKinds, runtimePort } from "./runtime-names.ts";
 import { isNewer, type RuntimeScene } from "./runtime-scene.ts";
 import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 
