@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { findSandbox } from "../sandbox/find-sandbox.ts";
+import { sandboxOf } from "../testing/sandbox-of.ts";
 import { linkedFiles, parseLibraryCache } from "./linked-files.ts";
 import { readElf } from "./read-elf.ts";
 
@@ -16,11 +16,8 @@ function runAlone(bwrap: string, program: string, args: readonly string[]): stri
 }
 
 test("a program runs with the files that it is linked with, and nothing else in sight", async (t) => {
-  const support = await findSandbox();
-  if (!support.isSupported) {
-    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-    return t.skip(`${support.reason}: apt-get install bubblewrap`);
-  }
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
   const list = "console.log(require('node:fs').readdirSync('/').sort().join())";
   const roots = new Set([...Object.keys(linkedFiles(process.execPath)).map((path) => path.split("/")[1]), "program"]);
   assert.equal(runAlone(support.program, process.execPath, ["-e", list]), `${[...roots].sort().join()}\n`);

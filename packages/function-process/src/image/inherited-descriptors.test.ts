@@ -6,7 +6,7 @@ import { closeSync, openSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { findSandbox } from "../sandbox/find-sandbox.ts";
+import { sandboxOf } from "../testing/sandbox-of.ts";
 
 /** Prints what each open file descriptor of the shell refers to. */
 const list = "ls -l /proc/$$/fd; exit 0";
@@ -48,11 +48,7 @@ async function descriptorsIn(starter: string, inherited: readonly number[]): Pro
 
 for (const [name, starter] of Object.entries(starters)) {
   test(`${name} gets no file descriptor that its parent inherited`, async (t) => {
-    const support = await findSandbox();
-    if (name.includes("sandbox") && !support.isSupported) {
-      assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-      return t.skip(`${support.reason}: apt-get install bubblewrap`);
-    }
+    if (name.includes("sandbox") && (await sandboxOf(t)) === undefined) return;
     const found = await descriptorsIn(starter, [3, 7, 10, 17, 18, 23, 64, 99, 500]);
     const channel = name.includes("channel") ? ["3"] : [];
     assert.deepEqual(Object.keys(found), ["0", "1", "2", ...channel], JSON.stringify(found));

@@ -4,25 +4,22 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import { test } from "node:test";
-import { findSandbox } from "../sandbox/find-sandbox.ts";
+import { type TestContext, test } from "node:test";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
 import { shellCommand } from "../sandbox/sandbox-arguments.ts";
 import { isAlive, until } from "../testing/process-alive.ts";
 import { processesBelow } from "../testing/process-tree.ts";
+import { sandboxOf } from "../testing/sandbox-of.ts";
 import { openSandboxNetwork, type SandboxNetwork } from "./sandbox-network.ts";
 
 /** A sandbox network, where this machine supports it. */
-async function open(skip: (why: string) => void): Promise<SandboxNetwork | undefined> {
-  const support = await findSandbox();
-  if (support.isSupported) return openSandboxNetwork(support);
-  assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-  skip(`${support.reason}: apt-get install bubblewrap`);
-  return undefined;
+async function open(t: TestContext): Promise<SandboxNetwork | undefined> {
+  const support = await sandboxOf(t);
+  return support && openSandboxNetwork(support);
 }
 
 test("a socket can be requested before the program listens; the end of the program ends the network", async (t) => {
-  const sandboxed = await open((why) => t.skip(why));
+  const sandboxed = await open(t);
   if (sandboxed === undefined) return;
   const network = privateNetworkOf(sandboxed.process.child);
   await assert.rejects(network.open(), /ECONNREFUSED/, "no process listens yet");
@@ -37,7 +34,7 @@ test("a socket can be requested before the program listens; the end of the progr
 });
 
 test("the program gets its arguments unchanged and no extra file descriptors", async (t) => {
-  const sandboxed = await open((why) => t.skip(why));
+  const sandboxed = await open(t);
   if (sandboxed === undefined) return;
   const words = ["", "a b", "it's", '"$HOME" `id` \\', "two\nlines\n", "Á\u0081ü€😀", "-n", "*"];
   const code =
@@ -48,7 +45,7 @@ test("the program gets its arguments unchanged and no extra file descriptors", a
 });
 
 test("a network without a command runs nothing and ends when it is killed", async (t) => {
-  const sandboxed = await open((why) => t.skip(why));
+  const sandboxed = await open(t);
   if (sandboxed === undefined) return;
   sandboxed.process.kill();
   assert.equal(await sandboxed.process.ended, "SIGKILL");
@@ -56,11 +53,8 @@ test("a network without a command runs nothing and ends when it is killed", asyn
 });
 
 test("a waiting network ends, with all its processes, when the process that opened it is killed", async (t) => {
-  const support = await findSandbox();
-  if (!support.isSupported) {
-    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-    return t.skip(`${support.reason}: apt-get install bubblewrap`);
-  }
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
   const importing = (file: string): string => `await import(${JSON.stringify(new URL(file, import.meta.url).href)})`;
   const code = `
     const { openSandboxNetwork } = ${importing("./sandbox-network.ts")};
@@ -78,7 +72,7 @@ test("a waiting network ends, with all its processes, when the process that open
 
 test("processes that left the process group end with the network, by kill or by stop", async (t) => {
   for (const how of ["kill", "stop"] as const) {
-    const sandboxed = await open((why) => t.skip(why));
+    const sandboxed = await open(t);
     if (sandboxed === undefined) return;
     // As a sandbox does that is just being made: it has left, and its parent's end means nothing to it yet.
     sandboxed.start({ words: ["/bin/sh", "-c", "setsid /bin/sh -c 'echo up; exec sleep 1000' & wait"], inputs: [] });

@@ -11,9 +11,9 @@ import { createDiallingRunner, type FunctionRunner } from "@purlin/function-runn
 import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
 import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject, functionSource } from "@purlin/oci/testing";
-import { findSandbox } from "../sandbox/find-sandbox.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
 import { until } from "../testing/process-alive.ts";
+import { sandboxOf } from "../testing/sandbox-of.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
 import type { FunctionProcess, FunctionSpec } from "./function-process.ts";
 import { createFunctionProcesses, type FunctionProcesses } from "./function-processes.ts";
@@ -146,11 +146,8 @@ test("after the clock was set back, checkCertificate replaces a function whose c
 });
 
 test("a sandboxed function is handed over on another socket", async (t) => {
-  const support = await findSandbox();
-  if (!support.isSupported) {
-    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-    return t.skip(`${support.reason}: apt-get install bubblewrap`);
-  }
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
   // It cannot see the file that slow calls wait for, so they are quick here.
   using folder = functionProject({ "fn.ts": functionSource("one").replace("!existsSync(go)", "false") });
   await survivesRenewal(folder, {

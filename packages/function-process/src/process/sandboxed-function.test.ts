@@ -10,10 +10,10 @@ import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
 import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject } from "@purlin/oci/testing";
 import { connectorProgram } from "../sandbox/connector-program.ts";
-import { findSandbox } from "../sandbox/find-sandbox.ts";
 import { mountPoints, type Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { type Listener, listenersOf } from "../testing/listeners.ts";
 import { commandLineOf, processesBelow } from "../testing/process-tree.ts";
+import { sandboxOf } from "../testing/sandbox-of.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
 
 /** Responds with what it can find out about its environment; it ignores the flag for its address. */
@@ -91,12 +91,8 @@ async function ask(sandbox: Sandbox | undefined, count: number): Promise<Record<
 }
 
 test("a sandboxed function sees its image and nothing else; several listen on the same port", async (t) => {
-  const support = await findSandbox();
-  if (!support.isSupported) {
-    // Where the sandbox must be there, a missing one is a failure.
-    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-    return t.skip(`${support.reason}: apt-get install bubblewrap`);
-  }
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
   for (const found of await ask(support, 3)) {
     assert.deepEqual(found, {
       secret: "ENOENT",
@@ -170,11 +166,8 @@ test("without a sandbox, a function that ignores --address fails with advice to 
 });
 
 test("a sandboxed function that lost its connector is started again, with another one", async (t) => {
-  const support = await findSandbox();
-  if (!support.isSupported) {
-    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-    return t.skip(`${support.reason}: apt-get install bubblewrap`);
-  }
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
   using folder = functionProject({});
   folder.write("fn.ts", plain);
   const root = await imageOf(folder);

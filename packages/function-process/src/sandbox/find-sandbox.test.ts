@@ -2,21 +2,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { isAbsolute } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
+import { sandboxOf } from "../testing/sandbox-of.ts";
 import { sandboxVariable } from "./find-bwrap.ts";
-import { findSandbox, type SandboxSupport } from "./find-sandbox.ts";
+import { findSandbox } from "./find-sandbox.ts";
 import { isolationArguments } from "./sandbox-arguments.ts";
-
-type Supported = SandboxSupport & { readonly isSupported: true };
-
-/** The sandbox of this machine. Where it must be there, a missing one is a failure. */
-async function sandboxOf(t: TestContext): Promise<Supported | undefined> {
-  const support = await findSandbox();
-  if (support.isSupported) return support;
-  assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-  t.skip(`${support.reason}: apt-get install bubblewrap`);
-  return undefined;
-}
 
 test("the sandbox is found by an absolute path, whatever the PATH", async (t) => {
   const support = await sandboxOf(t);

@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
+import { sandboxOf } from "../testing/sandbox-of.ts";
 import { type SandboxedProgram, sandboxCommand } from "./sandbox-arguments.ts";
 
 const sandbox = { program: "/usr/bin/bwrap", canDisableUserns: true };
@@ -61,12 +62,8 @@ test("bubblewrap's command line names neither folders of this machine nor variab
 });
 
 test("links of an image that runs on Purlin's Node do not lead the sandbox anywhere", async (t) => {
-  const { findSandbox } = await import("./find-sandbox.ts");
-  const support = await findSandbox();
-  if (!support.isSupported) {
-    assert.equal(process.env["REQUIRE_SANDBOX"], undefined, support.reason);
-    return t.skip(`${support.reason}: apt-get install bubblewrap`);
-  }
+  const support = await sandboxOf(t);
+  if (support === undefined) return;
   using folder = tempFolder({ "outside/keep": "" });
   const root = join(folder.path, "root");
   mkdirSync(root);
