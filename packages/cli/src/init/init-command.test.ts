@@ -18,7 +18,7 @@ test("a platform is made whole in an empty folder, with types of its kind", asyn
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /^Created shop in this folder\. Next:\n\n {2}npm install\n {2}npm test\n {2}npx purlin up\n/);
   assert.deepEqual(readdirSync(cwd).sort(), [
-    ...[".gitignore", ".vscode", "NEXT.md", "README.md", "examples", "function.yaml", "package", "package.json"],
+    ...[".gitignore", ".vscode", "README.md", "examples", "function.yaml", "package", "package.json"],
     ...["platform", "purlin.yaml", "src", "tsconfig.json", "types", "vendor"],
   ]);
   assert.match(readFileSync(join(cwd, "types/acme.example.org/v1.d.ts"), "utf8"), /^export type ObservedDatabase = /m);
