@@ -30,6 +30,20 @@ test("the page shows the ways of a claim, a package, a function call and an API 
   for (const path of ways) assert.ok(text.includes(`](${path})`), `${path} is not shown`);
 });
 
+test("the files on the way of a claim exist, are counted and are fewer than 60", () => {
+  const text = readFileSync(architecturePage, "utf8");
+  const section = text.slice(text.indexOf("### The files on the way"), text.indexOf("## The way of a package"));
+  const files = [...section.matchAll(/^\| `([^`]+)` \| (.+) \|$/gm)].flatMap(([, folder, names = ""]) =>
+    [...names.matchAll(/`([^`]+)`/g)].map(([, name]) => `packages/${folder}/${name}`),
+  );
+  assert.deepEqual(
+    files.filter((path) => !existsSync(path)),
+    [],
+  );
+  assert.equal(Number(/A claim passes (\d+) files/.exec(section)?.[1]), new Set(files).size);
+  assert.ok(files.length < 60, `${files.length} files`);
+});
+
 test("the page lists the filters that keep a write from waking its writer", () => {
   assert.ok(tables.some(({ heading, rows }) => /filters/i.test(heading) && rows.length > 3));
 });

@@ -22,8 +22,7 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { eventSources, fieldManagers, finalizers } from "../composite-resource/constants.ts";
-import { type ClaimRef, claimRefOf } from "../composite-resource/crossplane-fields.ts";
-import { managedFieldsUpgrade } from "../composite-resource/managed-fields.ts";
+import { type ClaimRef, claimRefOf, managedFieldsUpgrade } from "../composite-resource/crossplane-fields.ts";
 import {
   deleting,
   reconcileError,

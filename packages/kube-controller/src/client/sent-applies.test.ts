@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { SentApplies, type ServedObject } from "./sent-applies.ts";
+import { SentApplies, type ServedObject } from "./create-controller-client.ts";
 
 const wanted = (name: string, size: number): KubeObject => ({
   apiVersion: "example.org/v1",

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conflict } from "@purlin/kube-objects/errors";
-import { createConflictStreaks } from "./conflict-streaks.ts";
+import { createConflictStreaks } from "./controller.ts";
 
 const lost = conflict({ group: "", resource: "configmaps" }, "a", "the object has been modified");
 

@@ -2,11 +2,11 @@
 
 import type { Clock, Log } from "@purlin/base";
 import { isConflict } from "@purlin/kube-objects/errors";
-import type { ObjectKey } from "@purlin/kube-objects/object";
+import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import type { ControllerMetrics, ReconcileOutcome } from "../metrics.ts";
 import { type Backoff, createRetryDelays, type RetryDelays, type RetryRate } from "../queue/retry-delays.ts";
 import { type QueuedItem, WorkQueue } from "../queue/work-queue.ts";
-import { maxRaces } from "./conflict-streaks.ts";
+
 import type { Reconcile, ReconcileResult } from "./reconcile.ts";
 
 /** What a controller is made of. */
@@ -138,4 +138,31 @@ export class Controller {
 
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** This many conflicts in a row count as races. With the delays between them they take about 2.5 seconds. */
+export const maxRaces = 7;
+
+/**
+ * The conflicts in a row of each object. A single conflict is a race: the next reconcile reads what the other writer stored, and
+ * there is nothing to report. A conflict that returns at every reconcile is a failure that users must see.
+ */
+export interface ConflictStreaks {
+  /** Whether an error is a conflict that still counts as a race. */
+  isRace(key: ObjectKey, error: unknown): boolean;
+  /** Counts a reconcile that failed with an error, or that succeeded. */
+  ended(key: ObjectKey, error?: unknown): void;
+}
+
+/** Remembers only the objects whose last reconcile ended in a conflict. */
+export function createConflictStreaks(): ConflictStreaks {
+  const streaks = new Map<string, number>();
+  return {
+    isRace: (object, error) => isConflict(error) && (streaks.get(keyText(object)) ?? 0) < maxRaces,
+    ended(object, error) {
+      const key = keyText(object);
+      if (isConflict(error)) streaks.set(key, (streaks.get(key) ?? 0) + 1);
+      else streaks.delete(key);
+    },
+  };
 }

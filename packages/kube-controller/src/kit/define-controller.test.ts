@@ -6,7 +6,7 @@ import { silentLog } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
 import { conflict } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
-import { maxRaces } from "../controller/conflict-streaks.ts";
+import { maxRaces } from "../controller/controller.ts";
 import { attempt, TerminalError } from "../controller/reconcile-error.ts";
 import type { EventRecorder } from "../events/event-recorder.ts";
 import { createReconciler, defineController, type ReconcilerDefinition } from "./define-controller.ts";

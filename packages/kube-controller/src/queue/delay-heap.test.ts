@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { DelayHeap } from "./delay-heap.ts";
+import { DelayHeap } from "./work-queue.ts";
 
 function drain(heap: DelayHeap<string>): number[] {
   const taken: number[] = [];

@@ -6,7 +6,7 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { conflict, ignoreNotFound, isConflict, isInvalid, isNotFound, textOf } from "@purlin/kube-objects/errors";
 import { isControlledBy, isDeleted, type KubeObject, keyOf, parseApiVersion } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
-import { managedFieldsUpgrade } from "../../composite-resource/managed-fields.ts";
+import { managedFieldsUpgrade } from "../../composite-resource/crossplane-fields.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
 import type { PipelineEvent } from "../run/pipeline-outcome.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { forEachLimited } from "@purlin/base";
 import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object";
-import { managedFieldsUpgrade } from "../../composite-resource/managed-fields.ts";
+import { managedFieldsUpgrade } from "../../composite-resource/crossplane-fields.ts";
 import { garbageOf } from "../collect/collect-garbage.ts";
 import type { Observed } from "../observe/observe.ts";
 import { isComposedManager } from "./apply-composed.ts";
