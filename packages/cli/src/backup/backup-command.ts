@@ -12,9 +12,9 @@ import {
   writeSnapshotOf,
 } from "@purlin/kube-apiserver";
 import { openCluster } from "../cluster/cluster-client.ts";
+import { ownVersion } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { ownVersion } from "../own-version.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { createStyle } from "../terminal/style.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
