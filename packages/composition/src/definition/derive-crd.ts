@@ -8,7 +8,6 @@ import {
   conditionColumn,
   crdType,
   type Fields,
-  type Schema,
   text,
   wideColumn,
 } from "@purlin/kube-controller";
@@ -24,10 +23,10 @@ import {
   textMapAt,
   textsAt,
 } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
 import { kinds } from "../composite-resource/constants.ts";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
 import { checkClaimNames } from "./check-definition.ts";
-import type { Schema } from "@purlin/kube-objects/schema";
 import { checkSchemaShape } from "./check-schema-shape.ts";
 import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";
 import { claimSpecFields, claimStatusFields, compositeSpecFields, compositeStatusFields } from "./injected-fields.ts";
