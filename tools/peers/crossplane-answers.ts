@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { lockFolder } from "./lock-folder.ts";
 import type { Command, Peer } from "./peer.ts";
 import { sourceDigest } from "./source-digest.ts";
 
@@ -22,6 +23,7 @@ export const crossplaneAnswers: Peer = {
   ],
   commands: (directory) => {
     const module = join(directory, "module");
+    const lock = lockFolder("crossplane-answers", crossplaneAnswers.version);
     const go = (...args: string[]): Command => ({
       program: "nice",
       args: ["-n", "10", "go", ...args],
@@ -29,9 +31,8 @@ export const crossplaneAnswers: Peer = {
     });
     return [
       { program: "cp", args: ["-r", sources, module] },
-      { program: "cp", args: [shared, module] },
-      go("mod", "tidy"),
-      go("build", "-p", "2", "-o", crossplaneAnswersIn(directory), "."),
+      { program: "cp", args: [shared, join(lock, "go.mod"), join(lock, "go.sum"), module] },
+      go("build", "-mod=readonly", "-p", "2", "-o", crossplaneAnswersIn(directory), "."),
     ];
   },
   proof: (directory) => ({ program: "go", args: ["version", "-m", crossplaneAnswersIn(directory)] }),

@@ -2,6 +2,7 @@
 // Crossplane's render command and the core that it starts for each render, built from their Go modules by name.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { lockFolder } from "./lock-folder.ts";
 import type { Command, Peer } from "./peer.ts";
 
 const core = "github.com/crossplane/crossplane/v2";
@@ -23,11 +24,13 @@ export const crossplaneRender: Peer = {
   ],
   commands: (directory) => {
     const [coreModule, cliModule] = [join(directory, "core-module"), join(directory, "cli-module")];
+    const lock = lockFolder(crossplaneRender.name, crossplaneRender.version);
     const programs = crossplaneRenderIn(directory);
     return [
-      { program: process.execPath, args: [import.meta.filename, coreModule, cliModule] },
-      ...buildCommands(coreModule, programs.core, `${core}/cmd/crossplane`),
-      ...buildCommands(cliModule, programs.render, "."),
+      { program: "cp", args: ["-r", join(lock, "core"), coreModule] },
+      { program: "cp", args: ["-r", join(lock, "cli"), cliModule] },
+      buildCommand(coreModule, programs.core, `${core}/cmd/crossplane`),
+      buildCommand(cliModule, programs.render, "."),
     ];
   },
   proof: (directory) => ({ program: "go", args: ["version", "-m", crossplaneRenderIn(directory).render] }),
@@ -38,9 +41,9 @@ export function crossplaneRenderIn(directory: string): { readonly core: string; 
   return { core: join(directory, "crossplane-core"), render: join(directory, "crossplane-render") };
 }
 
-function buildCommands(directory: string, output: string, what: string): Command[] {
-  const go = (...args: string[]): Command => ({ program: "nice", args: ["-n", "10", "go", ...args], directory });
-  return [go("mod", "tidy"), go("build", "-p", "2", "-ldflags", "-s -w", "-o", output, what)];
+function buildCommand(directory: string, output: string, what: string): Command {
+  const build = ["build", "-mod=readonly", "-p", "2", "-ldflags", "-s -w", "-o", output, what];
+  return { program: "nice", args: ["-n", "10", "go", ...build], directory };
 }
 
 // The core's own go.mod points its apis at a folder that only its repository has.
@@ -90,6 +93,7 @@ function writeModule(directory: string, sources: Readonly<Record<string, readonl
   for (const [name, lines] of Object.entries(sources)) writeFileSync(join(directory, name), `${lines.join("\n")}\n`);
 }
 
+// For a new version: `node tools/peers/crossplane-render.ts CORE-FOLDER CLI-FOLDER`, and `go mod tidy` in both folders of locks/.
 if (import.meta.main) {
   const [coreModule = "", cliModule = ""] = process.argv.slice(2);
   writeModule(coreModule, coreSources);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
-import { cacheDirectory } from "./cache-directory.ts";
 import { kubernetes } from "./kubernetes.ts";
-import { directoryOf, type Peer } from "./peer.ts";
+import { lockFolder } from "./lock-folder.ts";
+import type { Peer } from "./peer.ts";
 import { sourceDigest } from "./source-digest.ts";
 
 const sources = join(import.meta.dirname, "..", "record", "go");
@@ -15,13 +15,13 @@ export const kubernetesAnswers: Peer = {
   needs: kubernetes.needs,
   commands: (directory) => {
     const module = join(directory, "module");
-    const released = join(directoryOf(kubernetes, cacheDirectory), "module");
+    const released = lockFolder(kubernetes.name, kubernetes.version);
     return [
       { program: "cp", args: ["-r", sources, module] },
       { program: "cp", args: [join(released, "go.mod"), join(released, "go.sum"), module] },
       {
         program: "nice",
-        args: ["-n", "10", "go", "build", "-p", "2", "-o", answersIn(directory), "."],
+        args: ["-n", "10", "go", "build", "-mod=readonly", "-p", "2", "-o", answersIn(directory), "."],
         directory: module,
       },
     ];

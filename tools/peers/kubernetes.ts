@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { lockFolder } from "./lock-folder.ts";
 import type { Command, Need, Peer } from "./peer.ts";
 
 const go: Need = {
@@ -23,11 +24,10 @@ export const kubernetes: Peer = {
     const variables = { gitVersion: `v${kubernetes.version}`, gitMajor: "1", gitMinor: "36" };
     const flags = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
     return [
-      // The module's own go.mod points its staging modules at folders that only its repository has.
-      { program: process.execPath, args: [import.meta.filename, module, kubernetes.version] },
-      inModule(module, ["mod", "tidy"]),
+      { program: "cp", args: ["-r", lockFolder(kubernetes.name, kubernetes.version), module] },
       inModule(module, [
         "build",
+        "-mod=readonly",
         "-p",
         "2",
         "-ldflags",
@@ -49,9 +49,8 @@ export const etcd: Peer = {
   commands: (directory) => {
     const module = join(directory, "module");
     return [
-      { program: process.execPath, args: [import.meta.filename, module, etcd.version, "etcd"] },
-      inModule(module, ["mod", "tidy"]),
-      inModule(module, ["build", "-p", "2", "-ldflags", "-s -w", "-o", join(directory, "etcd"), "."]),
+      { program: "cp", args: ["-r", lockFolder(etcd.name, etcd.version), module] },
+      inModule(module, ["build", "-mod=readonly", "-p", "2", "-ldflags", "-s -w", "-o", join(directory, "etcd"), "."]),
     ];
   },
   proof: (directory) => ({ program: join(directory, "etcd"), args: ["--version"] }),
@@ -61,7 +60,10 @@ function inModule(directory: string, args: readonly string[]): Command {
   return { program: "nice", args: ["-n", "10", "go", ...args], directory };
 }
 
-/** Writes a module that needs the programs of a Kubernetes release, its staging modules at the released versions. */
+/**
+ * Writes a module that needs the programs of a Kubernetes release, its staging modules at the released versions: the module's own go.mod
+ * points them at folders that only its repository has.
+ */
 function writeKubernetesModule(directory: string, version: string): void {
   const staging = stagingModules(version);
   const released = `v0.${version.slice(2)}`;
@@ -109,6 +111,7 @@ function writeModule(directory: string, goMod: readonly string[], source: readon
   writeFileSync(join(directory, "main.go"), `${source.join("\n")}\n`);
 }
 
+// For a new version: `node tools/peers/kubernetes.ts FOLDER VERSION [etcd]`, and `go mod tidy` in that folder of locks/.
 if (import.meta.main) {
   const [directory = "", version = "", what] = process.argv.slice(2);
   if (what === "etcd") writeEtcdModule(directory, version);

@@ -1,0 +1,23 @@
+package main
+import (
+  "os"
+  "reflect"
+  "github.com/alecthomas/kong"
+  "github.com/crossplane/cli/v2/cmd/crossplane/render/xr"
+  "github.com/crossplane/crossplane-runtime/v2/pkg/logging"
+)
+func main() {
+  cmd := &xr.Cmd{}
+  parser := kong.Must(cmd)
+  ctx, err := parser.Parse(os.Args[1:])
+  parser.FatalIfErrorf(err)
+  run := reflect.ValueOf(cmd).MethodByName("Run")
+  args := make([]reflect.Value, run.Type().NumIn())
+  for i := range args {
+    args[i] = reflect.Zero(run.Type().In(i))
+    for _, known := range []any{ctx, logging.NewNopLogger()} {
+      if reflect.TypeOf(known).AssignableTo(run.Type().In(i)) { args[i] = reflect.ValueOf(known) }
+    }
+  }
+  if failure, ok := run.Call(args)[0].Interface().(error); ok { parser.FatalIfErrorf(failure) }
+}
