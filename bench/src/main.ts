@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition|packages [part …] [--json FILE] [--quick] [--strict]`.
+// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition|packages|limits [part …] [--json FILE] [--quick] [--strict]`.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parts as apiserver } from "./apiserver/parts.ts";
 import { parts as composition } from "./composition/parts.ts";
 import { parts as functions } from "./functions/parts.ts";
+import { parts as limits } from "./limits/parts.ts";
 import type { Figure } from "./measure/figure.ts";
 import { describeMachine, useTwoCores } from "./measure/machine.ts";
 import { formatFigure, heading, toMarkdown } from "./measure/report.ts";
@@ -12,7 +13,7 @@ import type { Part } from "./measure/suite.ts";
 import { versions } from "./measure/versions.ts";
 import { parts as packages } from "./packages/parts.ts";
 
-const suites: Record<string, readonly Part[]> = { functions, apiserver, composition, packages };
+const suites: Record<string, readonly Part[]> = { functions, apiserver, composition, packages, limits };
 
 const options = {
   json: { type: "string" },
