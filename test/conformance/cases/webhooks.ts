@@ -242,6 +242,73 @@ export const webhookCases: readonly Case[] = [
       await hook.stop();
     }
   }),
+  scenario("webhooks by scope, version, name and kind of object", async (s) => {
+    const hook = await startWebhook(s, (review) => allow(review));
+    const one = (name: string, rule: Loose, more: Loose = {}): Loose => ({
+      ...everyWrite,
+      name: `${name}.test.example.org`,
+      clientConfig: { url: `${hook.url}/${name}`, caBundle: hook.caBundle },
+      namespaceSelector: {},
+      objectSelector: { matchLabels: { case: s.namespace } },
+      rules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["CREATE"], resources: ["*"], ...rule }],
+      ...more,
+    });
+    const v1 = { apiGroups: ["autoscaling"], apiVersions: ["v1"], resources: ["horizontalpodautoscalers"] };
+    const webhooks = [
+      one("namespaced", { scope: "Namespaced", resources: ["namespaces", "leases"] }),
+      one("cluster", { scope: "Cluster", resources: ["namespaces"] }),
+      one(
+        "review",
+        { resources: ["selfsubjectaccessreviews"] },
+        {
+          objectSelector: {},
+          matchConditions: [
+            { name: "own", expression: `object.spec.resourceAttributes.namespace == '${s.namespace}'` },
+          ],
+        },
+      ),
+      one("equivalent", v1),
+      one("exact", v1, { matchPolicy: "Exact" }),
+      one("named", { resources: ["secrets"] }),
+    ];
+    const ends = [
+      await withWebhooks(s, { kind: "MutatingWebhookConfiguration", hook, webhooks: webhooks.slice(-1) }),
+      await withWebhooks(s, { kind: "ValidatingWebhookConfiguration", hook, webhooks }),
+    ];
+    const labels = { case: s.namespace };
+    const called = async (title: string, path: string, object: Loose): Promise<void> => {
+      hook.called.length = 0;
+      const metadata = object.metadata && { metadata: { ...object.metadata, labels } };
+      await recorded(s, hook, title, () => s.post(path, { ...object, ...metadata }));
+      s.note(`paths of ${title}`, hook.called.toSorted());
+    };
+    const name = `${s.namespace}-made`;
+    await called("namespace", "/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata: { name } });
+    await called("review", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes: { verb: "get", resource: "pods", namespace: s.namespace } },
+    });
+    await called("lease", inGroup(s, "coordination.k8s.io/v1/leases"), {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: { name: "l" },
+    });
+    await called("autoscaler", inGroup(s, "autoscaling/v2/horizontalpodautoscalers"), {
+      apiVersion: "autoscaling/v2",
+      kind: "HorizontalPodAutoscaler",
+      metadata: { name: "h" },
+      spec: { maxReplicas: 3, scaleTargetRef: { apiVersion: "apps/v1", kind: "Deployment", name: "d" } },
+    });
+    await called("generated name", core(s, "secrets"), {
+      apiVersion: "v1",
+      kind: "Secret",
+      metadata: { generateName: "g-" },
+    });
+    await called("invalid", core(s, "secrets"), { apiVersion: "v1", kind: "Secret", metadata: { name: "No Name" } });
+    for (const end of ends) await end();
+    await hook.stop();
+  }),
   scenario("match conditions that do not compile", async (s) => {
     const path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
     const expressions = [

@@ -93,15 +93,14 @@ async function createTracked(
   return storeNew(rest, await mutated(rest, managed, options), options);
 }
 
-/** A new object after mutating admission, which sees it with the fields that the server sets. */
+/** A new object after mutating admission, which sees it before the server sets its uid and generated name. */
 async function mutated(rest: RestRequest, object: JsonObject, { dryRun }: WriteOptions): Promise<JsonObject> {
   const admission = admissionOf(rest, "CREATE");
   if (admission === undefined) return object;
-  const identified = withMeta(object, { uid: rest.newUid(), creationTimestamp: timestamp(rest.now()) });
   const options = admittedOptions(rest.request, "CreateOptions");
   const attributes = admissionAttributes(rest, {
     operation: "CREATE",
-    object: identified,
+    object,
     old: undefined,
     options,
     dryRun,
@@ -135,11 +134,10 @@ function inNamespace({ target, type }: RestRequest, object: JsonObject): JsonObj
 /** The object as it will be stored, but for its resourceVersion. Throws 422 when it is not valid. */
 function* prepared(rest: RestRequest, object: JsonObject, generated: string | undefined): Work<JsonObject> {
   const { strategy, type, now, newUid } = rest;
-  const { uid, creationTimestamp } = metaOf(object);
   const system: ObjectMeta = {
     ...(generated === undefined ? {} : { name: generated }),
-    uid: uid ?? newUid(),
-    creationTimestamp: creationTimestamp ?? timestamp(now()),
+    uid: newUid(),
+    creationTimestamp: timestamp(now()),
   };
   const { generation } = type.rules;
   const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });

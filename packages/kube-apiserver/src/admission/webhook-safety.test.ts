@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Webhooks and policies that misbehave: every request ends, nothing is half written, and the server starts.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { builtinKinds } from "@purlin/kube-builtin";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { CompleteResponse } from "../request/api-request.ts";
+import { startApiServer } from "../server/api-server.ts";
+import { tempDirectory } from "../store/testing/temp-store.ts";
+import { answerValue, testRequest } from "../testing/test-request.ts";
+import { startTestServer, type TestServer } from "../testing/test-server.ts";
+
+const maps = "/api/v1/namespaces/default/configmaps";
+const registration = "/apis/admissionregistration.k8s.io/v1";
+const validating = `${registration}/validatingwebhookconfigurations`;
+
+const authority = createAuthority({ commonName: "webhooks" });
+const pair = issueCertificate(authority, { commonName: "hook", ipAddresses: ["127.0.0.1"], usages: ["server"] });
+
+let server: TestServer;
+let hook: Server;
+let onReview: (body: string, respond: (text: string) => void) => void = () => {};
+
+before(async () => {
+  server = await startTestServer({ kinds: builtinKinds });
+  hook = createServer({ key: pair.keyPem, cert: pair.certPem }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => onReview(Buffer.concat(chunks).toString(), (text) => response.end(text)));
+  });
+  hook.listen(0, "127.0.0.1");
+  await once(hook, "listening");
+});
+after(async () => {
+  hook.closeAllConnections();
+  hook.close();
+  await server[Symbol.asyncDispose]();
+});
+
+function configuration(name: string, more: JsonObject = {}): JsonObject {
+  const { port } = hook.address() as AddressInfo;
+  return {
+    metadata: { name },
+    webhooks: [
+      {
+        name: `${name}.test.example.org`,
+        clientConfig: {
+          url: `https://127.0.0.1:${port}/`,
+          caBundle: Buffer.from(authority.certPem).toString("base64"),
+        },
+        rules: [{ apiGroups: ["*"], apiVersions: ["*"], operations: ["*"], resources: ["*/*"] }],
+        sideEffects: "None",
+        admissionReviewVersions: ["v1"],
+        timeoutSeconds: 1,
+        ...more,
+      },
+    ],
+  };
+}
+
+/** Runs something while a configuration is in effect. */
+async function within(name: string, more: JsonObject, act: () => Promise<void>): Promise<void> {
+  await server.post(validating, configuration(name, more));
+  try {
+    await act();
+  } finally {
+    await server.delete(`${validating}/${name}`);
+  }
+}
+
+const send = async (method: string, url: string, body?: JsonObject): Promise<{ code: number; message: string }> => {
+  const response = (await server.send(url, { method, ...(body && { body }) })) as CompleteResponse;
+  const { message } = answerValue(response) as { readonly message?: string };
+  return { code: response.code, message: message ?? "" };
+};
+
+const allowed = (body: string): string => {
+  const { request } = JSON.parse(body) as { readonly request: { readonly uid: string } };
+  const response = { uid: request.uid, allowed: true };
+  return JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response });
+};
+
+test("a webhook that does not answer ends the request, and nothing is written", async () => {
+  onReview = () => {};
+  await within("hangs", {}, async () => {
+    const { code, message } = await send("POST", maps, { metadata: { name: "hangs" } });
+    assert.equal(code, 500);
+    assert.match(
+      message,
+      /failed calling webhook "hangs\.test\.example\.org": .*\?timeout=1s": context deadline exceeded$/,
+    );
+    assert.equal((await send("GET", `${maps}/hangs`)).code, 404);
+  });
+});
+
+test("a configuration that denies everything can be deleted", async () => {
+  onReview = (_body, respond) => respond("{}");
+  await within("itself", {}, async () => {
+    assert.equal((await send("POST", maps, { metadata: { name: "itself" } })).code, 500);
+  });
+  assert.equal((await send("POST", maps, { metadata: { name: "itself" } })).code, 201);
+});
+
+test("a response without end is cut", async () => {
+  onReview = (_body, respond) => respond(`"${"x".repeat(9 * 1024 * 1024)}"`);
+  await within("endless", { timeoutSeconds: 30 }, async () => {
+    const { code, message } = await send("POST", maps, { metadata: { name: "endless" } });
+    assert.equal(code, 500);
+    assert.match(message, /the response has more than 8388608 bytes$/);
+  });
+});
+
+test("an object that changes while its webhook is asked keeps both changes", async () => {
+  await server.post(maps, { metadata: { name: "race" }, data: { a: "1" } });
+  let first = true;
+  onReview = (body, respond) => {
+    if (!first || !body.includes('"b":"2"')) return respond(allowed(body));
+    first = false;
+    server.patch(`${maps}/race`, { data: { c: "3" } }).then(
+      () => respond(allowed(body)),
+      (error: unknown) => respond(String(error)),
+    );
+  };
+  await within("race", { timeoutSeconds: 30 }, async () => {
+    const { data } = await server.patch(`${maps}/race`, { data: { b: "2" } });
+    assert.deepEqual(data, { a: "1", b: "2", c: "3" });
+  });
+});
+
+test("a webhook that changes the object under deletion does not keep it from being deleted", async () => {
+  await server.post(maps, { metadata: { name: "used" } });
+  onReview = (body, respond) => {
+    if (!body.includes('"operation":"DELETE"')) return respond(allowed(body));
+    server.patch(`${maps}/used`, { metadata: { annotations: { tried: "yes" } } }).then(
+      () => respond(allowed(body)),
+      (error: unknown) => respond(String(error)),
+    );
+  };
+  await within("used", { timeoutSeconds: 30 }, async () => {
+    assert.equal((await send("DELETE", `${maps}/used`)).code, 200);
+    assert.equal((await send("GET", `${maps}/used`)).code, 404);
+  });
+});
+
+test("a write under an expensive policy is refused when the budget is spent", async () => {
+  const nested = "object.data.list.split(',')";
+  const expression = `${nested}.all(a, ${nested}.all(b, ${nested}.all(c, ${nested}.all(d, a + b + c + d != 'x'))))`;
+  const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+  await server.post(`${registration}/validatingadmissionpolicies`, {
+    metadata: { name: "expensive" },
+    spec: { matchConstraints: { resourceRules: [rule] }, validations: [{ expression }] },
+  });
+  await server.post(`${registration}/validatingadmissionpolicybindings`, {
+    metadata: { name: "expensive" },
+    spec: { policyName: "expensive", validationActions: ["Deny"] },
+  });
+  const list = Array.from({ length: 200 }, (_, index) => `item-${index}`).join(",");
+  const { code, message } = await send("POST", maps, { metadata: { name: "costly" }, data: { list } });
+  assert.equal(code, 422);
+  assert.match(message, /resulted in error: operation cancelled: actual cost limit exceeded$/);
+  await server.delete(`${registration}/validatingadmissionpolicybindings/expensive`);
+});
+
+test("a server starts and can be repaired when a webhook that denies everything is not reachable", async () => {
+  const directory = tempDirectory();
+  const one = await startApiServer({ directory, kinds: builtinKinds });
+  const unreachable = configuration("gone", { clientConfig: { url: "https://127.0.0.1:1/" } });
+  await one.handle(testRequest(validating, { method: "POST", body: unreachable }));
+  await one.close();
+  const again = await startApiServer({ directory, kinds: builtinKinds });
+  const denied = await again.handle(testRequest(maps, { method: "POST", body: { metadata: { name: "a" } } }));
+  assert.equal(denied.code, 500);
+  const removed = await again.handle(testRequest(`${validating}/gone`, { method: "DELETE" }));
+  assert.equal(removed.code, 200);
+  const made = await again.handle(testRequest(maps, { method: "POST", body: { metadata: { name: "a" } } }));
+  assert.equal(made.code, 201);
+  await again.close();
+});
