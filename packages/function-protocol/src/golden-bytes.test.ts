@@ -97,6 +97,24 @@ test("capabilities sent unpacked give the same list", () => {
   assert.deepEqual(decode(RequestMeta, Buffer.from("10011003", "hex")).capabilities, [1, 3]);
 });
 
+test("capabilities sent in packed and unpacked fields are one list, in order", () => {
+  const meta = decode(RequestMeta, Buffer.from("1001 12020203 1200 1004".replaceAll(" ", ""), "hex"));
+  assert.deepEqual(meta.capabilities, [1, 2, 3, 4]);
+});
+
+const brokenLists: Readonly<Record<string, string>> = {
+  "is longer than the message": "12050102",
+  "ends inside a number": "120201800a00",
+};
+for (const [what, hex] of Object.entries(brokenLists)) {
+  test(`a packed list that ${what} is refused with the name of its field`, () => {
+    assert.throws(() => decode(RequestMeta, Buffer.from(hex, "hex")), {
+      code: "MALFORMED",
+      message: /^RequestMeta\.capabilities: /,
+    });
+  });
+}
+
 test("an unknown capability is kept and written again", () => {
   const meta = decode(RequestMeta, Buffer.from("1202012a", "hex"));
   assert.deepEqual(meta.capabilities, [1, 42]);
