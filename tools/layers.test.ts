@@ -12,7 +12,7 @@ const layers: readonly (readonly string[])[] = [
   ["kube-builtin"],
   ["function-runner", "kube-controller", "oci"],
   ["function-process"],
-  ["composition", "package-manager", "console"],
+  ["composition", "package-manager", "workload-simulator", "console"],
   ["control-plane"],
   ["cli", "testkit"],
 ];

@@ -68,6 +68,8 @@ export interface ApplyOptions extends WriteOptions {
 export interface DeleteOptions extends CallOptions {
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined;
   readonly propagationPolicy?: "Orphan" | "Background" | "Foreground" | undefined;
+  /** How long a Pod may take to end; 0 removes it at once. The server decides unless given. */
+  readonly gracePeriodSeconds?: number | undefined;
   readonly dryRun?: boolean | undefined;
 }
 
@@ -269,12 +271,13 @@ function heldObject(answer: JsonValue): KubeObject | undefined {
   return (finalizers ?? []).length > 0 || deletionGracePeriodSeconds !== 0 ? object : undefined;
 }
 
-function deleteBody({ preconditions, propagationPolicy, dryRun }: DeleteOptions): JsonValue {
+function deleteBody({ preconditions, propagationPolicy, gracePeriodSeconds, dryRun }: DeleteOptions): JsonValue {
   return {
     apiVersion: "v1",
     kind: "DeleteOptions",
     ...(preconditions && { preconditions }),
     ...(propagationPolicy && { propagationPolicy }),
+    ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
     ...(dryRun && { dryRun: ["All"] }),
   };
 }

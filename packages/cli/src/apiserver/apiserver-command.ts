@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
+import { type LogFields, silentLog } from "@purlin/base";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { readAuditSettings } from "./audit-log.ts";
-import { readMaxRequestsInFlight, readPort, startEmbeddedServer, untilStopped } from "./embedded-server.ts";
+import {
+  type EmbeddedServer,
+  readMaxRequestsInFlight,
+  readPort,
+  startEmbeddedServer,
+  untilStopped,
+} from "./embedded-server.ts";
+import { readWorkloads, simulateWorkloads, simulationNote } from "./simulated-workloads.ts";
 
 /** `purlin apiserver --data-dir DIR [--port N]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const { options } = input;
   const directory = resolve(io.cwd, String(options["dataDir"]));
   const port = readPort(options["port"]);
+  const isSimulating = readWorkloads(input) === "simulate";
+  const warn = (text: string): void => void io.stderr.write(`${text}\n`);
   await using embedded = await startEmbeddedServer({
     directory,
     port,
@@ -18,17 +28,23 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     acceptsLoss: options["acceptDataLoss"] === true,
     maxRequestsInFlight: readMaxRequestsInFlight(options["maxRequestsInflight"]),
     audit: readAuditSettings(input, directory, io),
-    warn: (text) => io.stderr.write(`${text}\n`),
+    warn,
   });
-  io.stdout.write(greeting(embedded.url, embedded.kubeconfig));
+  const log = {
+    ...silentLog,
+    error: (text: string, fields?: LogFields) => warn(`error: ${text} ${JSON.stringify(fields)}`),
+  };
+  await using _simulator = isSimulating ? await simulateWorkloads(embedded.server, log) : undefined;
+  io.stdout.write(greeting(embedded, isSimulating));
   await untilStopped(io);
   io.stdout.write("Stopping.\n");
 }
 
-function greeting(url: string, kubeconfig: string): string {
+function greeting({ url, kubeconfig }: EmbeddedServer, isSimulating: boolean): string {
+  const note = isSimulating ? `${simulationNote.replace("w", "W")}.` : "Workloads are stored, but Pods are not run.";
   return `Kubernetes API server at ${url}
 
-Workloads are stored, but Pods are not run. Press Ctrl-C to stop; stored data is kept.
+${note} Press Ctrl-C to stop; stored data is kept.
 
   kubectl --kubeconfig ${kubeconfig} api-resources
 `;

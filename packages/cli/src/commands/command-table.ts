@@ -66,6 +66,13 @@ const auditFlags: readonly OptionSpec[] = [
   { flags: "--audit-log-maxbackup <n>", description: "number of rotated audit logs to keep (10)" },
 ];
 
+const workloads: OptionSpec = {
+  flags: "--workloads <mode>",
+  description:
+    "simulate: Deployments roll out and Pods become ready, without containers; off: workloads are only stored",
+  default: "off",
+};
+
 /** Every command, in the order in which help and reference list them. */
 export const commandTable: readonly CommandSpec[] = [
   {
@@ -108,6 +115,7 @@ export const commandTable: readonly CommandSpec[] = [
       acceptDataLoss,
       maxRequestsInFlight,
       ...auditFlags,
+      workloads,
       {
         flags: "--enable-function-revision-selectors",
         description: "allow several active revisions of a function, selected by pipeline steps",
@@ -289,6 +297,7 @@ export const commandTable: readonly CommandSpec[] = [
       acceptDataLoss,
       maxRequestsInFlight,
       ...auditFlags,
+      workloads,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),
   },

@@ -27,6 +27,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
 import { Registry } from "prom-client";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { simulateWorkloads } from "../apiserver/simulated-workloads.ts";
 import { eachOnce, type Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
@@ -140,6 +141,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   });
   starting.defer(() => plane.stop());
   parts = await plane.ready;
+  if (options.workloads === "simulate") starting.use(await simulateWorkloads(embedded.server, log));
   starting.use(followRevisions(parts.informers, wake));
   const following = followFunctions(client, processes, sources);
   starting.defer(() => following.stop());

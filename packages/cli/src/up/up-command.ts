@@ -6,6 +6,7 @@ import { openLogFile } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { untilStopped } from "../apiserver/embedded-server.ts";
+import { simulationNote } from "../apiserver/simulated-workloads.ts";
 import type { Io } from "../io.ts";
 import { skippedLine } from "../manifests/manifest.ts";
 import type { CommandInput } from "../options/command-spec.ts";
@@ -46,6 +47,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   await using running = await start(options, { io, view, statusWatcher });
   view.say(greeting(running.embedded, style, io));
   view.say(`${style.good("✓")} registry at ${style.strong(running.registry.address)}`);
+  if (options.workloads === "simulate") view.say(`${style.good("✓")} ${simulationNote}`);
   const warnings = [
     sandboxWarning(running.packages.sandbox, style),
     options.waitMs === undefined ? kubeconfigWarning(running.embedded.kubeconfig, style, io) : undefined,

@@ -5,6 +5,7 @@ import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
 import { type AuditSettings, readAuditSettings } from "../apiserver/audit-log.ts";
 import { readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
+import { readWorkloads, type WorkloadMode } from "../apiserver/simulated-workloads.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { readTimeout } from "../options/duration.ts";
@@ -38,6 +39,8 @@ export interface UpOptions {
   readonly audit?: AuditSettings | undefined;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
+  /** Whether workloads are simulated, or only stored. */
+  readonly workloads?: WorkloadMode;
   /** Refuse to run functions without a sandbox. */
   readonly requireSandbox?: boolean;
   /** What functions may use, where it is not the default. */
@@ -64,6 +67,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,
+    workloads: readWorkloads(input),
     requireSandbox: isSet(input, "requireSandbox") || project.functions.requireSandbox === true,
     functionLimits: { ...project.functions.limits, ...limitsOf(input) },
     answerLimits: readFunctionLimits(input),

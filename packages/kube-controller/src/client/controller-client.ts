@@ -9,6 +9,8 @@ export interface CachedListOptions extends CallOptions {
   readonly labels?: Readonly<Record<string, string>> | undefined;
   /** A field an object must have with this value. Like labels, it is looked up in an index, made when first asked for. */
   readonly field?: FieldValue | undefined;
+  /** The uid of the owner that controls the objects, looked up in an index; the empty string for objects without a controller. */
+  readonly controller?: string | undefined;
   /** Do not read more than these from the server. A cache may answer with more. */
   readonly limit?: number | undefined;
 }

@@ -5,7 +5,15 @@ import { type Clock, systemClock } from "@purlin/base";
 import type { ApplyOptions, InformerPool, KubeClient, KubeReader, WriteOptions } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { goJson } from "@purlin/kube-objects/json";
-import { type KubeObject, keyOf, keyText, type ObjectKey, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import {
+  controllerOf,
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  type TypeRef,
+  textAt,
+} from "@purlin/kube-objects/object";
 import { wouldApplyChange } from "../apply/would-change.ts";
 import { CachedTypes } from "./cached-type.ts";
 import type {
@@ -50,8 +58,8 @@ export function createControllerClient(options: ControllerClientOptions): Closab
 
   async function list(type: TypeRef, options: CachedListOptions = {}) {
     if (isLive(type)) return listLive(client, type, options);
-    const { namespace, labels = {}, field, signal } = options;
-    return (await types.open(type, { signal })).list(labels, namespace, field);
+    const { labels, signal } = options;
+    return (await types.open(type, { signal })).list(labels, options);
   }
 
   function noted(stored: KubeObject, { dryRun, subresource }: WriteOptions = {}): KubeObject {
@@ -128,7 +136,7 @@ function nameOf({ apiVersion, kind }: TypeRef): string {
 async function listLive(
   reader: KubeReader,
   type: TypeRef,
-  { namespace, labels = {}, field, limit = Number.POSITIVE_INFINITY, signal }: CachedListOptions,
+  { namespace, labels = {}, field, controller, limit = Number.POSITIVE_INFINITY, signal }: CachedListOptions,
 ): Promise<readonly KubeObject[]> {
   const terms = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const labelSelector = terms.length === 0 ? undefined : terms.join(",");
@@ -137,7 +145,8 @@ async function listLive(
   do {
     const page = await reader.list(type, { namespace, labelSelector, signal, limit: pageSize, continue: next });
     for (const item of page.items) {
-      if (field === undefined || textAt(item, field.path) === field.value) objects.push(item);
+      const hasField = field === undefined || textAt(item, field.path) === field.value;
+      if (hasField && (controller ?? controllerUid(item)) === controllerUid(item)) objects.push(item);
     }
     next = page.continue;
   } while (next !== undefined && objects.length < limit);
@@ -199,4 +208,8 @@ function keyOfApply(object: KubeObject, { fieldManager, subresource = "", force 
 
 function hashOf(object: KubeObject): string {
   return createHash("sha256").update(goJson(object)).digest("base64");
+}
+
+function controllerUid(object: KubeObject): string {
+  return controllerOf(object)?.uid ?? "";
 }

@@ -159,7 +159,7 @@ test("lists have our writes in them", () => {
   writes.stored(object("e", 9, { namespace: "elsewhere" }));
   const listed = (namespace?: string): string[] =>
     writes
-      .list({}, namespace)
+      .list({}, { namespace })
       .map((one) => `${one.metadata.name}@${versionOf(one)}`)
       .sort();
   assert.deepEqual(listed("ns"), ["a@7", "c@5", "d@8"]);
@@ -178,7 +178,7 @@ test("lists by label have our writes in them, whatever labels the informer knows
   writes.stored(object("new", 7, labels("one")));
   const listed = (wanted: Record<string, string>): unknown[] =>
     writes
-      .list(wanted, "ns")
+      .list(wanted, { namespace: "ns" })
       .map(({ metadata }) => metadata.name)
       .sort();
   assert.deepEqual(listed({ app: "one", tier: "web" }), ["moves-in", "new", "stays"]);
@@ -197,7 +197,7 @@ test("lists by field look at the objects with that value alone, and have our wri
   informer.byIndex = (name, ...values) =>
     name === "field spec.digest" ? ShownInformer.prototype.byIndex.call(informer, name, ...values) : assert.fail(name);
   const names = (value: string): string[] =>
-    writes.list({}, undefined, { path: ["spec", "digest"], value }).map(({ metadata }) => metadata.name ?? "");
+    writes.list({}, { field: { path: ["spec", "digest"], value } }).map(({ metadata }) => metadata.name ?? "");
   assert.deepEqual(names("x"), ["a"]);
   assert.deepEqual(names("z"), []);
   writes.stored(withDigest("b", 5, "x"));

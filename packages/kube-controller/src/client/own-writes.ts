@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Informer } from "@purlin/kube-client";
-import { type KubeObject, keyOf, keyText, type ObjectKey, textAt } from "@purlin/kube-objects/object";
-import type { FieldValue } from "./controller-client.ts";
+import { controllerOf, type KubeObject, keyOf, keyText, type ObjectKey, textAt } from "@purlin/kube-objects/object";
+import type { CachedListOptions, FieldValue } from "./controller-client.ts";
 
 type OwnWrite =
   | { readonly kind: "stored"; readonly object: KubeObject; readonly lists: number }
@@ -10,6 +10,10 @@ type OwnWrite =
 
 /** Made for a type when its objects are first asked for by label. */
 const labelIndex = "labels";
+/** Made for a type when its objects are first asked for by controller. Objects without one are found by their namespace. */
+const controllerIndex = "controller";
+const controllerText = (object: KubeObject): string =>
+  controllerOf(object)?.uid ?? `namespace ${object.metadata.namespace ?? ""}`;
 const labelText = ([key, value]: readonly [string, string]): string => `${key}=${value}`;
 
 /** How many writes of one type may wait for their informer; the oldest go first. */
@@ -68,11 +72,21 @@ export class OwnWrites {
 
   /**
    * The objects with all of these labels, of one namespace if given; cluster-scoped objects belong to every namespace.
-   * Only the objects with the rarest label, or with the field, are examined, however many others there are.
+   * Only the objects with the rarest label, or with the field or controller, are examined, however many others there are.
    */
-  list(labels: Readonly<Record<string, string>> = {}, namespace?: string, field?: FieldValue): KubeObject[] {
-    const objects = field === undefined ? this.#candidates(labels) : this.#withField(field);
+  list(
+    labels: Readonly<Record<string, string>> = {},
+    { namespace, field, controller }: Pick<CachedListOptions, "namespace" | "field" | "controller"> = {},
+  ): KubeObject[] {
+    const owner = controller === undefined ? undefined : controller || `namespace ${namespace ?? ""}`;
+    const objects =
+      owner !== undefined
+        ? this.#controlledBy(owner)
+        : field === undefined
+          ? this.#candidates(labels)
+          : this.#withField(field);
     const wanted = (object: KubeObject): boolean =>
+      (owner === undefined || controllerText(object) === owner) &&
       (!namespace || !object.metadata.namespace || object.metadata.namespace === namespace) &&
       Object.entries(labels).every(([key, value]) => object.metadata.labels?.[key] === value) &&
       (field === undefined || textAt(object, field.path) === field.value);
@@ -94,6 +108,11 @@ export class OwnWrites {
     if (first === undefined) return this.#informer.list();
     this.#informer.addIndex(labelIndex, ({ metadata }) => Object.entries(metadata.labels ?? {}).map(labelText));
     return this.#informer.byIndex(labelIndex, first, ...others);
+  }
+
+  #controlledBy(owner: string): KubeObject[] {
+    this.#informer.addIndex(controllerIndex, (object) => [controllerText(object)]);
+    return this.#informer.byIndex(controllerIndex, owner);
   }
 
   #withField({ path, value }: FieldValue): KubeObject[] {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { TypeRef } from "@purlin/kube-objects/object";
+
+const apps = "apps/v1";
+const core = "v1";
+const batch = "batch/v1";
+
+type SimulatedKind =
+  | "deployment"
+  | "replicaSet"
+  | "statefulSet"
+  | "daemonSet"
+  | "controllerRevision"
+  | "pod"
+  | "node"
+  | "service"
+  | "claim"
+  | "volume"
+  | "storageClass"
+  | "endpointSlice"
+  | "ingress"
+  | "gateway"
+  | "job"
+  | "cronJob"
+  | "autoscaler"
+  | "disruptionBudget"
+  | "simulation";
+
+/** The kinds that the simulator reads or writes. */
+export const kinds: Readonly<Record<SimulatedKind, TypeRef>> = {
+  deployment: { apiVersion: apps, kind: "Deployment" },
+  replicaSet: { apiVersion: apps, kind: "ReplicaSet" },
+  statefulSet: { apiVersion: apps, kind: "StatefulSet" },
+  daemonSet: { apiVersion: apps, kind: "DaemonSet" },
+  controllerRevision: { apiVersion: apps, kind: "ControllerRevision" },
+  pod: { apiVersion: core, kind: "Pod" },
+  node: { apiVersion: core, kind: "Node" },
+  service: { apiVersion: core, kind: "Service" },
+  claim: { apiVersion: core, kind: "PersistentVolumeClaim" },
+  volume: { apiVersion: core, kind: "PersistentVolume" },
+  storageClass: { apiVersion: "storage.k8s.io/v1", kind: "StorageClass" },
+  endpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" },
+  ingress: { apiVersion: "networking.k8s.io/v1", kind: "Ingress" },
+  gateway: { apiVersion: "gateway.networking.k8s.io/v1", kind: "Gateway" },
+  job: { apiVersion: batch, kind: "Job" },
+  cronJob: { apiVersion: batch, kind: "CronJob" },
+  autoscaler: { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler" },
+  disruptionBudget: { apiVersion: "policy/v1", kind: "PodDisruptionBudget" },
+  simulation: { apiVersion: "simulation.purlin.dev/v1alpha1", kind: "Simulation" },
+};

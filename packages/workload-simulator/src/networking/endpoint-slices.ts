@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { CacheChange } from "@purlin/kube-client";
+import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  controllerReference,
+  isDeleted,
+  type KubeObject,
+  keyOf,
+  memberAt,
+  type ObjectKey,
+  objectAt,
+  objectsAt,
+  stringAt,
+  textAt,
+  textMapAt,
+} from "@purlin/kube-objects/object";
+import { kinds } from "../kinds.ts";
+import { listNamespace, watchDependents, watchOf } from "../owned/wake-owner.ts";
+import { isFinished, isReady } from "../pods/pod-state.ts";
+import { fieldManager, type SimulatorDeps, simulatedController, simulatedMark } from "../simulator-deps.ts";
+
+const maxEndpoints = 100;
+const managedBy = "endpointslice-controller.k8s.io";
+
+/** Keeps the EndpointSlices of Services. */
+export function endpointSliceController(deps: SimulatorDeps): WatchingController {
+  return simulatedController(deps, {
+    name: "endpoint-slice-controller",
+    type: kinds.service,
+    watches: [
+      watchOf(kinds.service),
+      watchDependents(deps.informers, kinds.service, kinds.endpointSlice),
+      { type: "EndpointPod", object: kinds.pod, keys: (change) => servicesOf(deps, change) },
+    ],
+    reconcile: (context) => reconcile(deps, context),
+  });
+}
+
+function servicesOf({ informers }: SimulatorDeps, change: CacheChange): readonly ObjectKey[] {
+  const { object } = change;
+  if (change.type === "updated" && isSameEndpoint(change.previous, object)) return [];
+  const services = listNamespace(informers, kinds.service, object.metadata.namespace ?? "");
+  const pods = change.type === "updated" ? [object, change.previous] : [object];
+  return services.filter((service) => pods.some((pod) => selects(service, pod))).map(keyOf);
+}
+
+/** Whether nothing changed that an EndpointSlice shows. */
+function isSameEndpoint(a: KubeObject, b: KubeObject): boolean {
+  const shown = (pod: KubeObject) =>
+    [textAt(pod, ["status", "podIP"]), isReady(pod), isDeleted(pod), isFinished(pod)].join();
+  return shown(a) === shown(b) && jsonEqual(a.metadata.labels ?? {}, b.metadata.labels ?? {});
+}
+
+function selects(service: KubeObject, { metadata }: KubeObject): boolean {
+  const selector = Object.entries(textMapAt(service, ["spec", "selector"]) ?? {});
+  return selector.length > 0 && selector.every(([key, value]) => metadata.labels?.[key] === value);
+}
+
+async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promise<ReconcileResult> {
+  const service = context.stored.object;
+  const { namespace, uid = "" } = service.metadata;
+  const selector = textMapAt(service, ["spec", "selector"]) ?? {};
+  const isExternal = textAt(service, ["spec", "type"]) === "ExternalName";
+  if (isDeleted(service) || Object.keys(selector).length === 0 || isExternal) return {};
+  const slices = await deps.client.list(kinds.endpointSlice, { namespace, controller: uid });
+  const pods = await deps.client.list(kinds.pod, { namespace, labels: selector });
+  const wanted = wantedSlices(service, pods);
+  await Promise.all(wanted.map((slice, index) => store(deps, slice, slices[index])));
+  for (const slice of slices.slice(wanted.length)) {
+    await ignoreNotFound(deps.client.delete({ ...kinds.endpointSlice, ...keyOf(slice) }));
+  }
+  return {};
+}
+
+/** Writes a slice that is missing or differs. */
+async function store({ client }: SimulatorDeps, wanted: KubeObject, before: KubeObject | undefined): Promise<void> {
+  if (before === undefined) {
+    await client.create(wanted, { fieldManager });
+    return;
+  }
+  const isSame = (["endpoints", "ports"] as const).every((member) =>
+    jsonEqual(before[member] ?? [], wanted[member] ?? []),
+  );
+  if (isSame && jsonEqual(before.metadata.labels ?? {}, wanted.metadata.labels ?? {})) return;
+  const { labels } = wanted.metadata;
+  const metadata = { ...before.metadata, ...(labels && { labels }) };
+  await client.update({ ...wanted, metadata }, { fieldManager });
+}
+
+function wantedSlices(service: KubeObject, pods: readonly KubeObject[]): readonly KubeObject[] {
+  const shown = pods.filter((pod) => textAt(pod, ["status", "podIP"]) !== undefined && !isFinished(pod));
+  const sorted = shown.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  const endpoints = sorted.map((pod) => endpointOf(service, pod));
+  const ports = portsOf(service, sorted[0]);
+  const count = Math.max(1, Math.ceil(endpoints.length / maxEndpoints));
+  return Array.from({ length: count }, (_, index) =>
+    sliceOf(service, { endpoints: endpoints.slice(index * maxEndpoints, (index + 1) * maxEndpoints), ports }),
+  );
+}
+
+function sliceOf(service: KubeObject, contents: JsonObject): KubeObject {
+  const { name = "", namespace = "", labels } = service.metadata;
+  const isHeadless = textAt(service, ["spec", "clusterIP"]) === "None";
+  return {
+    ...kinds.endpointSlice,
+    metadata: {
+      generateName: `${name}-`,
+      namespace,
+      labels: {
+        ...labels,
+        ...(isHeadless && { "service.kubernetes.io/headless": "" }),
+        "endpointslice.kubernetes.io/managed-by": managedBy,
+        "kubernetes.io/service-name": name,
+      },
+      annotations: simulatedMark,
+      ownerReferences: [controllerReference(service)],
+    },
+    addressType: "IPv4",
+    ...contents,
+  };
+}
+
+function endpointOf(service: KubeObject, pod: KubeObject): JsonObject {
+  const { name = "", namespace = "", uid = "" } = pod.metadata;
+  const terminating = isDeleted(pod);
+  const serving = isReady(pod);
+  const isPublished = memberAt(service, ["spec", "publishNotReadyAddresses"]) === true;
+  const nodeName = textAt(pod, ["spec", "nodeName"]);
+  const hostname = textAt(pod, ["spec", "hostname"]);
+  const isNamed = hostname !== undefined && textAt(pod, ["spec", "subdomain"]) === service.metadata.name;
+  return {
+    addresses: [stringAt(pod, ["status", "podIP"])],
+    conditions: { ready: isPublished || (serving && !terminating), serving, terminating },
+    ...(isNamed && { hostname }),
+    targetRef: { kind: "Pod", namespace, name, uid },
+    ...(nodeName !== undefined && { nodeName }),
+  };
+}
+
+function portsOf(service: KubeObject, pod: KubeObject | undefined): readonly JsonObject[] {
+  return objectsAt(service, ["spec", "ports"]).map((port) => {
+    const target = port["targetPort"];
+    const number = typeof target === "string" ? containerPort(pod, target) : (target ?? port["port"]);
+    const appProtocol = textAt(port, ["appProtocol"]);
+    return {
+      name: stringAt(port, ["name"]),
+      protocol: textAt(port, ["protocol"]) ?? "TCP",
+      ...(number !== undefined && { port: number }),
+      ...(appProtocol !== undefined && { appProtocol }),
+    };
+  });
+}
+
+function containerPort(pod: KubeObject | undefined, name: string): number | undefined {
+  const containers = pod === undefined ? [] : objectsAt(pod, ["spec", "containers"]);
+  const ports = containers.flatMap((container) => objectsAt(container, ["ports"]));
+  const found = ports.find((port) => stringAt(port, ["name"]) === name);
+  return found === undefined ? undefined : Number(objectAt({ found }, ["found"])["containerPort"]);
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects/json";
+import {
+  annotationOf,
+  type KubeObject,
+  memberAt,
+  objectsAt,
+  optionalObjectAt,
+  stringAt,
+  textAt,
+  textsAt,
+} from "@purlin/kube-objects/object";
+import { type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
+import { isSelected } from "../owned/claim-children.ts";
+import { matchesGlob } from "./glob.ts";
+
+/** What happens to the containers of a Pod. */
+export type Outcome =
+  | { readonly kind: "run" }
+  | { readonly kind: "exit"; readonly code: number; readonly reason: string }
+  | { readonly kind: "image-pull" }
+  | { readonly kind: "pending" };
+
+/** How a Pod behaves. */
+export interface PodPlan {
+  /** From the start of a container until it is ready. */
+  readonly readyAfterMs: number;
+  readonly outcome: Outcome;
+  /** From the start of a container until the outcome. */
+  readonly outcomeAfterMs: number;
+  /** Whether a container has this outcome; the others run, or complete. */
+  readonly concerns: (container: JsonObject) => boolean;
+}
+
+const prefix = "simulation.purlin.dev";
+const completed: Outcome = { kind: "exit", code: 0, reason: "Completed" };
+
+/** What a container does unless a plan says otherwise: it runs, or completes if it is not restarted after that. */
+export function defaultOutcome(pod: KubeObject): Outcome {
+  return (textAt(pod, ["spec", "restartPolicy"]) ?? "Always") === "Always" ? { kind: "run" } : completed;
+}
+
+/** The plan of a Pod: by its annotations, else by the first Simulation that matches it, in the order of their names. */
+export function planOf(pod: KubeObject, simulations: readonly KubeObject[]): PodPlan {
+  const annotated = Object.keys(pod.metadata.annotations ?? {}).some((name) => name.startsWith(`${prefix}/`));
+  if (annotated) return planByAnnotations(pod);
+  const sorted = simulations.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  const found = sorted.find((simulation) => matches(simulation, pod));
+  return found === undefined ? planFrom(pod, {}) : planBySimulation(pod, found);
+}
+
+interface PlanTexts {
+  readonly readyAfter?: string | undefined;
+  readonly outcome?: string | undefined;
+  readonly outcomeAfter?: string | undefined;
+  readonly concerns?: PodPlan["concerns"];
+}
+
+function planFrom(pod: KubeObject, { readyAfter, outcome, outcomeAfter, concerns = () => true }: PlanTexts): PodPlan {
+  return {
+    readyAfterMs: readDuration(readyAfter) ?? 0,
+    outcome: readOutcome(outcome) ?? defaultOutcome(pod),
+    outcomeAfterMs: readDuration(outcomeAfter) ?? 0,
+    concerns,
+  };
+}
+
+function planByAnnotations(pod: KubeObject): PodPlan {
+  const text = (name: string): string | undefined => annotationOf(pod, `${prefix}/${name}`);
+  const names = text("containers")
+    ?.split(",")
+    .map((name) => name.trim());
+  return planFrom(pod, {
+    readyAfter: text("ready-after"),
+    outcome: text("outcome"),
+    outcomeAfter: text("outcome-after"),
+    ...(names && { concerns: (container) => names.includes(stringAt(container, ["name"])) }),
+  });
+}
+
+function planBySimulation(pod: KubeObject, simulation: KubeObject): PodPlan {
+  const images = textsAt(simulation, ["spec", "match", "images"]);
+  const text = (name: string): string | undefined => textAt(simulation, ["spec", name]);
+  return planFrom(pod, {
+    readyAfter: text("readyAfter"),
+    outcome: text("outcome"),
+    outcomeAfter: text("outcomeAfter"),
+    ...(images.length > 0 && { concerns: (container) => hasImage(container, images) }),
+  });
+}
+
+function hasImage(container: JsonObject, patterns: readonly string[]): boolean {
+  const image = stringAt(container, ["image"]);
+  return patterns.some((pattern) => matchesGlob(pattern, image));
+}
+
+function matches(simulation: KubeObject, pod: KubeObject): boolean {
+  const namespaces = textsAt(simulation, ["spec", "match", "namespaces"]);
+  const images = textsAt(simulation, ["spec", "match", "images"]);
+  const selector = optionalObjectAt(simulation, ["spec", "match", "podSelector"]);
+  if (namespaces.length > 0 && !namespaces.includes(pod.metadata.namespace ?? "")) return false;
+  if (selector !== undefined && !isSelected(labelSelectorOf(selector as LabelSelectorObject), pod)) return false;
+  return images.length === 0 || containersOf(pod).some((container) => hasImage(container, images));
+}
+
+/** The containers of a Pod, without init containers. */
+export function containersOf(pod: KubeObject): readonly JsonObject[] {
+  return objectsAt(pod, ["spec", "containers"]);
+}
+
+/** The outcome that a text names; undefined when it names none. */
+function readOutcome(text: string | undefined): Outcome | undefined {
+  switch (text) {
+    case "Running":
+      return { kind: "run" };
+    case "ImagePullBackOff":
+    case "ErrImagePull":
+      return { kind: "image-pull" };
+    case "CrashLoopBackOff":
+      return { kind: "exit", code: 1, reason: "Error" };
+    case "OOMKilled":
+      return { kind: "exit", code: 137, reason: "OOMKilled" };
+    case "Pending":
+      return { kind: "pending" };
+    default: {
+      const [, code] = /^exit (\d{1,3})$/.exec(text ?? "") ?? [];
+      if (code === undefined) return undefined;
+      return Number(code) === 0 ? completed : { kind: "exit", code: Number(code), reason: "Error" };
+    }
+  }
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+
+/** A duration such as `5s` or `1m30s` in milliseconds; undefined when the text is not one. */
+function readDuration(text: string | undefined): number | undefined {
+  if (text === undefined || !/^(\d{1,9}(ms|s|m|h))+$/.test(text)) return undefined;
+  const parts = text.matchAll(/(\d+)(ms|s|m|h)/g);
+  return [...parts].reduce((sum, [, count, unit = ""]) => sum + Number(count) * (unitMs[unit] ?? 0), 0);
+}
+
+/** Whether a Pod may not be scheduled yet: other controllers remove its gates. */
+export function hasSchedulingGates(pod: KubeObject): boolean {
+  const gates = memberAt(pod, ["spec", "schedulingGates"]);
+  return Array.isArray(gates) && gates.length > 0;
+}
