@@ -110,9 +110,10 @@ export async function callFigures({ rounds, sliceMs }: CallEffort): Promise<Figu
   const start = (...execArgv: readonly string[]): Measure => {
     const child = fork(join(import.meta.dirname, "caller.ts"), [String(fn.port)], { execArgv: [...execArgv] });
     stack.defer(() => void child.kill());
+    const exited = once(child, "exit");
     return async () => {
       child.send(sliceMs);
-      const [answer] = (await Promise.race([once(child, "message"), once(child, "exit")])) as [unknown];
+      const [answer] = (await Promise.race([once(child, "message"), exited])) as [unknown];
       if (!Array.isArray(answer)) throw new Error(`the caller exited with ${String(answer)}`);
       return answer as [number, number];
     };
