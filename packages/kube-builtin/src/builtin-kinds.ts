@@ -24,7 +24,7 @@ import { configMapRules, secretRules } from "./config/config-data.ts";
 import { builtinDefaults } from "./defaults/builtin-defaults.ts";
 import { coreEventRules, namedEventRules } from "./events/event-rules.ts";
 import { networkingKinds } from "./networking/networking-kinds.ts";
-import { podAdmission } from "./pods/pod-admission.ts";
+import { podAdmission, priorityClassAdmission } from "./pods/pod-admission.ts";
 import { podRules } from "./pods/pod-rules.ts";
 import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts";
 import { ServicePlaces } from "./services/service-places.ts";
@@ -140,7 +140,11 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
       kind: "Pod",
       short: ["po"],
       ...workload,
-      subresources: [statusSubresource],
+      subresources: [
+        { name: "binding", verbs: ["create"], kind: { group: "", version: "", kind: "Binding" } },
+        { name: "eviction", verbs: ["create"], kind: { group: "policy", version: "v1", kind: "Eviction" } },
+        statusSubresource,
+      ],
       unserved: {
         log: "get the logs of",
         exec: "execute a command in",
@@ -149,12 +153,10 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
         proxy: "proxy requests to",
         ephemeralcontainers: "add a container to",
         resize: "resize",
-        binding: "assign a node to",
-        eviction: "evict",
       },
       write: { generation: "spec", returnsDeleted: true },
       rules: { ...podRules, metaChecks: wholeMetaChecks },
-      admission: podAdmission((namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value),
+      admission: [...podAdmission(store), priorityClassAdmission(store)],
     },
     { resource: "secrets", kind: "Secret", rules: { ...secretRules, metaChecks: wholeMetaChecks } },
     {
@@ -168,7 +170,7 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
       rules: serviceRules(new ServicePlaces(store)),
       initialObjects: [kubernetesService],
     },
-    ...clusterKinds,
+    ...clusterKinds(store),
     ...volumeKinds({ now }),
   ]);
 }

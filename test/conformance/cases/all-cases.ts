@@ -16,6 +16,7 @@ import { discoveryCases } from "./discovery.ts";
 import { fieldValidationCases } from "./field-validation.ts";
 import { fractionCases } from "./fractions.ts";
 import { garbageCases } from "./garbage.ts";
+import { limitCases } from "./limits.ts";
 import { listCases } from "./list.ts";
 import { managedFieldsCases } from "./managed-fields.ts";
 import { objectRulesCases } from "./object-rules.ts";
@@ -60,6 +61,7 @@ export const allCases: readonly Case[] = [
   ...patchCases,
   ...applyCases,
   ...managedFieldsCases,
+  ...limitCases,
   ...scaleCases,
   ...containerWarningCases,
   ...crdCases,

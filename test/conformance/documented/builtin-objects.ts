@@ -198,6 +198,27 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     run: async (s) => (await s.get("/apis/networking.k8s.io/v1/ipaddresses/10.0.0.1", quiet)).code,
   },
   {
+    topic: "Status of a ResourceQuota",
+    ours: '{"pods":"0"}',
+    theirs: "none",
+    run: async (s) => {
+      const object = { metadata: { name: "documented" }, spec: { hard: { pods: "100" } } };
+      const { body } = await s.post(core(s, "resourcequotas"), object, quiet);
+      return body.status.used === undefined ? "none" : JSON.stringify(body.status.used);
+    },
+  },
+  {
+    topic: "PersistentVolumes, claims and VolumeAttributesClasses",
+    ours: 0,
+    theirs: 1,
+    run: async (s) => {
+      const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+      const path = `${core(s, "persistentvolumeclaims")}?dryRun=All`;
+      const { body } = await s.post(path, { metadata: { name: "documented" }, spec }, quiet);
+      return (body.metadata.finalizers ?? []).length;
+    },
+  },
+  {
     topic: "ComponentStatuses",
     ours: 0,
     theirs: 3,

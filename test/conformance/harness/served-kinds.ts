@@ -28,12 +28,9 @@ export const servedVersions: readonly string[] = [
 
 /** Resources that the embedded server does not list: they belong to running containers. A request for one is answered with 501. */
 const unserved = new Set([
-  "bindings",
   "nodes/proxy",
   "pods/attach",
-  "pods/binding",
   "pods/ephemeralcontainers",
-  "pods/eviction",
   "pods/exec",
   "pods/log",
   "pods/portforward",

@@ -191,10 +191,16 @@ function resourceRows(type: ResourceType): JsonObject[] {
     name: `${resource}/${name}`,
     singularName: "",
     namespaced,
-    ...(other === undefined ? { kind } : { group: other.group, version: other.version, kind: other.kind }),
+    ...subresourceKind(type, other),
     verbs: own,
   }));
   return [main, ...rest];
+}
+
+/** The kind of a subresource; in the group version of its resource, the group and version are left out. */
+function subresourceKind({ kind }: ResourceType, other: Subresource["kind"]): JsonObject {
+  if (other === undefined) return { kind };
+  return other.version === "" ? { kind: other.kind } : { ...other };
 }
 
 function storageVersionHash({ storage, kind }: ResourceType): string {

@@ -109,7 +109,9 @@ class ResourceOperations {
     ];
   }
 
-  #sub({ name: part, verbs, kind = this.#type }: Subresource): Operation[] {
+  #sub({ name: part, verbs, kind: other = this.#type }: Subresource): Operation[] {
+    const { group, version } = this.#type;
+    const kind = other.version === "" ? { group, version, kind: other.kind } : other;
     const name = this.#name(`${this.#type.kind}${part.charAt(0).toUpperCase()}${part.slice(1)}`);
     return [
       ...(verbs.includes("get") ? [this.#read(name, kind)] : []),

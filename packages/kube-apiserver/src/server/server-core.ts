@@ -12,6 +12,7 @@ import { CrdController } from "../crd/crd-controller.ts";
 import { serverKinds } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
+import { podResources } from "../pods/eviction-resource.ts";
 import { type Catalog, Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
@@ -165,6 +166,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
           authenticationReviews(() => tokens),
         ),
         tokenResource(accounts),
+        ...podResources(client),
         scaleResource((type) => (type.custom ? customScale(type, crds) : rulesOf(type).scale)),
       ],
     }),

@@ -3,58 +3,73 @@ import {
   defineKinds,
   type KindDefinition,
   type KindRow,
+  type Store,
   scaleSubresource,
   statusSubresource,
   textFields,
 } from "@purlin/kube-apiserver/kinds";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { pathSegmentName } from "@purlin/kube-objects/metadata";
+import { defaultStorageClass, limitRanger } from "../quota/limit-ranger.ts";
+import { ResourceQuotas } from "../quota/resource-quota.ts";
 import { controllerRules } from "../workloads/replication-controller-rules.ts";
 import { nodeRules } from "./node-rules.ts";
 import { signingRequestRules } from "./signing-request-rules.ts";
 
 /** Kinds of the core group about the cluster and about what its namespaces may use. */
-export const clusterKinds: readonly KindRow[] = [
-  {
-    resource: "componentstatuses",
-    kind: "ComponentStatus",
-    short: ["cs"],
-    cluster: true,
-    verbs: ["get", "list"],
-    rules: { requestWarnings: ["v1 ComponentStatus is deprecated in v1.19+"] },
-  },
-  { resource: "limitranges", kind: "LimitRange", short: ["limits"], write: { createOnUpdate: true } },
-  {
-    resource: "nodes",
-    kind: "Node",
-    short: ["no"],
-    cluster: true,
-    subresources: [statusSubresource],
-    unserved: { proxy: "proxy requests to" },
-    rules: nodeRules,
-  },
-  {
-    resource: "podtemplates",
-    kind: "PodTemplate",
-    write: { generation: "outside-metadata", returnsDeleted: true },
-  },
-  {
-    resource: "replicationcontrollers",
-    kind: "ReplicationController",
-    short: ["rc"],
-    categories: ["all"],
-    subresources: [scaleSubresource, statusSubresource],
-    write: { generation: "spec", orphansByDefault: true },
-    rules: controllerRules,
-  },
-  {
-    resource: "resourcequotas",
-    kind: "ResourceQuota",
-    short: ["quota"],
-    subresources: [statusSubresource],
-    write: { returnsDeleted: true },
-  },
-];
+export function clusterKinds(store: Store<JsonObject>): readonly KindRow[] {
+  const quotas = new ResourceQuotas(store);
+  return [
+    { resource: "bindings", kind: "Binding", verbs: ["create"] },
+    {
+      resource: "componentstatuses",
+      kind: "ComponentStatus",
+      short: ["cs"],
+      cluster: true,
+      verbs: ["get", "list"],
+      rules: { requestWarnings: ["v1 ComponentStatus is deprecated in v1.19+"] },
+    },
+    {
+      resource: "limitranges",
+      kind: "LimitRange",
+      short: ["limits"],
+      write: { createOnUpdate: true },
+      admission: [limitRanger(store), defaultStorageClass(store)],
+    },
+    {
+      resource: "nodes",
+      kind: "Node",
+      short: ["no"],
+      cluster: true,
+      subresources: [statusSubresource],
+      unserved: { proxy: "proxy requests to" },
+      rules: nodeRules,
+    },
+    {
+      resource: "podtemplates",
+      kind: "PodTemplate",
+      write: { generation: "outside-metadata", returnsDeleted: true },
+    },
+    {
+      resource: "replicationcontrollers",
+      kind: "ReplicationController",
+      short: ["rc"],
+      categories: ["all"],
+      subresources: [scaleSubresource, statusSubresource],
+      write: { generation: "spec", orphansByDefault: true },
+      rules: controllerRules,
+    },
+    {
+      resource: "resourcequotas",
+      kind: "ResourceQuota",
+      short: ["quota"],
+      subresources: [statusSubresource],
+      write: { returnsDeleted: true },
+      rules: quotas.rules,
+      admission: [quotas.plugin],
+    },
+  ];
+}
 
 function systemPriority(name: string, value: number, description: string): JsonObject {
   return { apiVersion: "scheduling.k8s.io/v1", kind: "PriorityClass", metadata: { name }, value, description };

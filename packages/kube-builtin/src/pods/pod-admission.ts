@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admission plugins that set the account, the tolerations and the priority of a new Pod.
 
-import { type AdmissionPlugin, listAt, metaOf } from "@purlin/kube-apiserver/kinds";
+import { type AdmissionPlugin, listAt, metaOf, type Store } from "@purlin/kube-apiserver/kinds";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { generateName } from "@purlin/kube-objects/metadata";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
 /** Finds a ServiceAccount. */
 type FindAccount = (namespace: string, name: string) => JsonObject | undefined;
@@ -16,11 +16,12 @@ const tokenSeconds = 3607;
 const lostNodeSeconds = 300;
 
 /** The plugins for new Pods. They refuse a Pod whose account or priority class does not exist. */
-export function podAdmission(findAccount: FindAccount): readonly AdmissionPlugin[] {
+export function podAdmission(store: Store<JsonObject>): readonly AdmissionPlugin[] {
+  const findAccount: FindAccount = (namespace, name) => store.get(`//serviceaccounts/${namespace}/${name}`)?.value;
   return [
     newPodPlugin("ServiceAccount", (pod) => withAccount(pod, findAccount)),
     newPodPlugin("DefaultTolerationSeconds", (pod) => withTolerations(objectAt(pod, ["spec"]))),
-    newPodPlugin("Priority", (pod) => withPriority(pod, objectAt(pod, ["spec"]))),
+    newPodPlugin("Priority", (pod) => withPriority(pod, store)),
   ];
 }
 
@@ -111,21 +112,52 @@ function tolerates(toleration: JsonObject, taint: string): boolean {
   return (key === taint || key === "") && (effect === "NoExecute" || effect === "");
 }
 
-/** Classes of priority are not served, but for the two that are always there. */
-const priorities: Readonly<Record<string, number>> = {
-  "": 0,
-  "system-cluster-critical": 2_000_000_000,
-  "system-node-critical": 2_000_001_000,
-};
+const classPrefix = "/scheduling.k8s.io/priorityclasses/";
 
-function withPriority(pod: JsonObject, spec: JsonObject): JsonObject {
+/** The class that Pods without a class have: of several default classes the one with the lowest value. */
+function defaultPriorityClass(store: Store<JsonObject>): JsonObject | undefined {
+  const classes = store.list({ prefix: classPrefix }).entries.map(({ value }) => value);
+  return classes
+    .filter((one) => one["globalDefault"] === true)
+    .reduce<JsonObject | undefined>(
+      (lowest, one) => (lowest === undefined || numberAt(one, ["value"]) < numberAt(lowest, ["value"]) ? one : lowest),
+      undefined,
+    );
+}
+
+function withPriority(pod: JsonObject, store: Store<JsonObject>): JsonObject {
+  const spec = objectAt(pod, ["spec"]);
   const name = stringAt(spec, ["priorityClassName"]);
-  const priority = Object.hasOwn(priorities, name) ? priorities[name] : undefined;
-  if (priority === undefined) throw refused(pod, `no PriorityClass with name ${name} was found`);
+  const found = name === "" ? defaultPriorityClass(store) : store.get(`${classPrefix}${name}`)?.value;
+  if (found === undefined && name !== "") throw refused(pod, `no PriorityClass with name ${name} was found`);
+  const priority = found === undefined ? 0 : numberAt(found, ["value"]);
+  const policy = found === undefined ? "PreemptLowerPriority" : stringAt(found, ["preemptionPolicy"]);
+  const computed = "priority admission controller computed";
   const given = memberAt(spec, ["priority"]);
   if (typeof given === "number" && given !== priority) {
-    const why = `the integer value of priority (${given}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`;
-    throw refused(pod, why);
+    const rule = `the integer value of priority (${given}) must not be provided in pod spec`;
+    throw refused(pod, `${rule}; ${computed} ${priority} from the given PriorityClass name`);
   }
-  return { ...spec, priority, preemptionPolicy: stringAt(spec, ["preemptionPolicy"]) || "PreemptLowerPriority" };
+  const sent = stringAt(spec, ["preemptionPolicy"]);
+  if (sent !== "" && policy !== "" && sent !== policy) {
+    const rule = `the string value of PreemptionPolicy (${sent}) must not be provided in pod spec`;
+    throw refused(pod, `${rule}; ${computed} ${policy} from the given PriorityClass name`);
+  }
+  const className = found === undefined ? {} : { priorityClassName: metaOf(found).name ?? "" };
+  return { ...spec, ...className, priority, ...(policy !== "" && { preemptionPolicy: policy }) };
+}
+
+/** The plugin that refuses a second default class. */
+export function priorityClassAdmission(store: Store<JsonObject>): AdmissionPlugin {
+  return {
+    name: "Priority",
+    handles: ({ operation, type, subresource }) =>
+      type.resource === "priorityclasses" && subresource === "" && (operation === "CREATE" || operation === "UPDATE"),
+    validate: ({ object, operation, type, name }) => {
+      if (object?.["globalDefault"] !== true) return;
+      const current = metaOf(defaultPriorityClass(store) ?? {}).name;
+      if (current === undefined || (operation === "UPDATE" && current === name)) return;
+      throw forbidden(type, name, `PriorityClass ${current} is already marked as default. Only one default can exist`);
+    },
+  };
 }

@@ -45,6 +45,16 @@ export function compareQuantities(one: string, other: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** The exact value of a resource quantity in billionths. A malformed quantity counts as zero. */
+export function quantityNanos(text: string): bigint {
+  return parse(text)?.nanos ?? 0n;
+}
+
+/** The canonical text of a value in billionths, in the format of another quantity: with binary or with decimal suffixes. */
+export function quantityText(nanos: bigint, like: string): string {
+  return print({ format: parse(like)?.format ?? "decimal", nanos });
+}
+
 function parse(text: string): Amount | undefined {
   const match = syntax.exec(text);
   const [, sign = "", whole = "", fraction = "", exponent, suffix = ""] = match ?? [];

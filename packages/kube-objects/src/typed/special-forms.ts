@@ -13,7 +13,14 @@ export const specialForms: Readonly<Record<string, (value: JsonValue) => JsonVal
   "meta.v1.FieldsV1": (value) => value,
   "runtime.RawExtension": (value) => value,
   "apiextensions.v1.JSON": (value) => value,
+  "=list": listOfTexts,
 };
+
+/** A list as the value of a map, such as the extra information about a user. */
+function listOfTexts(value: JsonValue): JsonValue {
+  if (value === null || (Array.isArray(value) && value.every((item) => typeof item === "string"))) return value;
+  throw new TypedFormError("not a list of strings");
+}
 
 const quantityRule = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 

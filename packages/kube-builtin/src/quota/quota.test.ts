@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// LimitRanges, ResourceQuotas, priority classes and default storage classes on new objects. The texts are those of kube-apiserver 1.36.3.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { answerValue } from "@purlin/kube-apiserver/testing";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectAt } from "@purlin/kube-objects/object";
+import { startTestServer, type TestServer } from "../testing/index.ts";
+
+let server: TestServer;
+before(async () => {
+  server = await startTestServer();
+});
+after(() => server[Symbol.asyncDispose]());
+
+const pod = (name: string, resources: JsonObject = {}, spec: JsonObject = {}): JsonObject => ({
+  metadata: { name },
+  spec: { automountServiceAccountToken: false, containers: [{ name: "c", image: "i", resources }], ...spec },
+});
+
+const claim = (name: string, storage: string): JsonObject => ({
+  metadata: { name },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage } } },
+});
+
+async function inNamespace(name: string): Promise<(resource: string) => string> {
+  await server.post("/api/v1/namespaces", { metadata: { name } });
+  return (resource) => `/api/v1/namespaces/${name}/${resource}`;
+}
+
+async function refusal(path: string, body: JsonObject): Promise<unknown> {
+  const response = await server.send(path, { method: "POST", body });
+  const answer = answerValue(response) as JsonObject;
+  assert.equal(response.code, 403, JSON.stringify(answer));
+  return answer["message"];
+}
+
+test("a LimitRange gives new Pods its defaults, and says so", async () => {
+  const at = await inNamespace("limits-default");
+  const limits = [{ type: "Container", max: { cpu: "2", memory: "1Gi" }, min: { cpu: "100m" }, default: { cpu: "1" } }];
+  await server.post(at("limitranges"), { metadata: { name: "l" }, spec: { limits } });
+  const made = await server.post(at("pods"), pod("p", { requests: { cpu: "300m" } }));
+  const [container] = objectAt(made, ["spec"])["containers"] as readonly JsonObject[];
+  assert.deepEqual(container?.["resources"], {
+    limits: { cpu: "1", memory: "1Gi" },
+    requests: { cpu: "300m", memory: "1Gi" },
+  });
+  assert.deepEqual(objectAt(made, ["metadata"])["annotations"], {
+    "kubernetes.io/limit-ranger":
+      "LimitRanger plugin set: memory request for container c; cpu, memory limit for container c",
+  });
+});
+
+test("a LimitRange refuses Pods and claims outside its limits", async () => {
+  const at = await inNamespace("limits-refuse");
+  const limits = [
+    { type: "Container", max: { cpu: "2", memory: "1Gi" }, min: { cpu: "100m" } },
+    { type: "PersistentVolumeClaim", min: { storage: "1Gi" }, max: { storage: "10Gi" } },
+  ];
+  await server.post(at("limitranges"), { metadata: { name: "l" }, spec: { limits } });
+  assert.equal(
+    await refusal(at("pods"), pod("p", { requests: { cpu: "50m" }, limits: { memory: "2Gi" } })),
+    'pods "p" is forbidden: [minimum cpu usage per Container is 100m, but request is 50m, maximum memory usage per Container is 1Gi, but limit is 2Gi]',
+  );
+  assert.equal(
+    await refusal(at("persistentvolumeclaims"), claim("c", "500Mi")),
+    'persistentvolumeclaims "c" is forbidden: minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 500Mi',
+  );
+});
+
+test("a quota refuses what exceeds it, with exact quantities, and shows its usage", async () => {
+  const at = await inNamespace("quota");
+  const hard = { pods: "3", "requests.cpu": "1", "count/configmaps": "1", "requests.storage": "5Gi" };
+  await server.post(at("resourcequotas"), { metadata: { name: "q" }, spec: { hard } });
+  assert.equal(
+    await refusal(at("pods"), pod("none")),
+    'pods "none" is forbidden: failed quota: q: must specify requests.cpu for: c',
+  );
+  await server.post(at("pods"), pod("a", { requests: { cpu: "600m" } }));
+  assert.equal(
+    await refusal(at("pods"), pod("b", { requests: { cpu: "401m" } })),
+    'pods "b" is forbidden: exceeded quota: q, requested: requests.cpu=401m, used: requests.cpu=600m, limited: requests.cpu=1',
+  );
+  await server.post(at("pods"), pod("c", { requests: { cpu: "400m" } }));
+  assert.deepEqual((await server.body(at("resourcequotas/q")))["status"], {
+    hard,
+    used: { pods: "2", "requests.cpu": "1", "count/configmaps": "0", "requests.storage": "0" },
+  });
+  await server.post(at("persistentvolumeclaims"), claim("v", "2Gi"));
+  assert.equal(
+    await refusal(at("persistentvolumeclaims"), claim("w", "4Gi")),
+    'persistentvolumeclaims "w" is forbidden: exceeded quota: q, requested: requests.storage=4Gi, used: requests.storage=2Gi, limited: requests.storage=5Gi',
+  );
+  await server.delete(at("pods/a"));
+  await server.post(at("pods"), pod("d", { requests: { cpu: "600m" } }));
+});
+
+test("a burst of writes stays within a quota", async () => {
+  const at = await inNamespace("quota-burst");
+  const hard = { "count/configmaps": "7", configmaps: "7" };
+  await server.post(at("resourcequotas"), { metadata: { name: "q" }, spec: { hard } });
+  const codes = await Promise.all(
+    Array.from({ length: 40 }, async (_, index) => {
+      const body = { metadata: { name: `m${index}` } };
+      return (await server.send(at("configmaps"), { method: "POST", body })).code;
+    }),
+  );
+  assert.equal(codes.filter((code) => code === 201).length, 7);
+  assert.equal(((await server.body(at("configmaps")))["items"] as JsonObject[]).length, 7);
+  const dry = await server.send(`${at("configmaps")}?dryRun=All`, {
+    method: "POST",
+    body: { metadata: { name: "x" } },
+  });
+  assert.equal(dry.code, 403, "a dry run is checked too");
+});
+
+test("a quota with scopes counts only the Pods in them", async () => {
+  const at = await inNamespace("quota-scopes");
+  const spec = { hard: { pods: "0" }, scopes: ["BestEffort"] };
+  await server.post(at("resourcequotas"), { metadata: { name: "q" }, spec });
+  await refusal(at("pods"), pod("best"));
+  await server.post(at("pods"), pod("other", { requests: { cpu: "1m" } }));
+});
+
+test("a Pod has the priority of its class, or of the default class", async () => {
+  const at = await inNamespace("priority");
+  const classes = "/apis/scheduling.k8s.io/v1/priorityclasses";
+  await server.post(classes, { metadata: { name: "high" }, value: 1000, preemptionPolicy: "Never" });
+  const high = objectAt(await server.post(at("pods"), pod("high", {}, { priorityClassName: "high" })), ["spec"]);
+  assert.deepEqual([high["priority"], high["preemptionPolicy"]], [1000, "Never"]);
+  await server.post(classes, { metadata: { name: "usual" }, value: 7, globalDefault: true });
+  const usual = objectAt(await server.post(at("pods"), pod("usual")), ["spec"]);
+  assert.deepEqual([usual["priority"], usual["priorityClassName"]], [7, "usual"]);
+  assert.equal(
+    await refusal(classes, { metadata: { name: "second" }, value: 8, globalDefault: true }),
+    'priorityclasses.scheduling.k8s.io "second" is forbidden: PriorityClass usual is already marked as default. Only one default can exist',
+  );
+  await server.delete(`${classes}/usual`);
+});
+
+test("a claim without a class gets the newest default class", async () => {
+  const at = await inNamespace("storage");
+  const annotations = { "storageclass.kubernetes.io/is-default-class": "true" };
+  const classes = "/apis/storage.k8s.io/v1/storageclasses";
+  await server.post(classes, { metadata: { name: "fast", annotations }, provisioner: "x" });
+  const made = await server.post(at("persistentvolumeclaims"), claim("c", "1Gi"));
+  assert.equal(objectAt(made, ["spec"])["storageClassName"], "fast");
+});

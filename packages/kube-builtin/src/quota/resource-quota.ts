@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  type AdmissionPlugin,
+  type KindRules,
+  listAt,
+  metaOf,
+  type ResourceType,
+  type Store,
+} from "@purlin/kube-apiserver/kinds";
+import { forbidden } from "@purlin/kube-objects/errors";
+import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
+import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
+import { NamespacedObjects } from "./followed-objects.ts";
+import { type Usage, usageOf } from "./object-usage.ts";
+import { type Amounts, amountsAt } from "./pod-resources.ts";
+import { isInScope } from "./quota-scopes.ts";
+import { QuotaUsage } from "./quota-usage.ts";
+
+type Attributes = Parameters<NonNullable<AdmissionPlugin["commit"]>>[0];
+type Peek = (key: string) => unknown;
+
+/** Objects that were admitted and that the counters have not seen yet, with what they count for. */
+type Pending = Map<string, { readonly type: ResourceType; readonly object: JsonObject }>;
+
+const prefix = "//resourcequotas/";
+const required = ["cpu", "memory"].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]);
+
+/** Enforces ResourceQuotas: a write that would exceed one is refused in the transaction that makes it. */
+export class ResourceQuotas {
+  readonly #usage: QuotaUsage;
+  readonly #quotas: NamespacedObjects;
+  readonly #pending: Pending = new Map();
+
+  constructor(store: Store<JsonObject>) {
+    this.#usage = new QuotaUsage(store);
+    this.#quotas = new NamespacedObjects(store, prefix, (quota) => this.#usage.forget(quota));
+  }
+
+  readonly plugin: AdmissionPlugin = {
+    name: "ResourceQuota",
+    handles: ({ operation, type, subresource }) =>
+      type.namespaced && type.verbs.includes("list") && subresource === "" && isCounted(operation, type),
+    validate: (attributes) => {
+      if (attributes.dryRun) this.#check(attributes, () => undefined);
+    },
+    commit: (attributes, { peek }) => this.#check(attributes, peek),
+  };
+
+  /** The rules of ResourceQuotas: the status shows the usage at the time of the read. */
+  readonly rules: KindRules = {
+    toServed: (quota) => ({ ...quota, status: this.#status(quota) }),
+    warnings: (quota, old) => (old === undefined ? limitWarnings(amountsAt(quota, ["spec", "hard"])) : []),
+  };
+
+  #status(quota: JsonObject): JsonObject {
+    const hard = amountsAt(quota, ["spec", "hard"]);
+    if (Object.keys(hard).length === 0) return {};
+    const { namespace = "" } = metaOf(quota);
+    const used = Object.keys(hard).map((name) => {
+      const type = typeCountedAs(name);
+      const total = type === undefined ? 0n : (this.#usage.of(quota, type, namespace).totals.get(name) ?? 0n);
+      return [name, quantityText(total, hard[name] ?? "")] as const;
+    });
+    return { hard, used: Object.fromEntries(used) };
+  }
+
+  #check(attributes: Attributes, peek: Peek): void {
+    const { object, old, type, namespace } = attributes;
+    const quotas = object === undefined ? [] : this.#quotas.in(namespace);
+    if (object === undefined || quotas.length === 0) return;
+    for (const quota of quotas) this.#checkOne(quota, { ...attributes, object }, peek);
+    if (old === undefined && !attributes.dryRun) {
+      this.#pending.set(`/${type.storage.group}/${type.resource}/${namespace}/${metaOf(object).name ?? ""}`, {
+        type,
+        object,
+      });
+    }
+  }
+
+  #checkOne(quota: JsonObject, attributes: Attributes & { readonly object: JsonObject }, peek: Peek): void {
+    const { object, old, type, namespace, name } = attributes;
+    if (!isInScope(quota, type.resource, object)) return;
+    const hard = amountsAt(quota, ["spec", "hard"]);
+    const quotaName = metaOf(quota).name ?? "";
+    if (type.resource === "pods" && type.group === "" && old === undefined) {
+      const missing = missingAmounts(object, Object.keys(hard));
+      if (missing !== "") throw forbidden(type, name, `failed quota: ${quotaName}: must specify ${missing}`);
+    }
+    const counted = { group: type.storage.group, resource: type.resource };
+    const before = old === undefined || !isInScope(quota, type.resource, old) ? undefined : usageOf(counted, old);
+    const usage = this.#usage.of(quota, counted, namespace);
+    const used = this.#withPending(usage, quota, { ...counted, peek });
+    const over = exceeded(hard, { wanted: usageOf(counted, object), before, used });
+    if (over.length > 0) throw forbidden(type, name, exceededText(quotaName, over));
+  }
+
+  /** The usage with the objects that are being written at the moment. */
+  #withPending(
+    { totals, keys }: { readonly totals: Usage; readonly keys: ReadonlySet<string> },
+    quota: JsonObject,
+    { group, resource, peek }: { readonly group: string; readonly resource: string; readonly peek: Peek },
+  ): Usage {
+    if (this.#pending.size === 0) return totals;
+    const all = new Map(totals);
+    for (const [key, { type, object }] of this.#pending) {
+      if (keys.has(key) || peek(key) === undefined) {
+        if (key.startsWith(`/${group}/${resource}/${metaOf(quota).namespace}/`)) this.#pending.delete(key);
+        continue;
+      }
+      const isHere = key.startsWith(`/${group}/${resource}/${metaOf(quota).namespace}/`);
+      if (!isHere || !isInScope(quota, type.resource, object)) continue;
+      for (const [name, amount] of usageOf({ group, resource }, object)) all.set(name, (all.get(name) ?? 0n) + amount);
+    }
+    return all;
+  }
+}
+
+/** Changes of most objects change no count. */
+function isCounted(operation: string, { group, resource }: ResourceType): boolean {
+  if (operation === "CREATE") return true;
+  return operation === "UPDATE" && group === "" && (resource === "services" || resource === "persistentvolumeclaims");
+}
+
+const byName: Readonly<Record<string, string>> = {
+  "requests.storage": "persistentvolumeclaims",
+  "services.loadbalancers": "services",
+  "services.nodeports": "services",
+};
+
+/** The resource whose objects are counted under a name of a quota. */
+function typeCountedAs(name: string): Pick<ResourceType, "group" | "resource"> | undefined {
+  if (name.startsWith("count/")) {
+    const [resource = "", ...group] = name.slice("count/".length).split(".");
+    return { group: group.join("."), resource };
+  }
+  if (name.includes(".storageclass.storage.k8s.io/")) return { group: "", resource: "persistentvolumeclaims" };
+  const plain = [
+    "configmaps",
+    "persistentvolumeclaims",
+    "replicationcontrollers",
+    "resourcequotas",
+    "secrets",
+    "services",
+  ];
+  if (plain.includes(name)) return { group: "", resource: name };
+  return { group: "", resource: byName[name] ?? "pods" };
+}
+
+interface Exceeded {
+  readonly name: string;
+  readonly requested: string;
+  readonly used: string;
+  readonly limited: string;
+}
+
+interface Demand {
+  readonly wanted: Usage;
+  readonly before: Usage | undefined;
+  readonly used: Usage;
+}
+
+function exceeded(hard: Amounts, { wanted, before, used }: Demand): Exceeded[] {
+  return sortedKeys(hard as JsonObject).flatMap((name) => {
+    const limited = hard[name] ?? "0";
+    const delta = (wanted.get(name) ?? 0n) - (before?.get(name) ?? 0n);
+    const total = used.get(name) ?? 0n;
+    if (delta <= 0n || total + delta <= quantityNanos(limited)) return [];
+    return [{ name, requested: quantityText(delta, limited), used: quantityText(total, limited), limited }];
+  });
+}
+
+function exceededText(quota: string, over: readonly Exceeded[]): string {
+  const shown = (member: "requested" | "used" | "limited"): string =>
+    over.map((one) => `${one.name}=${one[member]}`).join(",");
+  return `exceeded quota: ${quota}, requested: ${shown("requested")}, used: ${shown("used")}, limited: ${shown("limited")}`;
+}
+
+/** The amounts of cpu and memory that a quota limits and that containers do not specify. */
+function missingAmounts(pod: JsonObject, limited: readonly string[]): string {
+  if (Object.keys(objectAt(pod, ["spec", "resources"])).length > 0) return "";
+  const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
+  const names = required.filter((name) => limited.includes(name)).sort();
+  const parts = names.flatMap((name) => {
+    const lacking = containers.filter((container) => !specifies(container, name)).map((one) => stringAt(one, ["name"]));
+    return lacking.length === 0 ? [] : [`${name} for: ${[...new Set(lacking)].sort().join(",")}`];
+  });
+  return parts.join("; ");
+}
+
+function specifies(container: JsonObject, name: string): boolean {
+  const [member, resource] = name.includes(".") ? name.split(".") : ["requests", name];
+  return amountsAt(container, ["resources", member ?? ""])[resource ?? ""] !== undefined;
+}
+
+function limitWarnings(hard: Amounts): string[] {
+  return ["cpu", "memory", "ephemeral-storage"].flatMap((resource) => {
+    const isShort = hard[`requests.${resource}`] === undefined && resource !== "ephemeral-storage";
+    const [name, limit] = [isShort ? resource : `requests.${resource}`, `limits.${resource}`];
+    const [request, most] = [hard[name], hard[limit]];
+    if (request === undefined || most === undefined || compareQuantities(request, most) <= 0) return [];
+    return [`ResourceQuota ${name} (${request}) should be less than ${limit} (${most})`];
+  });
+}

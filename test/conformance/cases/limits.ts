@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// LimitRanges, quotas, priority classes, default storage classes, bindings and evictions.
+import { type Case, scenario } from "../harness/case.ts";
+import { core } from "../harness/fixtures.ts";
+import type { Loose } from "../harness/loose.ts";
+import type { Session } from "../harness/session.ts";
+
+const pod = (name: string, resources: Loose = {}, spec: Loose = {}): Loose => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name, labels: { app: "x" } },
+  spec: { automountServiceAccountToken: false, containers: [{ name: "c", image: "i", resources }], ...spec },
+});
+
+const claim = (name: string, storage: string): Loose => ({
+  metadata: { name },
+  spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage } } },
+});
+
+async function withAccount(s: Session): Promise<void> {
+  await s.until(core(s, "serviceaccounts", "default"), ({ code }) => code === 200);
+}
+
+/** Creates an object of which admission reads a cache, and waits until it does: a Pod then has or has not what it says. */
+async function untilAdmitted(s: Session, body: Loose, isSeen: (code: number, pod: Loose) => boolean): Promise<void> {
+  for (;;) {
+    const answer = await s.post(`${core(s, "pods")}?dryRun=All`, body, { quiet: true });
+    if (isSeen(answer.code, answer.body)) return;
+  }
+}
+
+const resourcesOf = (one: Loose): Loose => ({
+  annotations: one.metadata?.annotations,
+  containers: one.spec?.containers?.map((each: Loose) => each.resources),
+  initContainers: one.spec?.initContainers?.map((each: Loose) => each.resources),
+});
+const shown = (body: Loose): Loose => (body.kind === "Pod" ? resourcesOf(body) : body);
+
+export const limitCases: readonly Case[] = [
+  scenario("limits of a namespace", async (s) => {
+    await withAccount(s);
+    const limits = [
+      {
+        type: "Container",
+        max: { cpu: "2", memory: "1Gi" },
+        min: { cpu: "100m" },
+        default: { cpu: "1" },
+        maxLimitRequestRatio: { cpu: "4" },
+      },
+      { type: "Pod", max: { cpu: "3" } },
+      { type: "PersistentVolumeClaim", min: { storage: "1Gi" }, max: { storage: "10Gi" } },
+    ];
+    await s.post(core(s, "limitranges"), { metadata: { name: "l" }, spec: { limits } });
+    await untilAdmitted(s, pod("seen"), (_code, one) => one.metadata?.annotations !== undefined);
+    await s.post(core(s, "pods"), pod("plain"), { part: shown });
+    await s.post(core(s, "pods"), pod("over", { limits: { cpu: "3" } }), { part: shown });
+    await s.post(core(s, "pods"), pod("both", { requests: { cpu: "50m" }, limits: { memory: "2Gi" } }));
+    await s.post(core(s, "pods"), pod("ratio", { requests: { cpu: "200m" } }), { part: shown });
+    await s.post(core(s, "pods"), pod("init", {}, { initContainers: [{ name: "i", image: "x" }] }), { part: shown });
+    await s.post(core(s, "persistentvolumeclaims"), claim("small", "500Mi"));
+    await s.post(core(s, "persistentvolumeclaims"), claim("large", "20Gi"));
+  }),
+
+  scenario("a quota that is exceeded", async (s) => {
+    await withAccount(s);
+    const hard = { pods: "2", "requests.cpu": "1", "count/configmaps": "1", "services.nodeports": "1" };
+    await s.post(core(s, "resourcequotas"), { metadata: { name: "q" }, spec: { hard } }, { quiet: true });
+    // No controller counts the objects of the reference, so the test writes what it would.
+    const used = { pods: "0", "requests.cpu": "0", "count/configmaps": "1", "services.nodeports": "0" };
+    const status = { status: { hard, used } };
+    const headers = { "content-type": "application/merge-patch+json" };
+    await s.ask("PATCH", core(s, "resourcequotas", "q/status"), status, { headers, quiet: true });
+    await untilAdmitted(s, pod("seen"), (code) => code === 403);
+    await s.post(core(s, "pods"), pod("none"));
+    await s.post(core(s, "pods"), pod("large", { requests: { cpu: "1001m" } }));
+    await s.post(core(s, "pods"), pod("fits", { requests: { cpu: "600m" } }), { part: (body) => body.kind });
+    await s.post(core(s, "pods"), pod("second", { requests: { cpu: "600m" } }));
+    const ports = [
+      { name: "a", port: 1 },
+      { name: "b", port: 2 },
+    ];
+    await s.post(core(s, "services"), { metadata: { name: "s" }, spec: { type: "NodePort", ports } });
+  }),
+
+  scenario("bindings and evictions", async (s) => {
+    await withAccount(s);
+    await s.post(core(s, "pods"), pod("a"), { quiet: true });
+    await s.post(core(s, "pods", "a/binding"), { metadata: { name: "b" }, target: { name: "n" } });
+    await s.post(core(s, "pods", "a/binding"), { metadata: { name: "a" }, target: { kind: "Pod", name: "n" } });
+    await s.post(core(s, "pods", "a/binding"), { metadata: { name: "a" }, target: { kind: "Node", name: "n" } });
+    await s.post(core(s, "bindings"), { metadata: { name: "a" }, target: { kind: "Node", name: "m" } });
+    await s.get(core(s, "pods", "a"), { part: (body) => [body.spec.nodeName, body.status.conditions?.[0]?.type] });
+    await s.post(core(s, "pods"), pod("b"), { quiet: true });
+    await s.post(core(s, "pods", "b/eviction"), { metadata: { name: "c" } });
+    await s.post(core(s, "pods", "none/eviction"), { metadata: { name: "none" } });
+    await s.post(core(s, "pods", "b/eviction"), { metadata: { name: "b" } });
+    await s.get(core(s, "pods", "b"));
+  }),
+];
