@@ -19,6 +19,7 @@ import { createNode } from "./node.ts";
 import { type PodDeps, podController } from "./pods/pod-controller.ts";
 import { replicaSetController } from "./replica-sets/reconciler.ts";
 import { statefulSetController } from "./stateful-sets/reconciler.ts";
+import { claimController, createStorageClass, volumeController } from "./storage/claims.ts";
 
 /** What the simulator runs on. */
 export interface RunOptions {
@@ -35,6 +36,7 @@ export async function runSimulator(options: RunOptions): Promise<AsyncDisposable
   const { kube, informers, clock, log, podsOnly = false } = options;
   await using starting = new AsyncDisposableStack();
   await createNode(kube, clock.now());
+  await createStorageClass(kube);
   const client = createControllerClient({ client: kube, informers, clock });
   starting.defer(() => client.close());
   const events = createEventRecorder({ client: kube, source: "kubelet", clock, log });
@@ -65,6 +67,8 @@ function allControllers(deps: PodDeps): readonly WatchingController[] {
     loadBalancerController(deps),
     ingressController(deps),
     gatewayController(deps),
+    claimController(deps),
+    volumeController(deps),
   ];
 }
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeClient } from "@purlin/kube-client";
+import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
+import { isAlreadyExists } from "@purlin/kube-objects/errors";
+import {
+  annotationOf,
+  isDeleted,
+  type KubeObject,
+  memberAt,
+  objectAt,
+  stringAt,
+  textAt,
+  withMember,
+} from "@purlin/kube-objects/object";
+import { kinds } from "../kinds.ts";
+import { watchOf } from "../owned/wake-owner.ts";
+import {
+  fieldManager,
+  type SimulatorDeps,
+  simulatedController,
+  simulatedMark,
+  storeStatus,
+} from "../simulator-deps.ts";
+
+const defaultClass = "storageclass.kubernetes.io/is-default-class";
+const provisioner = "purlin.dev/simulated";
+
+/** Creates the default StorageClass, unless there is one. */
+export async function createStorageClass(kube: KubeClient): Promise<void> {
+  const { items } = await kube.list(kinds.storageClass);
+  if (items.some((one) => annotationOf(one, defaultClass) === "true")) return;
+  const metadata = { name: "standard", annotations: { [defaultClass]: "true", ...simulatedMark } };
+  const object = {
+    ...kinds.storageClass,
+    metadata,
+    provisioner,
+    reclaimPolicy: "Delete",
+    volumeBindingMode: "Immediate",
+  };
+  try {
+    await kube.create(object, { fieldManager });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+}
+
+/** Provisions a volume for each claim and binds them. */
+export function claimController(deps: SimulatorDeps): WatchingController {
+  return simulatedController(deps, {
+    name: "persistentvolume-controller",
+    type: kinds.claim,
+    watches: [watchOf(kinds.claim), { type: "Class", object: kinds.storageClass, keys: () => unboundClaims(deps) }],
+    reconcile: (context) => reconcile(deps, context),
+  });
+}
+
+function unboundClaims({ informers }: SimulatorDeps) {
+  const claims = informers.peek(kinds.claim)?.list() ?? [];
+  return claims
+    .filter((claim) => textAt(claim, ["status", "phase"]) !== "Bound")
+    .map(({ metadata }) => ({ namespace: metadata.namespace, name: metadata.name ?? "" }));
+}
+
+async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promise<ReconcileResult> {
+  const claim = context.stored.object;
+  if (isDeleted(claim) || textAt(claim, ["status", "phase"]) === "Bound") return {};
+  const storage = await classOf(deps, claim);
+  if (storage === undefined) return noteMissingClass(context);
+  const volume = await provision(deps, claim, storage);
+  const annotations = {
+    ...claim.metadata.annotations,
+    "pv.kubernetes.io/bind-completed": "yes",
+    "pv.kubernetes.io/bound-by-controller": "yes",
+    "volume.kubernetes.io/storage-provisioner": stringAt(storage, ["provisioner"]),
+  };
+  const name = volume.metadata.name ?? "";
+  const spec = { ...objectAt(claim, ["spec"]), volumeName: name, storageClassName: storage.metadata.name ?? "" };
+  const bound = await deps.client.update(
+    { ...claim, metadata: { ...claim.metadata, annotations }, spec },
+    { fieldManager },
+  );
+  const capacity = objectAt(volume, ["spec", "capacity"]);
+  const accessModes = memberAt(claim, ["spec", "accessModes"]) ?? [];
+  await storeStatus(deps, volume, { phase: "Bound" });
+  await storeStatus(deps, bound, { phase: "Bound", accessModes, capacity });
+  context.emit({ reason: "ProvisioningSucceeded", message: `Successfully provisioned volume ${name}` });
+  return {};
+}
+
+/** The StorageClass of a claim: the one it names, or the default. */
+async function classOf({ client }: SimulatorDeps, claim: KubeObject): Promise<KubeObject | undefined> {
+  const name = memberAt(claim, ["spec", "storageClassName"]);
+  if (typeof name === "string" && name !== "") return client.get(kinds.storageClass, { name });
+  if (name === "") return undefined;
+  return (await client.list(kinds.storageClass)).find((one) => annotationOf(one, defaultClass) === "true");
+}
+
+function noteMissingClass({ stored: { object }, emit }: ReconcileContext): ReconcileResult {
+  const name = textAt(object, ["spec", "storageClassName"]);
+  if (name === undefined) {
+    const message = "no persistent volumes available for this claim and no storage class is set";
+    emit({ reason: "FailedBinding", message });
+  } else {
+    const message = `storageclass.storage.k8s.io ${JSON.stringify(name)} not found`;
+    emit({ type: "Warning", reason: "ProvisioningFailed", message });
+  }
+  return {};
+}
+
+async function provision({ client }: SimulatorDeps, claim: KubeObject, storage: KubeObject): Promise<KubeObject> {
+  const { uid = "", name = "", namespace = "" } = claim.metadata;
+  const volume: KubeObject = {
+    ...kinds.volume,
+    metadata: {
+      name: `pvc-${uid}`,
+      annotations: { "pv.kubernetes.io/provisioned-by": stringAt(storage, ["provisioner"]), ...simulatedMark },
+    },
+    spec: {
+      accessModes: memberAt(claim, ["spec", "accessModes"]) ?? [],
+      capacity: { storage: memberAt(claim, ["spec", "resources", "requests", "storage"]) ?? "1Gi" },
+      claimRef: { apiVersion: "v1", kind: claim.kind, namespace, name, uid },
+      hostPath: { path: `/simulated/${uid}` },
+      persistentVolumeReclaimPolicy: textAt(storage, ["reclaimPolicy"]) ?? "Delete",
+      storageClassName: storage.metadata.name ?? "",
+    },
+  };
+  const mode = memberAt(claim, ["spec", "volumeMode"]);
+  try {
+    return await client.create(mode === undefined ? volume : withMember(volume, ["spec", "volumeMode"], mode), {
+      fieldManager,
+    });
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return client.live.get(kinds.volume, { name: `pvc-${uid}` });
+  }
+}
+
+/** Deletes the volumes of claims that are gone, as their policy says. */
+export function volumeController(deps: SimulatorDeps): WatchingController {
+  return simulatedController(deps, {
+    name: "persistentvolume-reclaimer",
+    type: kinds.volume,
+    watches: [
+      {
+        type: "DeletedClaim",
+        object: kinds.claim,
+        keys: ({ type, object }) => {
+          const name = textAt(object, ["spec", "volumeName"]);
+          return type === "deleted" && name !== undefined ? [{ name }] : [];
+        },
+      },
+    ],
+    reconcile: async ({ stored: { object } }) => {
+      if (isDeleted(object) || textAt(object, ["status", "phase"]) !== "Bound") return {};
+      const isKept = textAt(object, ["spec", "persistentVolumeReclaimPolicy"]) !== "Delete";
+      if (isKept) await storeStatus(deps, object, { phase: "Released" });
+      else await deps.client.delete({ ...kinds.volume, name: object.metadata.name ?? "" });
+      return {};
+    },
+  });
+}
