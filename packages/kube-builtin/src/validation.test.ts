@@ -50,10 +50,12 @@ test("every kind with rules of its own is asked about, and both answers come", (
     "endpoints",
     "endpointslices",
     "events",
+    "horizontalpodautoscalers",
     "jobs",
     "leases",
     "mutatingwebhookconfigurations",
     "namespaces",
+    "persistentvolumeclaims",
     "pods",
     "replicasets",
     "rolebindings",
@@ -62,6 +64,7 @@ test("every kind with rules of its own is asked about, and both answers come", (
     "serviceaccounts",
     "services",
     "statefulsets",
+    "storageclasses",
     "validatingwebhookconfigurations",
   ]);
   assert.deepEqual([...new Set(answers.map(({ code }) => code))].sort(), [201, 400, 403, 422]);

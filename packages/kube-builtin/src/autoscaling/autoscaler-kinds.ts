@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineKinds, type KindDefinition, type KindRow, statusSubresource } from "@purlin/kube-apiserver/kinds";
 import { policyPrinters } from "../columns/policy-columns.ts";
+import { autoscalerRules } from "./autoscaler-rules.ts";
 import { toFirstVersion, toSecondVersion } from "./autoscaler-versions.ts";
 
 const autoscaler: KindRow = {
@@ -20,6 +21,7 @@ export const autoscalerKinds: readonly KindDefinition[] = [
     {
       ...autoscaler,
       rules: {
+        ...autoscalerRules,
         toServed: toFirstVersion,
         toStored: toSecondVersion,
         ...(printer && {
@@ -28,7 +30,9 @@ export const autoscalerKinds: readonly KindDefinition[] = [
       },
     },
   ]),
-  ...defineKinds({ group: "autoscaling", version: "v2", priority: 17_500 }, [autoscaler]),
+  ...defineKinds({ group: "autoscaling", version: "v2", priority: 17_500 }, [
+    { ...autoscaler, rules: autoscalerRules },
+  ]),
 ];
 
 /** PodDisruptionBudgets limit how many Pods evictions may take away. */

@@ -6,6 +6,7 @@ import {
   type KindSource,
   statusSubresource,
 } from "@purlin/kube-apiserver/kinds";
+import { requiredValue } from "@purlin/kube-objects/errors";
 import { claimRules, volumeRules } from "./volume-rules.ts";
 
 /** PersistentVolumes and their claims. */
@@ -50,7 +51,15 @@ export const storageKinds: readonly KindDefinition[] = defineKinds(
       write: { unconditionalUpdate: false, returnsDeleted: true },
     },
     { resource: "csistoragecapacities", kind: "CSIStorageCapacity", write: { unconditionalUpdate: false } },
-    { resource: "storageclasses", kind: "StorageClass", short: ["sc"], ...clusterClass },
+    {
+      resource: "storageclasses",
+      kind: "StorageClass",
+      short: ["sc"],
+      ...clusterClass,
+      rules: {
+        validate: ({ provisioner = "" }) => (provisioner === "" ? [requiredValue("provisioner", "")] : []),
+      },
+    },
     {
       resource: "volumeattachments",
       kind: "VolumeAttachment",

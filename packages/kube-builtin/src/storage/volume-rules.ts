@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KindRules } from "@purlin/kube-apiserver/kinds";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { objectAt, stringAt } from "@purlin/kube-objects/object";
+import { invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { quantityNanos } from "@purlin/kube-objects/typed";
 
 /** The rules of PersistentVolumes. The status records when the phase changed. */
 export function volumeRules(now: () => Date): KindRules {
@@ -24,5 +26,19 @@ export function volumeRules(now: () => Date): KindRules {
 
 /** The rules of PersistentVolumeClaims. */
 export const claimRules: KindRules = {
+  validate: (claim) => {
+    const modes = memberAt(claim, ["spec", "accessModes"]);
+    const storage = memberAt(claim, ["spec", "resources", "requests", "storage"]);
+    const place = "spec.resources[storage]";
+    return [
+      ...(Array.isArray(modes) && modes.length > 0
+        ? []
+        : [requiredValue("spec.accessModes", "at least 1 access mode is required")]),
+      ...(storage === undefined ? [requiredValue(place, "")] : []),
+      ...(typeof storage === "string" && quantityNanos(storage) <= 0n
+        ? [invalidValue(place, storage, "must be greater than zero")]
+        : []),
+    ];
+  },
   prepareCreate: (object) => ({ ...object, status: { phase: "Pending" } }),
 };
