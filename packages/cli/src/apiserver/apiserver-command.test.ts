@@ -119,3 +119,27 @@ test("a port of the last start that another program has now is an error, and 0 c
   assert.equal(await mine.stop(), 0);
   assert.equal(await other.stop(), 0);
 });
+
+test("with simulated workloads it says so, and a Pod runs on the simulated node", async () => {
+  using folder = tempFolder();
+  const directory = join(folder.path, "data");
+  const server = spawnPurlin(["apiserver", "--data-dir", directory, "--workloads", "simulate"]);
+  await server.next("stdout", /Workloads are simulated/);
+  const access = readKubeconfig(join(directory, "kubeconfig"));
+  const pods = "/api/v1/namespaces/default/pods";
+  const pod = { metadata: { name: "web" }, spec: { containers: [{ name: "main", image: "nginx" }] } };
+  assert.equal((await ask(access, "POST", pods, { apiVersion: "v1", kind: "Pod", ...pod })).code, 201);
+  let phase: string | undefined;
+  while (phase !== "Running") {
+    const { body } = await ask(access, "GET", `${pods}/web`);
+    phase = (body as { readonly status: { readonly phase?: string } }).status.phase;
+  }
+  assert.equal(await server.stop(), 0);
+});
+
+test("an unknown mode of workloads is a usage error", async () => {
+  using folder = tempFolder();
+  const { exitCode, stderr } = await runInProcess(["apiserver", "--data-dir", folder.path, "--workloads", "fake"]);
+  assert.equal(exitCode, 2);
+  assert.match(stderr, /--workloads fake: expected simulate or off/);
+});

@@ -260,3 +260,23 @@ test("whatever comes in whichever order, a read is never older than our last wri
     }),
   );
 });
+
+test("lists by controller have our writes in them, and objects without one are found by namespace", () => {
+  const { informer, writes } = setting();
+  const owned = (uid: string): object => ({
+    ownerReferences: [{ apiVersion: "v1", kind: "ConfigMap", name: "owner", uid, controller: true }],
+  });
+  informer.sees(object("a", 1, owned("one")));
+  informer.sees(object("b", 2, owned("two")));
+  informer.sees(object("free", 3));
+  writes.stored(object("b", 5, owned("one")));
+  writes.stored(object("new", 6, owned("one")));
+  const names = (controller: string): unknown[] =>
+    writes
+      .list({}, { namespace: "ns", controller })
+      .map(({ metadata }) => metadata.name)
+      .sort();
+  assert.deepEqual(names("one"), ["a", "b", "new"]);
+  assert.deepEqual(names("two"), [], "what we wrote counts, not what the informer has");
+  assert.deepEqual(names(""), ["free"]);
+});
