@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json/json-value.ts";
 import { decodeProtobuf } from "../protobuf/decode-protobuf.ts";
-import { canonicalQuantity } from "./quantity.ts";
+import { canonicalQuantity, compareQuantities } from "./quantity.ts";
 import { hasTypedForm, toTypedForm } from "./typed-form.ts";
 
 const read = (path: string): unknown => JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
@@ -163,12 +163,16 @@ for (const [text, canonical] of Object.entries(quantities)) {
   test(`quantity ${JSON.stringify(text)} is ${canonical}`, () => assert.equal(canonicalQuantity(text), canonical));
 }
 
-test("a canonical quantity stays as it is", () => {
+test("a canonical quantity has the same amount, and stays as it is once no binary suffix is lost", () => {
   const texts = fc.tuple(fc.nat(1e9), fc.nat(999), fc.constantFrom("", "m", "k", "M", "Ki", "Gi", "u", "e3"));
   fc.assert(
     fc.property(texts, ([whole, fraction, suffix]) => {
-      const canonical = canonicalQuantity(`${whole}.${fraction}${suffix}`) ?? "";
-      assert.equal(canonicalQuantity(canonical), canonical);
+      const text = `${whole}.${fraction}${suffix}`;
+      const canonical = canonicalQuantity(text) ?? "";
+      assert.equal(compareQuantities(canonical, text), 0);
+      // A binary amount that 1024 does not divide is written without a suffix, and is a decimal amount from then on.
+      const again = canonicalQuantity(canonical) ?? "";
+      assert.equal(canonicalQuantity(again), again);
     }),
   );
 });
