@@ -8,6 +8,7 @@ import { configMap, inGroup, widget, widgetGroup, widgets, withCrd } from "./har
 import type { Loose } from "./harness/loose.ts";
 import { readOptions } from "./harness/options.ts";
 import type { Session } from "./harness/session.ts";
+import { askAboutRoles } from "./properties/ask-about-roles.ts";
 import { type BothServers, startBoth } from "./properties/both-servers.ts";
 import {
   type Change,
@@ -17,6 +18,7 @@ import {
   changingDeployments,
   changingWidgets,
 } from "./properties/changes.ts";
+import { type RoleSetPlace, roleSets } from "./properties/role-sets.ts";
 import { schemas } from "./properties/schemas.ts";
 import { fieldSelectors, labelSelectors, labelSets } from "./properties/selectors.ts";
 import { valuesOf } from "./properties/values.ts";
@@ -123,6 +125,22 @@ describe(`what is random, from seed ${seed}`, { skip, concurrency: 1 }, () => {
       await fc.assert(property, { seed, numRuns: times * runs });
     });
   }
+
+  test("random roles, bindings and access reviews", async (t) => {
+    // Fifty sets with ten questions each; --runs=20 asks 10,000 questions.
+    const namespaces = ["random-roles", "random-roles-b"] as const;
+    await Promise.all(namespaces.map((namespace) => servers.sameAnswers(namespace, async () => {})));
+    const batch = 10;
+    for (let n = 0; n < 50 * runs; n += batch) {
+      const places = Array.from({ length: batch }, (_, index) => ({ prefix: `set-${n + index}`, namespaces }));
+      const sets = places.flatMap((place, index) =>
+        fc.sample(roleSets(place), { seed: seed * 1_000_003 + n + index, numRuns: 1 }),
+      );
+      const [place] = places as [RoleSetPlace];
+      await servers.sameAnswers(namespaces[0], (s) => askAboutRoles(s, sets, place));
+    }
+    t.diagnostic(`${500 * runs} questions`);
+  });
 
   test("random selectors", async () => {
     const labels = sampled(labelSets, 20).slice(0, 20);

@@ -4,12 +4,19 @@ export type { AuditOptions } from "./audit/audit.ts";
 export { type AuditPolicy, parseAuditPolicy } from "./audit/audit-policy.ts";
 export type { Credentials, TokenAuthenticator } from "./auth/authenticate.ts";
 export { staticTokens } from "./auth/authenticate.ts";
-export { type AccessAttributes, type AccessDecision, type Authorizer, adminAuthorizer } from "./auth/authorizer.ts";
+export {
+  type AccessAttributes,
+  type AccessDecision,
+  type Authorization,
+  type Authorizer,
+  adminAuthorizer,
+} from "./auth/authorizer.ts";
 export { mastersGroup, type User } from "./auth/user.ts";
 export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, StreamEvent } from "./request/api-request.ts";
 export type { WriteGuard } from "./rest/rest-context.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
 export type { Handler } from "./server/handler.ts";
+export { issueUserKubeconfig } from "./server/user-kubeconfig.ts";
 export { takeDataDirectory } from "./store/data-directory.ts";
 export type { HistoryLimits } from "./store/history.ts";
 export {

@@ -25,6 +25,7 @@ import { patchCases } from "./patches.ts";
 import { pathCases } from "./paths.ts";
 import { policyCases } from "./policies.ts";
 import { programCases } from "./programs.ts";
+import { rbacCases } from "./rbac.ts";
 import { readCases } from "./read.ts";
 import { scaleCases } from "./scale.ts";
 import { selectorCases } from "./selectors.ts";
@@ -64,6 +65,7 @@ export const allCases: readonly Case[] = [
   ...limitCases,
   ...scaleCases,
   ...containerWarningCases,
+  ...rbacCases,
   ...crdCases,
   ...crdRefusalCases,
   ...severalVersionsCases,

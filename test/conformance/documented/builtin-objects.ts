@@ -34,21 +34,6 @@ async function openApiAsProtobuf(s: Session): Promise<number> {
   return (await s.get("/openapi/v3/api/v1", { ...quiet, headers: { accept } })).code;
 }
 
-/** Whether the token of a new ServiceAccount, which nothing was granted, lists Secrets. */
-async function secretsOfAccount(s: Session): Promise<number> {
-  await withAccount(s);
-  const { body } = await s.post(
-    core(s, "serviceaccounts", "default/token"),
-    { spec: { expirationSeconds: 600 } },
-    quiet,
-  );
-  const as = { certPem: undefined, keyPem: undefined, token: body.status.token };
-  return (await s.get(core(s, "secrets"), { ...quiet, as })).code;
-}
-
-const nodeRole = async (s: Session): Promise<number> =>
-  (await s.get("/apis/rbac.authorization.k8s.io/v1/clusterroles/system:node", quiet)).code;
-
 async function newApiService(s: Session): Promise<number> {
   const path = "/apis/apiregistration.k8s.io/v1/apiservices";
   const service = { name: "none", namespace: s.namespace };
@@ -181,8 +166,6 @@ async function lengthOfErrors(s: Session): Promise<string> {
 
 export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "OpenAPI v3 documents", ours: 406, theirs: 200, run: openApiAsProtobuf },
-  { topic: "ServiceAccounts", ours: 200, theirs: 403, run: secretsOfAccount },
-  { topic: "ClusterRoles and bindings created at the start", ours: 404, theirs: 200, run: nodeRole },
   { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
   { topic: "MutatingAdmissionPolicies", ours: "201 warned", theirs: "201", run: newPolicy },
   {

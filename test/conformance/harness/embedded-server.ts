@@ -16,6 +16,7 @@ export async function startEmbedded(): Promise<ServerUnderTest> {
   const server = await startApiServer({
     kinds: builtinKinds,
     directory,
+    authorization: "rbac",
     eventTtlSeconds: eventLifetimeSeconds,
     onUnexpected: (error, { method, path }) => console.error(`unforeseen: ${method} ${path}:`, error),
     onControllerError: (error) => console.error("a controller failed:", error),

@@ -6,6 +6,7 @@ import type { CommandInput } from "../options/command-spec.ts";
 import { readAuditSettings } from "./audit-log.ts";
 import {
   type EmbeddedServer,
+  readAuthorization,
   readMaxRequestsInFlight,
   readPort,
   startEmbeddedServer,
@@ -26,6 +27,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     servesReadOnly: true,
     repairCertificates: options["repairCertificates"] === true,
     acceptsLoss: options["acceptDataLoss"] === true,
+    authorization: readAuthorization(options["authorization"]),
     maxRequestsInFlight: readMaxRequestsInFlight(options["maxRequestsInflight"]),
     audit: readAuditSettings(input, directory, io),
     warn,

@@ -6,6 +6,7 @@ import {
   type ApiListener,
   type ApiServer,
   type AuditOptions,
+  type Authorization,
   isStoreError,
   startApiServer,
   staticTokens,
@@ -50,6 +51,8 @@ interface EmbeddedServerOptions {
   readonly audit?: AuditSettings | undefined;
   /** Forbids writes by their effect. Default: none is forbidden. */
   readonly guard?: WriteGuard | undefined;
+  /** How requests are authorized. Default "admin". */
+  readonly authorization?: Authorization | undefined;
 }
 
 /** Requests of one user that may wait, for each that is answered. */
@@ -61,6 +64,13 @@ export function readMaxRequestsInFlight(value: unknown): number | undefined {
   const most = Number(value);
   if (Number.isInteger(most) && most > 0) return most;
   throw new UserError(`--max-requests-inflight ${String(value)}: expected an integer of at least 1`, { exitCode: 2 });
+}
+
+/** The value of --authorization. */
+export function readAuthorization(value: unknown): Authorization {
+  if (value === undefined || value === "admin") return "admin";
+  if (value === "rbac") return "rbac";
+  throw new UserError(`--authorization ${String(value)}: expected rbac or admin`, { exitCode: 2 });
 }
 
 /** The port a user asked for; undefined when none. */
@@ -117,6 +127,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     auditLog,
     otherMetrics,
     guard,
+    authorization = "admin",
   } = options;
   try {
     await makeFolder(directory, 0o700);
@@ -125,6 +136,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     const server = await startApiServer({
       kinds: builtinKinds,
       directory,
+      authorization,
       servesReadOnly,
       acceptsLoss,
       onRenewed,

@@ -73,6 +73,11 @@ const workloads: OptionSpec = {
   default: "off",
 };
 
+const authorization: OptionSpec = {
+  flags: "--authorization <mode>",
+  description: "rbac evaluates Roles and bindings; admin gives every ServiceAccount all rights (admin)",
+};
+
 /** Every command, in the order in which help and reference list them. */
 export const commandTable: readonly CommandSpec[] = [
   {
@@ -116,6 +121,7 @@ export const commandTable: readonly CommandSpec[] = [
       maxRequestsInFlight,
       ...auditFlags,
       workloads,
+      authorization,
       {
         flags: "--enable-function-revision-selectors",
         description: "allow several active revisions of a function, selected by pipeline steps",
@@ -298,6 +304,7 @@ export const commandTable: readonly CommandSpec[] = [
       maxRequestsInFlight,
       ...auditFlags,
       workloads,
+      authorization,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),
   },
@@ -330,6 +337,20 @@ export const commandTable: readonly CommandSpec[] = [
       ...clusterOptions,
     ],
     load: () => import("../export/export-command.ts"),
+  },
+  {
+    name: "kubeconfig",
+    summary: "write a kubeconfig for another person, and grant a role",
+    options: [
+      { flags: "--as <name>", description: "name of the user", required: true },
+      { flags: "--group <name>", description: "group of the user; repeatable", repeatable: true },
+      { flags: "-n, --namespace <name>", description: "namespace in which the role is granted (the whole cluster)" },
+      { flags: "--role <role>", description: "role to grant: view, edit or admin" },
+      { flags: "--days <n>", description: "validity of the certificate in days", default: "30" },
+      { flags: "-o, --output <file>", description: "file to write (stdout)" },
+      dataDirOption,
+    ],
+    load: () => import("../kubeconfig/kubeconfig-command.ts"),
   },
   {
     name: "types",

@@ -3,8 +3,9 @@
 import { relative } from "node:path";
 import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
+import type { Authorization } from "@purlin/kube-apiserver";
 import { type AuditSettings, readAuditSettings } from "../apiserver/audit-log.ts";
-import { readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
+import { readAuthorization, readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import { readWorkloads, type WorkloadMode } from "../apiserver/simulated-workloads.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
@@ -37,6 +38,8 @@ export interface UpOptions {
   readonly maxRequestsInFlight?: number | undefined;
   /** Log requests to the API server. */
   readonly audit?: AuditSettings | undefined;
+  /** How the API server authorizes requests. */
+  readonly authorization?: Authorization;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
   /** Whether workloads are simulated, or only stored. */
@@ -64,6 +67,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     acceptsLoss: isSet(input, "acceptDataLoss"),
     maxRequestsInFlight: readMaxRequestsInFlight(input.options["maxRequestsInflight"]),
     audit: readAuditSettings(input, ownDataDir(input, io), io),
+    authorization: readAuthorization(input.options["authorization"]),
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { forbidden, type StatusError } from "@purlin/kube-objects/errors";
 import { goQuote } from "@purlin/kube-objects/json";
-import { grantedReason } from "./default-grants.ts";
+import { grantedReason, grantedRules } from "./default-grants.ts";
+import type { RuleSet } from "./rbac/rule-set.ts";
 import { mastersGroup, serviceAccountsGroup, type User } from "./user.ts";
 
 /** What a user wants to do: something with a resource, or with a path outside the resources. */
@@ -33,7 +34,13 @@ export interface AccessDecision {
 /** Decides about every request, and answers every access review. */
 export type Authorizer = (user: User, access: AccessAttributes) => AccessDecision;
 
-/** Masters and ServiceAccounts may do everything, everybody else what everybody may on every cluster. */
+/** How requests are authorized: by roles and bindings, or with all rights for masters and ServiceAccounts. */
+export type Authorization = "admin" | "rbac";
+
+/** Lists the rules of a user in a namespace. */
+export type RuleResolver = (user: User, namespace: string) => RuleSet;
+
+/** Masters and ServiceAccounts may do everything, other users what everyone may do on every cluster. */
 export const adminAuthorizer: Authorizer = (user, access) => {
   if (user.groups.includes(mastersGroup)) return { allowed: true, reason: "" };
   if (user.groups.includes(serviceAccountsGroup)) {
@@ -43,16 +50,30 @@ export const adminAuthorizer: Authorizer = (user, access) => {
   return { allowed: reason !== undefined, reason: reason ?? "" };
 };
 
-/** 403 in the words of the reference. */
+/** The rules by which {@link adminAuthorizer} decides. */
+export const adminRules: RuleResolver = (user) =>
+  grantedRules(
+    user,
+    [mastersGroup, serviceAccountsGroup].some((group) => user.groups.includes(group)),
+  );
+
+/** 403 with the text of the reference, in which a user and what it asked for are escaped as in HTML. */
 export function accessDenied(user: User, access: AccessAttributes, { reason }: AccessDecision): StatusError {
   const because = reason === "" ? "" : `: ${reason}`;
-  if (access.kind === "path") {
-    const why = `User ${goQuote(user.name)} cannot ${access.verb} path ${goQuote(access.path)}${because}`;
-    return forbidden({ group: "", resource: "" }, "", why);
-  }
-  const { group, name, namespace, resource, subresource, verb } = access;
+  const why = `${escapeHtml(deniedText(user, access))}${because}`;
+  if (access.kind === "path") return forbidden({ group: "", resource: "" }, "", why);
+  return forbidden({ group: access.group, resource: access.resource }, access.name, why);
+}
+
+function deniedText(user: User, access: AccessAttributes): string {
+  const who = `User ${goQuote(user.name)} cannot ${access.verb}`;
+  if (access.kind === "path") return `${who} path ${goQuote(access.path)}`;
+  const { group, namespace, resource, subresource } = access;
   const what = subresource === "" ? resource : `${resource}/${subresource}`;
   const where = namespace === "" ? "at the cluster scope" : `in the namespace ${goQuote(namespace)}`;
-  const why = `User ${goQuote(user.name)} cannot ${verb} resource ${goQuote(what)} in API group ${goQuote(group)} ${where}`;
-  return forbidden({ group, resource }, name, `${why}${because}`);
+  return `${who} resource ${goQuote(what)} in API group ${goQuote(group)} ${where}`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -1,98 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { AccessAttributes } from "./authorizer.ts";
-import { authenticatedGroup, type User, unauthenticatedGroup } from "./user.ts";
+import { bootstrapTable } from "./rbac/bootstrap-table.ts";
+import { type PolicyRule, ruleAllows } from "./rbac/policy-rule.ts";
+import type { RuleSet } from "./rbac/rule-set.ts";
+import type { User } from "./user.ts";
 
-/** What everybody in a group may do on every cluster, in the form of a role. */
-export interface Grant {
-  /** The role, and the binding that gives it. */
+/** A role that all members of some groups have on every cluster. */
+interface Grant {
+  /** The name of the role, and of its binding. */
   readonly role: string;
   readonly groups: readonly string[];
-  readonly resources: readonly {
-    readonly group: string;
-    readonly resources: readonly string[];
-    readonly verb: string;
-  }[];
-  /** Paths that may be read; a star at the end stands for everything below. */
-  readonly paths: readonly string[];
+  readonly rules: readonly PolicyRule[];
 }
 
-const publicPaths = ["/healthz", "/livez", "/readyz", "/version", "/version/"];
+/** To review oneself, to discover what the server serves, and for the group of the same name to read metrics. */
+const publicRoles = ["system:basic-user", "system:public-info-viewer", "system:discovery", "system:monitoring"];
 
-/** The grants of the reference that do not need rules of RBAC to be evaluated: to know oneself, and to find one's way. */
-export const defaultGrants: readonly Grant[] = [
-  {
-    role: "system:basic-user",
-    groups: [authenticatedGroup],
-    resources: [
-      {
-        group: "authorization.k8s.io",
-        resources: ["selfsubjectaccessreviews", "selfsubjectrulesreviews"],
-        verb: "create",
-      },
-      { group: "authentication.k8s.io", resources: ["selfsubjectreviews"], verb: "create" },
-    ],
-    paths: [],
-  },
-  {
-    role: "system:public-info-viewer",
-    groups: [authenticatedGroup, unauthenticatedGroup],
-    resources: [],
-    paths: publicPaths,
-  },
-  {
-    role: "system:discovery",
-    groups: [authenticatedGroup],
-    resources: [],
-    paths: [
-      "/api",
-      "/api/*",
-      "/apis",
-      "/apis/*",
-      "/healthz",
-      "/livez",
-      "/openapi",
-      "/openapi/*",
-      ...publicPaths.slice(2),
-    ],
-  },
-];
+const defaultGrants: readonly Grant[] = publicRoles.flatMap((role) =>
+  bootstrapTable
+    .filter(({ name }) => name === role)
+    .map(({ rules, subjects = [] }) => ({ role, rules, groups: subjects.map(({ name }) => name) })),
+);
 
-/** Members of this group may read metrics and health. */
-const monitoringGroup = "system:monitoring";
-/** The paths of the ClusterRole `system:monitoring`. */
-export const monitoredPaths: readonly string[] = [
-  "/flagz",
-  "/healthz",
-  "/healthz/*",
-  "/livez",
-  "/livez/*",
-  "/metrics",
-  "/metrics/slis",
-  "/readyz",
-  "/readyz/*",
-  "/statusz",
-];
-const monitoring: Grant = { role: monitoringGroup, groups: [monitoringGroup], resources: [], paths: monitoredPaths };
+/** The rule of everything. */
+const everything: readonly PolicyRule[] = bootstrapTable.find(({ name }) => name === "cluster-admin")?.rules ?? [];
 
 /** Why a user is allowed by default; undefined when the user is not. */
 export function grantedReason(user: User, access: AccessAttributes): string | undefined {
-  for (const grant of [...defaultGrants, monitoring]) {
-    const group = grant.groups.find((name) => user.groups.includes(name));
-    if (group !== undefined && covers(grant, access)) {
-      return `RBAC: allowed by ClusterRoleBinding "${grant.role}" of ClusterRole "${grant.role}" to Group "${group}"`;
+  for (const { role, groups, rules } of defaultGrants) {
+    const group = groups.find((name) => user.groups.includes(name));
+    if (group !== undefined && rules.some((rule) => ruleAllows(rule, access))) {
+      return `RBAC: allowed by ClusterRoleBinding "${role}" of ClusterRole "${role}" to Group "${group}"`;
     }
   }
   return undefined;
 }
 
-function covers({ resources, paths }: Grant, access: AccessAttributes): boolean {
-  if (access.kind === "path") return access.verb === "get" && paths.some((path) => matches(path, access.path));
-  return resources.some(
-    ({ group, resources: names, verb }) =>
-      access.verb === verb && access.group === group && access.subresource === "" && names.includes(access.resource),
-  );
-}
-
-function matches(pattern: string, path: string): boolean {
-  return pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
+/** The rules of a user that is trusted with everything, or only with what everyone may do. */
+export function grantedRules(user: User, isTrusted: boolean): RuleSet {
+  const granted = defaultGrants.filter(({ groups }) => groups.some((group) => user.groups.includes(group)));
+  const rules = granted.flatMap((grant) => grant.rules);
+  return { rules: isTrusted ? [...rules, ...everything] : rules, missing: [] };
 }

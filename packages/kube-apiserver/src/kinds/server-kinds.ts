@@ -10,9 +10,15 @@ import { allVerbs, defineKinds, statusSubresource } from "../strategy/define-kin
 import { type KindSource, wholeMetaChecks, withEmptyLists } from "../strategy/kind-rules.ts";
 import { ageColumn, ageOfObject, items, nameColumn, nameOfObject, text, wideColumn } from "../table/cell-values.ts";
 import { column, type TablePrinter } from "../table/table.ts";
-import { bootstrapBindings, bootstrapRoles } from "./bootstrap-roles.ts";
+import {
+  bootstrapClusterRoleBindings,
+  bootstrapClusterRoles,
+  bootstrapRoleBindings,
+  bootstrapRoles,
+} from "./bootstrap-roles.ts";
 import { namespaceRules } from "./namespace-rules.ts";
 import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./rbac-rules.ts";
+import { reconciledBinding, reconciledRole } from "./reconcile-bootstrap.ts";
 
 const namespacePrinter: TablePrinter = {
   columns: [nameColumn, column("Status"), ageColumn],
@@ -120,7 +126,8 @@ export const serverKinds: KindSource = ({ now }) => [
       cluster: true,
       write: rbacWrites,
       rules: { ...clusterRoleBindingRules, ...rbacChecks, defaults: bindingDefaults, printer: bindingPrinter },
-      initialObjects: bootstrapBindings(),
+      initialObjects: bootstrapClusterRoleBindings(),
+      reconcileInitial: reconciledBinding,
     },
     {
       resource: "clusterroles",
@@ -128,19 +135,24 @@ export const serverKinds: KindSource = ({ now }) => [
       cluster: true,
       write: rbacWrites,
       rules: withEmptyLists(["rules"], { ...clusterRoleRules, ...rbacChecks }),
-      initialObjects: bootstrapRoles(),
+      initialObjects: bootstrapClusterRoles(),
+      reconcileInitial: reconciledRole,
     },
     {
       resource: "rolebindings",
       kind: "RoleBinding",
       write: rbacWrites,
       rules: { ...roleBindingRules, ...rbacChecks, defaults: bindingDefaults, printer: bindingPrinter },
+      initialObjects: bootstrapRoleBindings(),
+      reconcileInitial: reconciledBinding,
     },
     {
       resource: "roles",
       kind: "Role",
       write: rbacWrites,
       rules: withEmptyLists(["rules"], { ...roleRules, ...rbacChecks }),
+      initialObjects: bootstrapRoles(),
+      reconcileInitial: reconciledRole,
     },
   ]),
   ...defineKinds({ group: "apiextensions.k8s.io", version: "v1", priority: 16_700 }, [

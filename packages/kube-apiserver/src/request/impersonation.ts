@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { badRequest, unclassifiedError } from "@purlin/kube-objects/errors";
+import { badRequest } from "@purlin/kube-objects/errors";
+import { goQuote } from "@purlin/kube-objects/json";
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
 import { anonymous, authenticatedGroup, serviceAccountsGroup, type User, unauthenticatedGroup } from "../auth/user.ts";
 import type { ApiRequest } from "./api-request.ts";
@@ -9,12 +10,10 @@ const extraPrefix = "impersonate-extra-";
 /** The request as the user it names in its Impersonate headers, if it names one and its own user may act for that one. */
 export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRequest {
   const { headers } = request;
-  const name = headers["impersonate-user"];
-  const others = headers["impersonate-group"] ?? headers["impersonate-uid"] ?? extraHeaders(request)[0];
-  if (name === undefined && others === undefined) return request;
-  if (name === undefined || name === "") {
-    throw unclassifiedError("requested impersonation without impersonating a user");
-  }
+  const name = headers["impersonate-user"] ?? "";
+  const others = headers["impersonate-group"] || headers["impersonate-uid"] || extraHeaders(request)[0];
+  if (name === "" && !others) return request;
+  if (name === "") throw badRequest(`requested ${wantedText(request)} without impersonating a user name`);
   const user = impersonatedUser(request, name);
   for (const access of accesses(user, headers["impersonate-group"])) {
     const decision = authorizer(request.user, access);
@@ -24,18 +23,36 @@ export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRe
   return withUser(request, user);
 }
 
+/** The requested user as Go prints it with `%#v`. */
+function wantedText(request: ApiRequest): string {
+  const { headers } = request;
+  const list = (values: readonly string[]): string => `[]string{${values.map(goQuote).join(", ")}}`;
+  const groups = valuesOf(headers["impersonate-group"]);
+  const extra = Object.entries(extraOf(request)).map(([key, values]) => `${goQuote(key)}:${list(values)}`);
+  return `&user.DefaultInfo{${[
+    'Name:""',
+    `UID:${goQuote(headers["impersonate-uid"] ?? "")}`,
+    `Groups:${groups.length === 0 ? "[]string(nil)" : list(groups)}`,
+    `Extra:map[string][]string${extra.length === 0 ? "(nil)" : `{${extra.join(", ")}}`}`,
+  ].join(", ")}}`;
+}
+
+function extraOf(request: ApiRequest): Record<string, string[]> {
+  return Object.fromEntries(
+    extraHeaders(request).map((header) => [extraKey(header), valuesOf(request.headers[header])]),
+  );
+}
+
 function impersonatedUser(request: ApiRequest, name: string): User {
   const { headers } = request;
   const groups = valuesOf(headers["impersonate-group"]);
   const always = name === anonymous.name ? unauthenticatedGroup : authenticatedGroup;
   const wanted = groups.length === 0 ? accountGroups(name) : groups;
-  const extra = Object.fromEntries(
-    extraHeaders(request).map((header) => [extraKey(header), valuesOf(headers[header])]),
-  );
+  const extra = extraOf(request);
   return {
     name,
     groups: wanted.includes(always) ? wanted : [...wanted, always],
-    ...(headers["impersonate-uid"] === undefined ? {} : { uid: headers["impersonate-uid"] }),
+    ...(headers["impersonate-uid"] ? { uid: headers["impersonate-uid"] } : {}),
     ...(Object.keys(extra).length === 0 ? {} : { extra }),
   };
 }
@@ -45,7 +62,7 @@ function valuesOf(header: string | undefined): string[] {
   return (header ?? "").split(", ").filter(Boolean);
 }
 
-const accountName = /^system:serviceaccount:([^:]+):([^:]+)$/;
+const accountName = /^system:serviceaccount:([a-z0-9](?:[-a-z0-9]*[a-z0-9])?):([a-z0-9](?:[-.a-z0-9]*[a-z0-9])?)$/;
 
 /** A user that impersonates a ServiceAccount without groups has the groups of the account. */
 function accountGroups(name: string): readonly string[] {
@@ -65,14 +82,23 @@ function extraKey(header: string): string {
   }
 }
 
-/** All permissions that are needed to impersonate this user. */
+/** All permissions that are needed to impersonate this user, in the order in which they are checked. */
 function accesses(user: User, groups: string | undefined): ResourceAccess[] {
   const match = accountName.exec(user.name);
   const [, namespace = "", account = ""] = match ?? [];
   const main =
     match === null ? impersonate("users", user.name) : { ...impersonate("serviceaccounts", account), namespace };
-  return [main, ...valuesOf(groups).map((group) => impersonate("groups", group))];
+  return [
+    main,
+    ...(user.uid === undefined ? [] : [{ ...impersonate("uids", user.uid), ...authenticationGroup }]),
+    ...valuesOf(groups).map((group) => impersonate("groups", group)),
+    ...Object.entries(user.extra ?? {}).flatMap(([subresource, values]) =>
+      values.map((value) => ({ ...impersonate("userextras", value), ...authenticationGroup, subresource })),
+    ),
+  ];
 }
+
+const authenticationGroup = { group: "authentication.k8s.io", version: "v1" };
 
 function impersonate(resource: string, name: string): ResourceAccess {
   return {

@@ -23,7 +23,7 @@ const namespaceSubresources: ReadonlySet<string> = new Set(["status", "finalize"
 /** Reads the target of a request. Paths outside the resource grammar, malformed escapes included, are plain paths. */
 export function requestTarget(method: string, path: string, query: URLSearchParams): RequestTarget {
   const location = locate(path);
-  if (location === undefined) return { kind: "path", verb: method === "HEAD" ? "head" : method.toLowerCase(), path };
+  if (location === undefined) return { kind: "path", verb: method.toLowerCase(), path: unescaped(path) };
   const { isWatchPath, ...place } = location;
   const verb = isWatchPath ? "watch" : verbOf(method, location, query);
   return { kind: "resource", verb, ...place, name: place.name || pinnedName(verb, query) };
@@ -69,6 +69,16 @@ function segments(path: string): string[] | undefined {
     return parts.map(decodeURIComponent);
   } catch {
     return undefined;
+  }
+}
+
+/** Rules and denials are about the path without escapes. */
+function unescaped(path: string): string {
+  if (!path.includes("%")) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return path;
   }
 }
 

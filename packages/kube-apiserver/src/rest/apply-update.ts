@@ -160,6 +160,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   yield;
   const edited = yield* plan.edit(old);
   yield;
+  rest.requireNoEscalation({ user: rest.request.user, type, target, object: edited, old });
   if (plan.comparesUid) requireUid(rest, edited, old);
   requireVersion(rest, plan, { edited, current });
   const tracked = plan.tracked
@@ -167,6 +168,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
     : (yield* strategy.storage.fieldManager(plan.endpoint).updating(old, edited, plan.options.manager)).object;
   yield;
   const admitted = plan.admission === undefined ? tracked : yield* plan.admission.mutating({ object: tracked, old });
+  if (admitted !== tracked) rest.requireNoEscalation({ user: rest.request.user, type, target, object: admitted, old });
   const prepared = strategy.storage.prepareUpdate(withSystemFields(admitted, old, type), old, plan.endpoint);
   const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
   requireAllowed(rest, next, old);

@@ -17,6 +17,7 @@ import {
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { generateName, validateObjectMeta } from "@purlin/kube-objects/metadata";
 import type { ObjectMeta } from "@purlin/kube-objects/object";
+import { accessDenied } from "../auth/authorizer.ts";
 import { dedupedOwners, isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
@@ -90,7 +91,10 @@ async function createTracked(
     requireNamespace(rest, metaOf(managed).name || (metaOf(managed).generateName ?? ""), (key) => rest.store.get(key));
   }
   rest.notes.push(...owned.warnings);
-  return storeNew(rest, await mutated(rest, managed, options), options);
+  const admitted = await mutated(rest, managed, options);
+  const { request, target } = rest;
+  rest.requireNoEscalation({ user: request.user, type, target, object: admitted, old: undefined });
+  return storeNew(rest, admitted, options);
 }
 
 /** A new object after mutating admission, which sees it before the server sets its uid and generated name. */
@@ -152,9 +156,18 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   if (errors.length > 0) {
     throw invalid({ group: type.storage.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
   }
+  requireCreateRight(rest);
   noteFindings(rest, writeWarnings(rest, cleared, undefined));
   if (isLargeRequest(rest)) yield* prepareStoredForm(rest, cleared);
   return cleared;
+}
+
+/** A user that may update or patch must also be allowed to create an object that does not exist. */
+function requireCreateRight({ authorizer, request, target }: RestRequest): void {
+  if (target.verb === "create") return;
+  const access = { ...target, verb: "create" };
+  const decision = authorizer(request.user, access);
+  if (!decision.allowed) throw accessDenied(request.user, access, decision);
 }
 
 const nameAttempts = 8;

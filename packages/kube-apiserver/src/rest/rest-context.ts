@@ -2,7 +2,8 @@
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AdmissionChain } from "../admission/admission.ts";
-import type { ResourceAccess } from "../auth/authorizer.ts";
+import type { Authorizer, ResourceAccess } from "../auth/authorizer.ts";
+import type { EscalationCheck } from "../auth/rbac/escalation.ts";
 import type { User } from "../auth/user.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
@@ -33,6 +34,9 @@ export interface RestServices {
   readonly now: () => Date;
   readonly newUid: () => string;
   readonly guard?: WriteGuard | undefined;
+  readonly authorizer: Authorizer;
+  /** Throws when the write would grant rights that its user does not hold. */
+  readonly requireNoEscalation: EscalationCheck;
 }
 
 /** One request for one resource. */

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, type FieldError, invalid, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
-import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { goJson, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import type { AccessAttributes, AccessDecision, Authorizer } from "../auth/authorizer.ts";
-import { defaultGrants, type Grant } from "../auth/default-grants.ts";
+import type { AccessAttributes, AccessDecision, Authorizer, RuleResolver } from "../auth/authorizer.ts";
+import { missingRolesText, type RuleSet } from "../auth/rbac/rule-set.ts";
 import type { User } from "../auth/user.ts";
 import { type Question, type Review, withStatus } from "./review-resource.ts";
 
-type May = (access: AccessAttributes) => boolean;
-
 /** The reviews of the authorization group, answered by the authorizer that judges requests. */
-export function accessReviews(authorizer: Authorizer): Readonly<Record<string, Review>> {
+export function accessReviews(authorizer: Authorizer, rulesFor: RuleResolver): Readonly<Record<string, Review>> {
   const decided = (question: Question, user: User, access: AccessAttributes): JsonObject =>
     withStatus(question, verdict(authorizer(user, access)));
   return {
@@ -28,7 +26,7 @@ export function accessReviews(authorizer: Authorizer): Readonly<Record<string, R
       requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...placeErrors(spec, question.namespace)]);
       return decided(question, subjectOf(spec), accessOf(spec));
     },
-    selfsubjectrulesreviews: rulesReview(authorizer),
+    selfsubjectrulesreviews: rulesReview(rulesFor),
   };
 }
 
@@ -105,36 +103,32 @@ function subjectOf(spec: JsonObject): User {
   return { name: stringAt(spec, ["user"]), groups: groupsOf(spec), ...(uid === "" ? {} : { uid }) };
 }
 
-/** The rules of a user: everything, or the default grants that the authorizer allows. */
-function rulesReview(authorizer: Authorizer): Review {
+/** All rules of the user in a namespace. */
+function rulesReview(rulesFor: RuleResolver): Review {
   return ({ review, user }) => {
-    if (stringAt(review, ["spec", "namespace"]) === "") throw badRequest("no namespace on request");
+    const namespace = stringAt(review, ["spec", "namespace"]);
+    if (namespace === "") throw badRequest("no namespace on request");
     const { apiVersion = "", kind = "" } = review;
     // The reference answers with a new object, not with the question.
-    return { apiVersion, kind, metadata: {}, spec: {}, status: rulesFor(authorizer, user) };
+    return { apiVersion, kind, metadata: {}, spec: {}, status: rulesStatus(rulesFor(user, namespace)) };
   };
 }
 
-function rulesFor(authorizer: Authorizer, user: User): JsonObject {
-  const may = (access: AccessAttributes): boolean => authorizer(user, access).allowed;
-  const resourceRules = defaultGrants.flatMap((grant) => resourceRulesOf(grant, may));
-  const nonResourceRules = defaultGrants.flatMap((grant) => pathRulesOf(grant, may));
-  if (may(resourceAccess("*", "*", "*"))) resourceRules.push({ verbs: ["*"], apiGroups: ["*"], resources: ["*"] });
-  if (may({ kind: "path", verb: "*", path: "*" })) nonResourceRules.push({ verbs: ["*"], nonResourceURLs: ["*"] });
-  return { resourceRules, nonResourceRules, incomplete: false };
-}
-
-function resourceRulesOf({ resources }: Grant, may: May): JsonValue[] {
-  return resources
-    .filter(({ group, resources: names, verb }) => names.every((name) => may(resourceAccess(verb, group, name))))
-    .map(({ group, resources: names, verb }) => ({ verbs: [verb], apiGroups: [group], resources: names }));
-}
-
-function pathRulesOf({ paths }: Grant, may: May): JsonValue[] {
-  const isAllowed = paths.length > 0 && paths.every((path) => may({ kind: "path", verb: "get", path }));
-  return isAllowed ? [{ verbs: ["get"], nonResourceURLs: paths }] : [];
-}
-
-function resourceAccess(verb: string, group: string, resource: string): AccessAttributes {
-  return { kind: "resource", verb, group, version: "*", resource, subresource: "", namespace: "", name: "" };
+function rulesStatus({ rules, missing }: RuleSet): JsonObject {
+  const error = missingRolesText(missing);
+  return {
+    resourceRules: rules
+      .filter(({ resources }) => resources.length > 0)
+      .map(({ verbs, apiGroups, resources, resourceNames }) => ({
+        verbs,
+        apiGroups,
+        resources,
+        ...(resourceNames.length === 0 ? {} : { resourceNames }),
+      })),
+    nonResourceRules: rules
+      .filter(({ nonResourceURLs }) => nonResourceURLs.length > 0)
+      .map(({ verbs, nonResourceURLs }) => ({ verbs, nonResourceURLs })),
+    incomplete: false,
+    ...(error === "" ? {} : { evaluationError: error }),
+  };
 }

@@ -2,10 +2,9 @@
 import { createPrivateKey } from "node:crypto";
 import { type Clock, systemClock } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { printYaml } from "@purlin/kube-objects/yaml";
 import { type AuditOptions, type BeginAudit, createAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
-import type { Authorizer } from "../auth/authorizer.ts";
+import type { Authorization, Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
 import { type InFlightLimits, RequestsInFlight } from "../http/requests-in-flight.ts";
 import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
@@ -23,6 +22,7 @@ import { type Controllers, createControllers } from "./controllers.ts";
 import type { Handler } from "./handler.ts";
 import { createServerCore, type ServerCore } from "./server-core.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
+import { kubeconfigText } from "./user-kubeconfig.ts";
 
 /** How to run an API server. */
 export interface ApiServerOptions {
@@ -34,7 +34,9 @@ export interface ApiServerOptions {
   readonly build?: string;
   /** Bearers of tokens. */
   readonly tokens?: readonly TokenAuthenticator[];
-  /** Default: masters and ServiceAccounts are allowed everything, other users nothing. */
+  /** How requests are authorized. Default "admin": masters and ServiceAccounts are allowed everything, other users nothing. */
+  readonly authorization?: Authorization;
+  /** Decides instead. */
   readonly authorizer?: Authorizer;
   /** Asked about each write that is authorized, before it is stored. Default: all are allowed. */
   readonly guard?: WriteGuard | undefined;
@@ -250,19 +252,5 @@ function addressOf({ host, port }: Listener): string {
 
 /** A kubeconfig with which the operator reaches the server, everything in it. */
 export function adminKubeconfig(server: string, { authority, admin }: ServingCertificates): string {
-  const name = "purlin";
-  const base64 = (pem: string): string => Buffer.from(pem).toString("base64");
-  return printYaml({
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [{ name, cluster: { server, "certificate-authority-data": base64(authority.certPem) } }],
-    users: [
-      {
-        name: "admin",
-        user: { "client-certificate-data": base64(admin.certPem), "client-key-data": base64(admin.keyPem) },
-      },
-    ],
-    contexts: [{ name, context: { cluster: name, user: "admin" } }],
-    "current-context": name,
-  });
+  return kubeconfigText({ server, authority, client: admin, user: "admin" });
 }

@@ -2,7 +2,7 @@
 import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
-import { objectKey, type ResourceType } from "../registry/resource-type.ts";
+import { objectKey } from "../registry/resource-type.ts";
 
 import type { Store } from "../store/store.ts";
 import type { KindDefinition } from "../strategy/kind-rules.ts";
@@ -14,27 +14,36 @@ interface BootstrapOptions {
   readonly store: Store<JsonObject>;
 }
 
-/** Creates missing objects that every cluster has. When all exist, a start reads each of them and writes nothing. */
+/** Creates missing objects that every cluster has, and completes those that exist. When all is there, a start writes nothing. */
 export async function bootstrap(options: BootstrapOptions): Promise<void> {
   const isNamespace = ({ type }: KindDefinition): boolean => type.resource === "namespaces" && type.group === "";
   // Namespaces first: other objects are created in them.
   for (const kinds of [options.kinds.filter(isNamespace), options.kinds.filter((kind) => !isNamespace(kind))]) {
-    await Promise.all(kinds.map(({ type, initialObjects = [] }) => createAll(options, type, initialObjects)));
+    await Promise.all(
+      kinds.flatMap((kind) => (kind.initialObjects ?? []).map((object) => ensure(options, kind, object))),
+    );
   }
 }
 
-async function createAll(
+async function ensure(
   { client, store }: BootstrapOptions,
-  type: ResourceType,
-  objects: readonly JsonObject[],
+  { type, reconcileInitial }: KindDefinition,
+  wanted: JsonObject,
 ): Promise<void> {
-  const missing = objects.filter((object) => {
-    const { namespace = "", name = "" } = metaOf(object);
-    return store.get(objectKey(type, namespace, name)) === undefined;
-  });
-  await Promise.all(
-    missing.map((object) => createMissing(client, resourcePath(type, metaOf(object).namespace ?? ""), object)),
-  );
+  const { namespace = "", name = "" } = metaOf(wanted);
+  const existing = store.get(objectKey(type, namespace, name))?.value;
+  const collection = resourcePath(type, namespace);
+  if (existing === undefined) return createMissing(client, collection, wanted);
+  if (reconcileInitial === undefined) return;
+  const object = `${collection}/${encodeURIComponent(name)}`;
+  const reconciled = reconcileInitial(existing, wanted);
+  if (reconciled === existing) return;
+  if (reconciled !== undefined) {
+    await client.send("PUT", object, { body: reconciled });
+    return;
+  }
+  await client.send("DELETE", object);
+  await createMissing(client, collection, wanted);
 }
 
 /** Creates an object unless it is there. */

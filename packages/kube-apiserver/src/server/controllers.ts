@@ -145,7 +145,13 @@ async function apply(client: InternalClient, { name, rules }: CollectedRules): P
   await client.send("PATCH", `${rolesPath}/${encodeURIComponent(name)}`, {
     contentType: "application/apply-patch+yaml",
     query: { fieldManager: "clusterrole-aggregation-controller", force: "true" },
-    body: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name }, rules },
+    body: {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name },
+      // As in the reference: a role that nothing matches keeps the rules that others wrote.
+      ...(rules.length === 0 ? {} : { rules }),
+    },
   });
 }
 

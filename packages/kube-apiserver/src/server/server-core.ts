@@ -6,7 +6,15 @@ import type { StoredAdmission } from "../admission/configured-admission.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
 import type { BeginAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
-import { type Authorizer, adminAuthorizer } from "../auth/authorizer.ts";
+import {
+  type Authorization,
+  type Authorizer,
+  adminAuthorizer,
+  adminRules,
+  type RuleResolver,
+} from "../auth/authorizer.ts";
+import { type EscalationCheck, escalationCheck } from "../auth/rbac/escalation.ts";
+import { RbacAccess } from "../auth/rbac/rbac-access.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { CrdController } from "../crd/crd-controller.ts";
 import { serverKinds } from "../kinds/server-kinds.ts";
@@ -44,6 +52,7 @@ interface ServerCoreOptions {
   readonly tokenKey: KeyObject;
   readonly authorizer?: Authorizer;
   readonly guard?: WriteGuard | undefined;
+  readonly authorization?: Authorization;
   readonly eventTtlSeconds?: number;
   readonly beginAudit?: BeginAudit | undefined;
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
@@ -112,16 +121,17 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   });
   const rulesOf = rulesFinder(kinds);
   const strategyOf = strategies(rulesOf, crds, now);
-  const authorizer = options.authorizer ?? adminAuthorizer;
+  const access = accessControl(options);
   const configured = storedAdmission({
     store,
     catalog,
-    authorizer,
+    authorizer: access.authorizer,
     strategyOf,
     isStarted: () => lifecycle.isBootstrapped,
     webhookTargets: options.webhookTargets ?? new Map(),
   });
   const services: RestServices = {
+    ...access,
     store,
     catalog,
     now,
@@ -136,19 +146,13 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
   const tokens = [...(options.tokens ?? []), accounts.authenticate];
   const answer = createHandler({
-    authorizer,
+    authorizer: access.authorizer,
     paths: pathEndpoints({
       store,
       build: options.build ?? "purlin",
       catalog,
       crds: () => crds.crds,
-      state: {
-        // Where the store is, and why, is not for everybody.
-        storeProblem: () => (store.problem === undefined ? undefined : "the store refuses writes"),
-        areKindsServed: () => lifecycle.areKindsServed,
-        isBootstrapped: () => lifecycle.isBootstrapped,
-        isStopping: () => lifecycle.isStopping,
-      },
+      state: serverState(store, lifecycle),
       requests,
       address: options.address,
       otherMetrics: options.otherMetrics,
@@ -160,7 +164,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       services,
       watches,
       special: [
-        reviewResource("authorization.k8s.io", accessReviews(authorizer)),
+        reviewResource("authorization.k8s.io", accessReviews(access.authorizer, access.rulesFor)),
         reviewResource(
           "authentication.k8s.io",
           authenticationReviews(() => tokens),
@@ -174,6 +178,32 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
   return Object.assign(core, { kinds, crds, services, configured, tokens });
+}
+
+/** What the health endpoints report. */
+function serverState(store: Store<JsonObject>, lifecycle: Lifecycle): Parameters<typeof pathEndpoints>[0]["state"] {
+  return {
+    // Where the store is, and why, is not for everybody.
+    storeProblem: () => (store.problem === undefined ? undefined : "the store refuses writes"),
+    areKindsServed: () => lifecycle.areKindsServed,
+    isBootstrapped: () => lifecycle.isBootstrapped,
+    isStopping: () => lifecycle.isStopping,
+  };
+}
+
+/** Who decides about requests, and about single writes. */
+interface AccessControl {
+  readonly authorizer: Authorizer;
+  readonly rulesFor: RuleResolver;
+  readonly requireNoEscalation: EscalationCheck;
+}
+
+function accessControl({ store, authorizer, authorization = "admin" }: ServerCoreOptions): AccessControl {
+  if (authorizer === undefined && authorization === "rbac") {
+    const access = new RbacAccess(store);
+    return { authorizer: access.authorize, rulesFor: access.rulesFor, requireNoEscalation: escalationCheck(access) };
+  }
+  return { authorizer: authorizer ?? adminAuthorizer, rulesFor: adminRules, requireNoEscalation: () => {} };
 }
 
 /** Paths are few, but clients may ask for any resource. */

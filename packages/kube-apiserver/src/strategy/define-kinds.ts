@@ -56,6 +56,7 @@ export interface KindRow {
   readonly rules?: KindRules;
   readonly initialObjects?: readonly JsonObject[];
   readonly admission?: KindDefinition["admission"];
+  readonly reconcileInitial?: KindDefinition["reconcileInitial"];
   /** The group whose objects of the same resource these are. */
   readonly storedIn?: string;
   /** The storage version in discovery, if it is not the served one. */
@@ -69,6 +70,7 @@ export function defineKinds(group: KindGroup, rows: readonly KindRow[]): KindDef
     ...(row.rules && { rules: row.rules }),
     ...(row.initialObjects && { initialObjects: row.initialObjects }),
     ...(row.admission && { admission: row.admission }),
+    ...(row.reconcileInitial && { reconcileInitial: row.reconcileInitial }),
   }));
 }
 

@@ -79,6 +79,11 @@ export interface KindDefinition {
   readonly initialObjects?: readonly JsonObject[];
   /** Admission plugins that come with the kind. They may concern other kinds, as those of LimitRanges concern Pods. */
   readonly admission?: readonly AdmissionPlugin[];
+  /**
+   * An initial object that exists, with what it lacks; the same object when it lacks nothing, undefined when it has to be created again.
+   * Default: an object that exists is left as it is.
+   */
+  readonly reconcileInitial?: (existing: JsonObject, wanted: JsonObject) => JsonObject | undefined;
 }
 
 /** What the rules of kinds may depend on. */

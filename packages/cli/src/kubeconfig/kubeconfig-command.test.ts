@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { accessFromKubeconfig, createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import { isForbidden } from "@purlin/kube-objects/errors";
+import { load } from "js-yaml";
+import { spawnPurlin } from "../testing/spawn-purlin.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess } from "../testing/test-io.ts";
+
+async function clientOf(file: string): Promise<KubeClient> {
+  const config = load(readFileSync(file, "utf8")) as Parameters<typeof accessFromKubeconfig>[0];
+  const access = await accessFromKubeconfig(config, { file, env: {} });
+  return createKubeClient(createHttpsTransport(access));
+}
+
+const list = (client: KubeClient, namespace: string): Promise<unknown> =>
+  client.raw({ method: "GET", path: `/api/v1/namespaces/${namespace}/configmaps` });
+
+test("a second person has the role in its namespace, and nothing after the binding is deleted", async () => {
+  using folder = tempFolder();
+  const directory = join(folder.path, "data");
+  await using server = spawnPurlin(["apiserver", "--data-dir", directory, "--authorization", "rbac"]);
+  await server.next("stdout", /API server at/);
+  const file = join(folder.path, "jane.kubeconfig");
+  const args = ["kubeconfig", "--data-dir", directory, "--as", "jane", "--namespace", "default", "--role", "view"];
+  const written = await runInProcess([...args, "--output", file]);
+  assert.equal(written.exitCode, 0, written.stderr);
+  assert.equal(written.stderr, "");
+  const jane = await clientOf(file);
+  const admin = await clientOf(join(directory, "kubeconfig"));
+  await list(jane, "default");
+  await assert.rejects(
+    list(jane, "kube-system"),
+    (error) => isForbidden(error) && /User "jane" cannot list/.test(String(error)),
+  );
+  const configMap = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", namespace: "default" } };
+  await assert.rejects(jane.create(configMap), isForbidden);
+  const bindings = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/rolebindings";
+  await admin.raw({ method: "DELETE", path: `${bindings}/purlin:jane:view` });
+  await assert.rejects(list(jane, "default"), isForbidden);
+  await Promise.all([jane.close(), admin.close()]);
+});
+
+test("the command warns when the server does not evaluate roles", async () => {
+  using folder = tempFolder();
+  const directory = join(folder.path, "data");
+  await using server = spawnPurlin(["apiserver", "--data-dir", directory, "--authorization", "admin"]);
+  await server.next("stdout", /API server at/);
+  const { exitCode, stderr } = await runInProcess([
+    "kubeconfig",
+    "--data-dir",
+    directory,
+    "--as",
+    "jane",
+    "--role",
+    "edit",
+  ]);
+  assert.equal(exitCode, 0);
+  assert.match(stderr, /does not evaluate roles: start it with --authorization=rbac/);
+});
+
+const refused: readonly (readonly [args: readonly string[], text: RegExp])[] = [
+  [["--as", "system:admin"], /reserved/],
+  [["--as", "jane", "--group", "system:masters"], /reserved/],
+  [["--as", "a/b"], /expected letters/],
+  [["--as", "jane", "--role", "owner"], /expected view, edit or admin/],
+  [["--as", "jane", "--days", "0"], /expected an integer from 1 to 365/],
+];
+
+for (const [args, text] of refused) {
+  test(`refused: ${args.join(" ")}`, async () => {
+    const { exitCode, stderr } = await runInProcess(["kubeconfig", ...args]);
+    assert.equal(exitCode, 2);
+    assert.match(stderr, text);
+  });
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+import { relative, resolve } from "node:path";
+import { issueUserKubeconfig } from "@purlin/kube-apiserver";
+import type { KubeClient } from "@purlin/kube-client";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { replaceFile } from "../files/write-files.ts";
+import type { Io } from "../io.ts";
+import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
+import { currentDataDir } from "../project/data-dir.ts";
+import { textOf, UserError } from "../user-error.ts";
+
+const group = "rbac.authorization.k8s.io";
+const roles = ["view", "edit", "admin"];
+const mostDays = 365;
+
+/** The person that a kubeconfig is for. */
+interface Person {
+  readonly name: string;
+  readonly groups: readonly string[];
+  /** Where the role is granted; undefined for the whole cluster. */
+  readonly namespace: string | undefined;
+  readonly role: string | undefined;
+  readonly days: number;
+}
+
+/** `purlin kubeconfig --as NAME [--group G] [--namespace N] [--role view|edit|admin]` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const person = readPerson(input);
+  await using cluster = await openCluster(input, io);
+  const text = issue(input, io, person);
+  if (person.role !== undefined) await bind(cluster.client, person, io);
+  const output = textOption(input, "output");
+  if (output === undefined) io.stdout.write(text);
+  else {
+    await replaceFile(resolve(io.cwd, output), text);
+    io.stdout.write(`${relative(io.cwd, resolve(io.cwd, output))} is valid for ${person.days} days\n`);
+  }
+  await warnUnlessAllowed(cluster, person, io);
+}
+
+function readPerson(input: CommandInput): Person {
+  const name = textOption(input, "as") ?? "";
+  const role = textOption(input, "role");
+  const groups = listOption(input, "group");
+  const days = Number(textOption(input, "days") ?? 30);
+  const problem = [name, ...groups].map(nameProblem).find(Boolean);
+  if (problem !== undefined) throw new UserError(problem, { exitCode: 2 });
+  if (role !== undefined && !roles.includes(role)) {
+    throw new UserError(`--role ${role}: expected view, edit or admin`, { exitCode: 2 });
+  }
+  if (!Number.isInteger(days) || days < 1 || days > mostDays) {
+    throw new UserError(`--days ${textOption(input, "days")}: expected an integer from 1 to ${mostDays}`, {
+      exitCode: 2,
+    });
+  }
+  return { name, groups, role, days, namespace: textOption(input, "namespace") };
+}
+
+/** Names that begin with `system:` have rights of their own, which cannot be taken away. */
+function nameProblem(name: string): string | undefined {
+  if (name.startsWith("system:")) return `"${name}": names that begin with system: are reserved; choose another name`;
+  return /^[A-Za-z0-9][-A-Za-z0-9_.@]*$/.test(name)
+    ? undefined
+    : `"${name}": expected letters, digits, "-", "_", "." or "@", and a letter or digit first`;
+}
+
+function issue(input: CommandInput, io: Io, { name, groups, namespace, days }: Person): string {
+  const directory = currentDataDir(input, io);
+  try {
+    return issueUserKubeconfig(directory, { name, groups, namespace, days });
+  } catch (error) {
+    throw new UserError(`--data-dir ${relative(io.cwd, directory) || "."}: ${textOf(error)}`, { cause: error });
+  }
+}
+
+/** Grants the role in a namespace, or in the whole cluster. */
+async function bind(client: KubeClient, { name, namespace, role }: Person, io: Io): Promise<void> {
+  const binding = {
+    apiVersion: `${group}/v1`,
+    kind: namespace === undefined ? "ClusterRoleBinding" : "RoleBinding",
+    metadata: { name: `purlin:${name}:${role}`, ...(namespace === undefined ? {} : { namespace }) },
+    roleRef: { apiGroup: group, kind: "ClusterRole", name: role ?? "" },
+    subjects: [{ apiGroup: group, kind: "User", name }],
+  };
+  await client.apply(binding, { fieldManager: "purlin-kubeconfig", force: true, signal: io.signal });
+}
+
+/** A server that does not evaluate roles, and a user without a role, allow nothing. */
+async function warnUnlessAllowed(
+  { client }: Cluster,
+  { name, groups, namespace, role }: Person,
+  io: Io,
+): Promise<void> {
+  if (role === undefined) return;
+  const resourceAttributes = { verb: "get", resource: "configmaps", ...(namespace === undefined ? {} : { namespace }) };
+  const body = {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    spec: { user: name, groups: [...groups, "system:authenticated"], resourceAttributes },
+  };
+  const path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+  const answer = await client.raw({ method: "POST", path, body, signal: io.signal });
+  const { status } = (answer ?? {}) as { readonly status?: { readonly allowed?: boolean } };
+  if (status?.allowed === true) return;
+  io.stderr.write(`warning: the server does not evaluate roles: start it with --authorization=rbac\n`);
+}
