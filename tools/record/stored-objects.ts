@@ -129,7 +129,7 @@ async function storedUnder(client: ServerClient, index: number, { schema, spec }
   return stored["spec"] ?? null;
 }
 
-const yamlFolder = "packages/kube-apiserver/src/request/testdata";
+const yamlFolder = "packages/kube-objects/src/yaml/testdata";
 
 /** One object full of awkward texts and numbers, whose spec the server writes as YAML. */
 const yaml: Recording = {
