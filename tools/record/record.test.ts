@@ -55,7 +55,7 @@ const questions = [
   "packages/cel/src/testdata/subject.json",
   "packages/composition/src/definition/testdata/app-definition.json",
   "packages/composition/src/definition/testdata/cache-definition.json",
-  "packages/kube-apiserver/src/request/testdata/written.json",
+  "packages/kube-objects/src/yaml/testdata/written.json",
   "packages/kube-objects/src/apply/testdata/widget-schemas.json",
 ];
 
