@@ -126,6 +126,7 @@ test("the package brings everything it needs and nothing it does not", () => {
   assert.equal(manifest["private"], undefined);
   assert.deepEqual(manifest["dependencies"], {
     "@grpc/grpc-js": "1.14.7",
+    "@purlin/base": "0.1.0",
     "@purlin/certificates": "0.1.0",
     "@purlin/function-protocol": "0.1.0",
     "@purlin/kube-objects": "0.1.0",

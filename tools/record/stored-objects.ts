@@ -58,7 +58,10 @@ const volatile = new Set([...assigned, "time", "clusterIP", "clusterIPs", "nodeP
 
 /** A value without what differs from server to server. */
 export function stable(value: JsonValue): JsonValue {
-  if (typeof value === "string") return value.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uid>");
+  if (typeof value === "string") {
+    const withoutUids = value.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uid>");
+    return withoutUids.replaceAll(/X509SHA256=[0-9a-f]{64}/g, "<certificate>");
+  }
   if (Array.isArray(value)) return value.map(stable);
   if (typeof value !== "object" || value === null) return value;
   const kept = Object.entries(value as JsonObject).filter(([name]) => !volatile.has(name));

@@ -17,10 +17,13 @@ const asTable = { accept: "application/json;as=Table;g=meta.k8s.io;v=v1" };
 /** Columns whose cells depend on when the object was made, or when the table was asked for. */
 const times = new Set(["Age", "Last Seen", "First Seen", "Created At"]);
 
+/** A row of an IPAddress has its age in a cell without a column. */
+const isTime = (column: JsonObject | undefined): boolean => column === undefined || times.has(String(column["name"]));
+
 function comparable(entry: Entry): unknown {
   const { columns, rows } = entry as unknown as Table;
   const masked = rows.map(({ cells, object }) => ({
-    cells: stable(cells.map((cell, index) => (times.has(String(columns[index]?.["name"])) ? "<time>" : cell))),
+    cells: stable(cells.map((cell, index) => (isTime(columns[index]) ? "<time>" : cell))),
     object: withoutServerPort(stable(object) as JsonObject),
   }));
   return { ...entry, rows: masked };

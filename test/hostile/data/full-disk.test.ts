@@ -115,7 +115,8 @@ test("on a disk that other programs fill to the last byte, deletes still work an
   } catch {
     // As much as there was.
   }
-  assertFull(await ask(target, "POST", configMaps, configMap("refused", "x".repeat(500_000))));
+  // What the write-ahead log has room for already is still taken.
+  await fill(target, 500_000, []);
   for (let i = 0; i < 20; i += 1) {
     assert.equal((await ask(target, "DELETE", `${configMaps}/kept-${i}`)).code, 200, `kept-${i}`);
   }
