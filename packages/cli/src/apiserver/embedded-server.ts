@@ -132,7 +132,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
   try {
     await makeFolder(directory, 0o700);
     secureDataDir(directory);
-    const token = await keptMetricsToken(directory, warn);
+    const token = await keptMetricsToken(directory);
     const server = await startApiServer({
       kinds: builtinKinds,
       directory,
@@ -154,6 +154,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
       onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
       onControllerError: (error) => warn(`error: ${textOf(error)}; will retry`),
     });
+    if (!server.isReadOnly) await keepMetricsToken(join(directory, metricsTokenFile), token, warn);
     if (server.isReadOnly)
       warn(`warning: --data-dir ${directory} is read-only: serving existing data, rejecting writes`);
     return server;
@@ -167,18 +168,19 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
 /** Who reads metrics with the token of the data directory: nothing else is allowed. */
 const metricsUser = { name: "system:purlin:metrics", groups: ["system:monitoring"] };
 
-/** The token with which a Prometheus reads metrics, in a file of its own; made at the first start. */
-async function keptMetricsToken(directory: string, warn: (text: string) => void): Promise<string> {
-  const file = join(directory, "metrics-token");
-  const kept = (await readFile(file, "utf8").catch(() => "")).trim();
-  if (kept.length >= tokenBytes) return kept;
-  const token = randomBytes(tokenBytes).toString("base64url");
-  await replaceFile(file, token).catch((error: unknown) =>
-    warn(`warning: cannot write ${file}: ${textOf(error)}; metrics need another credential`),
-  );
-  return token;
+/** The token with which a Prometheus reads metrics, in a file of its own; a new one at the first start. */
+async function keptMetricsToken(directory: string): Promise<string> {
+  const kept = (await readFile(join(directory, metricsTokenFile), "utf8").catch(() => "")).trim();
+  return kept.length >= tokenBytes ? kept : randomBytes(tokenBytes).toString("base64url");
 }
 
+async function keepMetricsToken(file: string, token: string, warn: (text: string) => void): Promise<void> {
+  if ((await readFile(file, "utf8").catch(() => "")).trim() === token) return;
+  // A server that starts on a full disk is more useful than its metrics.
+  await replaceFile(file, token).catch((error: unknown) => warn(`warning: cannot write ${file}: ${textOf(error)}`));
+}
+
+const metricsTokenFile = "metrics-token";
 const tokenBytes = 32;
 
 /** What is said when the clock of the machine was set. */
