@@ -42,7 +42,7 @@ async function ensure(
     await client.send("PUT", object, { body: reconciled });
     return;
   }
-  await client.send("DELETE", object);
+  await client.delete(object);
   await createMissing(client, collection, wanted);
 }
 

@@ -186,7 +186,7 @@ function garbageActions(client: InternalClient, catalog: () => Catalog): Garbage
       const path = pathOf(object);
       if (path !== undefined) {
         const { uid, resourceVersion } = object;
-        await client.send("DELETE", path, { body: { propagationPolicy, preconditions: { uid, resourceVersion } } });
+        await client.delete(path, { body: { propagationPolicy, preconditions: { uid, resourceVersion } } });
       }
     },
     dropOwners: (object, uids) => {

@@ -3,6 +3,7 @@ import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { mastersGroup, type User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
+import type { CompleteResponse } from "../request/api-request.ts";
 import type { Handler } from "./handler.ts";
 
 /** The server itself, when it makes or changes objects. */
@@ -25,6 +26,15 @@ export class InternalClient {
 
   /** The body of a successful answer; a failure throws its Status. */
   async send(method: string, path: string, request: InternalRequest = {}): Promise<JsonValue> {
+    return (await this.#succeed(method, path, request)).payload?.value() ?? null;
+  }
+
+  /** Deletes an object or a collection; a failure throws its Status. What was deleted is not looked at: it may be large. */
+  async delete(path: string, request: InternalRequest = {}): Promise<void> {
+    await this.#succeed("DELETE", path, request);
+  }
+
+  async #succeed(method: string, path: string, request: InternalRequest): Promise<CompleteResponse> {
     const { body, contentType = "application/json", query = {} } = request;
     const response = await this.#handle({
       method,
@@ -36,8 +46,8 @@ export class InternalClient {
       signal: this.#signal,
     });
     if (response.kind === "stream") throw new Error(`${method} ${path} answered with a stream`);
+    if (response.code < 400) return response;
     const value = response.payload?.value() ?? null;
-    if (response.code < 400) return value;
     const status = value as Status;
     if (status?.kind !== "Status") throw new Error(`${method} ${path} answered ${response.code}: ${String(value)}`);
     throw new StatusError(status);

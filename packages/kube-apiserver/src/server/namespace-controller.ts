@@ -189,7 +189,7 @@ export class NamespaceController {
   async #deleteAll(type: ResourceType, namespace: string): Promise<void> {
     const isEmpty = this.#options.store.list({ prefix: keyPrefix(type, namespace), limit: 1 }).entries.length === 0;
     if (!isEmpty) {
-      await this.#options.client.send("DELETE", resourcePath(type, namespace), {
+      await this.#options.client.delete(resourcePath(type, namespace), {
         body: { propagationPolicy: "Background" },
       });
     }

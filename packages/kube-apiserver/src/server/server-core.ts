@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KeyObject, randomUUID } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { stringAt } from "@purlin/kube-objects/object";
 import type { StoredAdmission } from "../admission/configured-admission.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
 import type { BeginAudit } from "../audit/audit.ts";
@@ -22,7 +21,7 @@ import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import { podResources } from "../pods/eviction-resource.ts";
 import { type Catalog, Registry } from "../registry/registry.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import { keyPrefix, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import { createResources } from "../rest/resources.ts";
@@ -115,7 +114,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     registry,
     now,
     endWatches: (group, resource) => watches.end(({ type }) => type.group === group && type.resource === resource),
-    deleteObjects: (type) => deleteObjects(client, type),
+    deleteObjects: (type) => deleteObjects(client, store, type),
     onError: options.onControllerError ?? (() => {}),
     onPublished: () => core.onPublished(),
   });
@@ -254,15 +253,16 @@ function isPresent(store: Store<JsonObject>, account: AccountIdentity, bound: Bo
   return isThere("serviceaccounts", account) && (bound === undefined || isThere(`${bound.kind}s`, bound));
 }
 
-/** Deletes all objects of a type, in every namespace that has some. */
-async function deleteObjects(client: InternalClient, type: ResourceType): Promise<void> {
+/** Deletes all objects of a type, in every namespace that has some. Their keys name the namespaces: objects may be large. */
+async function deleteObjects(client: InternalClient, store: Store<JsonObject>, type: ResourceType): Promise<void> {
   if (!type.namespaced) {
-    await client.send("DELETE", resourcePath(type, ""));
+    await client.delete(resourcePath(type, ""));
     return;
   }
-  const list = (await client.send("GET", resourcePath(type, ""))) as { readonly items?: readonly JsonObject[] };
-  const namespaces = new Set((list.items ?? []).map((item) => stringAt(item, ["metadata", "namespace"])));
-  await Promise.all([...namespaces].map((namespace) => client.send("DELETE", resourcePath(type, namespace))));
+  const prefix = keyPrefix(type, "");
+  const { entries } = store.list({ prefix });
+  const namespaces = new Set(entries.map(({ key }) => key.slice(prefix.length).split("/", 1)[0] ?? ""));
+  await Promise.all([...namespaces].map((namespace) => client.delete(resourcePath(type, namespace))));
 }
 
 function withEventTtl(types: readonly ResourceType[], ttlSeconds: number | undefined): readonly ResourceType[] {
