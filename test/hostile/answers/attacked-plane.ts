@@ -158,7 +158,7 @@ export async function until(
   }
 }
 
-function manifests(address: string): readonly KubeObject[] {
+export function manifests(address: string): readonly KubeObject[] {
   const free = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const openAPIV3Schema = {
     type: "object",

@@ -44,6 +44,17 @@ interface Reader {
   readonly isFolderFine?: boolean;
 }
 
+const functions = `${composition}---
+apiVersion: pkg.crossplane.io/v1
+kind: Function
+metadata: {name: f, annotations: {render.crossplane.io/runtime: Development}}
+`;
+
+function renderWith(...args: readonly string[]): Reader {
+  const beside = { "xr.yaml": xr, "c.yaml": functions };
+  return { args: ["render", ...args], file: "x.yaml", beside, isFolderFine: true };
+}
+
 const readers: Readonly<Record<string, Reader>> = {
   "apply FILE": { args: ["apply", "x.yaml"], file: "x.yaml", isFolderFine: true },
   "apply FOLDER": { args: ["apply", "."], file: "x.yaml", beside: { "a.yaml": xr }, isFolderFine: true },
@@ -61,6 +72,15 @@ const readers: Readonly<Record<string, Reader>> = {
     file: "x.yaml",
     beside: { "xr.yaml": xr },
     isFolderFine: true,
+  },
+  "render FUNCTIONS": renderWith("xr.yaml", "c.yaml", "x.yaml"),
+  "render --xrd": renderWith("xr.yaml", "c.yaml", "c.yaml", "--xrd", "x.yaml"),
+  "render --observed-resources": renderWith("xr.yaml", "c.yaml", "c.yaml", "--observed-resources", "x.yaml"),
+  "render --required-resources": renderWith("xr.yaml", "c.yaml", "c.yaml", "--required-resources", "x.yaml"),
+  "render --function-credentials": renderWith("xr.yaml", "c.yaml", "c.yaml", "--function-credentials", "x.yaml"),
+  "render --context-files": {
+    ...renderWith("xr.yaml", "c.yaml", "c.yaml", "--context-files", "k=x.yaml"),
+    isFolderFine: false,
   },
   "function call --request": {
     args: ["function", "call", "--target", "localhost:1", "--insecure", "--request", "x.yaml"],
