@@ -20,3 +20,8 @@ export const functionLimit: OptionSpec = {
   description: "limit of a function's response, such as resources=20000",
   repeatable: true,
 };
+
+export const selectorOption: OptionSpec = {
+  flags: "-l, --selector <labels>",
+  description: "label selector, such as app=shop,tier!=test or 'tier in (a,b)'",
+};

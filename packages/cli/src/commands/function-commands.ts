@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
+
+const insecure: OptionSpec = {
+  flags: "--insecure",
+  description: "use plaintext; only for functions on this machine",
+};
+
+/** The commands of function authors. */
+export const functionCommands: readonly CommandSpec[] = [
+  {
+    name: "function init",
+    summary: "create a function project with a test and an example request",
+    arguments: [{ name: "<name>", description: "name of the function and of the folder to create" }],
+    load: () => import("../function-init/init-command.ts"),
+  },
+  {
+    name: "function run",
+    summary: "serve a function and reload it on save",
+    arguments: [{ name: "<file>", description: "TypeScript or JavaScript file that exports the function" }],
+    options: [
+      insecure,
+      {
+        flags: "--tls-certs-dir <dir>",
+        description: "serve mutual TLS with tls.crt, tls.key and ca.crt from this folder ($TLS_SERVER_CERTS_DIR)",
+      },
+      {
+        flags: "--address <host:port>",
+        description: "address to listen on; `:9443` means all interfaces (localhost:9443, in a Pod :9443)",
+      },
+      { flags: "--network <kind>", description: "tcp, or unix with a socket path as the address" },
+      { flags: "--max-recv-message-size <MiB>", description: "maximum size of a request (64)" },
+      { flags: "--max-send-message-size <MiB>", description: "maximum size of a response (64)" },
+      { flags: "--ttl <duration>", description: "TTL of responses, such as 90s or 1m30s (60s)" },
+      { flags: "--metrics-address <host:port>", description: "address of the Prometheus metrics (off)" },
+    ],
+    load: () => import("../function-run/run-command.ts"),
+  },
+  {
+    name: "function call",
+    summary: "call a function as a control plane does and print its response",
+    options: [
+      { flags: "--target <host:port>", description: "address of the function", required: true },
+      {
+        flags: "--request <file>",
+        description: "RunFunctionRequest with protobuf-JSON names, as YAML or JSON; - reads stdin",
+      },
+      { flags: "--xr <file>", description: "composite resource, used as observed.composite.resource of the request" },
+      insecure,
+      {
+        flags: "--tls-certs-dir <dir>",
+        description: "use mutual TLS: tls.crt and tls.key as the client certificate, ca.crt as the trusted authority",
+      },
+      {
+        flags: "--required-resources <path>",
+        description: "file or folder of objects that answer required resources",
+      },
+      {
+        flags: "--crds <path>",
+        description: "file or folder of CustomResourceDefinitions that answer required schemas",
+      },
+      {
+        flags: "--openapi <dir>",
+        description: "folder of OpenAPI v3 documents, as served by an API server, that answer required schemas",
+      },
+      {
+        flags: "--as-crossplane <release>",
+        description: "behave like Crossplane v1.15, v1.16, v1.17 or v2.2, without the fields that release lacks",
+      },
+      {
+        flags: "--timeout <duration>",
+        description: "timeout of all calls together",
+        default: "30s",
+      },
+    ],
+    load: () => import("../function-call/call-command.ts"),
+  },
+  {
+    name: "function certs",
+    summary: "create development certificates for mutual TLS",
+    arguments: [{ name: "<dir>", description: "folder to create, with tls.crt, tls.key and ca.crt" }],
+    load: () => import("../function-certs/certs-command.ts"),
+  },
+];

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
+import { clusterOptions, dataDirOption, selectorOption } from "../options/shared-options.ts";
+
+const namespaceOption: OptionSpec = {
+  flags: "-n, --namespace <name>",
+  description: "namespace (from the kubeconfig context or purlin.yaml, otherwise default)",
+};
+
+const filenameOption: OptionSpec = {
+  flags: "-f, --filename <path>",
+  description: "YAML file or folder of YAML files; - reads stdin; repeatable",
+  repeatable: true,
+};
+
+const everywhereOption: OptionSpec = { flags: "-A, --all-namespaces", description: "all namespaces" };
+
+const subresourceOption: OptionSpec = {
+  flags: "--subresource <name>",
+  description: "subresource to change, such as status or scale",
+};
+
+/** The commands that read and write objects of a running control plane. */
+export const objectCommands: readonly CommandSpec[] = [
+  {
+    name: "apply",
+    summary: "apply manifests to a running control plane",
+    arguments: [{ name: "[path...]", description: "YAML files or folders of YAML files; - reads stdin" }],
+    options: [filenameOption, namespaceOption, ...clusterOptions],
+    load: () => import("../apply/apply-command.ts"),
+  },
+  {
+    name: "get",
+    summary: "list objects",
+    arguments: [
+      {
+        name: "<type>",
+        description:
+          "kind, plural, singular or short name, such as configmaps or xapps.example.org; comma-separated for several",
+      },
+      { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
+    ],
+    options: [
+      namespaceOption,
+      everywhereOption,
+      selectorOption,
+      { flags: "--field-selector <fields>", description: "field selector, such as metadata.name=shop" },
+      {
+        flags: "-o, --output <format>",
+        description: "table, wide, yaml, json, name or jsonpath=TEMPLATE",
+        default: "table",
+      },
+      { flags: "-w, --watch", description: "after the list, print each change until Ctrl-C" },
+      { flags: "--no-headers", description: "omit the table header" },
+      ...clusterOptions,
+    ],
+    load: () => import("../get/get-command.ts"),
+  },
+  {
+    name: "describe",
+    summary: "show the fields and events of objects",
+    arguments: [
+      { name: "<type>", description: "as for purlin get" },
+      { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
+    ],
+    options: [namespaceOption, everywhereOption, selectorOption, ...clusterOptions],
+    load: () => import("../describe/describe-command.ts"),
+  },
+  {
+    name: "events",
+    summary: "show events, oldest first",
+    options: [
+      { flags: "--for <type/name>", description: "only events of this object" },
+      { flags: "--types <types>", description: "only events of these types, such as Warning" },
+      { flags: "-w, --watch", description: "after the list, print each new event until Ctrl-C" },
+      namespaceOption,
+      everywhereOption,
+      ...clusterOptions,
+    ],
+    load: () => import("../events/events-command.ts"),
+  },
+  {
+    name: "trace",
+    summary: "show claims and composite resources with their composed resources and status",
+    arguments: [
+      {
+        name: "[type]",
+        description: "type of one object, as for purlin get; all claims and composite resources if omitted",
+      },
+      { name: "[name]", description: "name of the object" },
+    ],
+    options: [
+      namespaceOption,
+      { flags: "-o, --output <format>", description: "tree, yaml or json", default: "tree" },
+      ...clusterOptions,
+    ],
+    load: () => import("../trace/trace-command.ts"),
+  },
+  {
+    name: "logs",
+    summary: "show the logs of a function",
+    arguments: [{ name: "<function>", description: "name of the Function" }],
+    options: [
+      { flags: "--revision <name>", description: "only this revision (all)" },
+      { flags: "-f, --follow", description: "follow: stream new lines" },
+      { flags: "--tail <lines>", description: "number of most recent lines to show (all)" },
+      dataDirOption,
+    ],
+    load: () => import("../logs/logs-command.ts"),
+  },
+  {
+    name: "patch",
+    summary: "change fields of an object",
+    arguments: [
+      { name: "<type>", description: "as for purlin get" },
+      { name: "<name>", description: "name of the object" },
+      { name: "[patch]", description: "fields to change, as a JSON or YAML object; null removes a field" },
+    ],
+    options: [
+      { flags: "-p, --patch <patch>", description: "the patch, instead of the argument" },
+      { flags: "--type <type>", description: "merge, json or strategic", default: "merge" },
+      subresourceOption,
+      namespaceOption,
+      ...clusterOptions,
+    ],
+    load: () => import("../patch/patch-command.ts"),
+  },
+  {
+    name: "edit",
+    summary: "change an object in an editor",
+    arguments: [
+      { name: "<type>", description: "as for purlin get" },
+      { name: "[name]", description: "name of the object" },
+    ],
+    options: [subresourceOption, namespaceOption, ...clusterOptions],
+    load: () => import("../edit/edit-command.ts"),
+  },
+  {
+    name: "delete",
+    summary: "delete objects and wait until they are gone",
+    arguments: [
+      { name: "[type]", description: "as for purlin get" },
+      { name: "[name...]", description: "names of the objects" },
+    ],
+    options: [
+      filenameOption,
+      selectorOption,
+      { flags: "--ignore-not-found", description: "do not fail if an object does not exist" },
+      namespaceOption,
+      { flags: "--timeout <duration>", description: "how long to wait for the deletion", default: "30s" },
+      ...clusterOptions,
+    ],
+    load: () => import("../delete/delete-command.ts"),
+  },
+];
