@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { buildCli } from "../../../tools/pack-cli.ts";
 import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
+import { builtCommand } from "../../../tools/publish/built-command.ts";
 import { residentMemory } from "../measure/process-usage.ts";
 import { type Access, readAccess } from "./access.ts";
 
@@ -21,22 +21,10 @@ export function memoryOf({ pids }: Contender): number {
   return pids.reduce((sum, pid) => sum + residentMemory(pid), 0);
 }
 
-// Inside the repository, so that other people's packages are found.
-const built = resolve(import.meta.dirname, "../../../.cache/built/purlin");
-let isBuilt = false;
-
-/** The folder with the command as it is published, built from the sources of now. */
-export function builtCommand(): string {
-  if (!isBuilt) buildCli(built);
-  isBuilt = true;
-  return built;
-}
-
 /** The embedded server as `purlin apiserver` runs it. */
 export async function startEmbedded(): Promise<Contender> {
   const directory = mkdtempSync(join(tmpdir(), "bench-apiserver-"));
-  const launcher = join(builtCommand(), "bin/purlin.js");
-  const child = spawn(process.execPath, [launcher, "apiserver", "--data-dir", directory], {
+  const child = spawn(process.execPath, [builtCommand(), "apiserver", "--data-dir", directory], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   await ready(child);

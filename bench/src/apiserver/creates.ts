@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { builtFolder } from "../../../tools/publish/built-command.ts";
 import { type Figure, figure, ratios, type Target } from "../measure/figure.ts";
 import { type Both, withBoth } from "./both.ts";
-import { builtCommand } from "./contenders.ts";
 import { type Load, startInProcess } from "./load.ts";
 import { type Kind, kinds } from "./objects.ts";
 
@@ -27,7 +27,7 @@ export async function createFigures(effort: CreateEffort): Promise<Figure[]> {
   const directory = mkdtempSync(join(tmpdir(), "bench-in-process-"));
   try {
     return await withBoth(async (both) => {
-      await using inProcess = startInProcess(builtCommand(), directory);
+      await using inProcess = startInProcess(builtFolder(), directory);
       const figures: Figure[] = [];
       for (const kind of kinds) figures.push(...(await measureKind(kind, { ...both, inProcess }, effort)));
       return figures;

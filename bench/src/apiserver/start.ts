@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { builtCommand } from "../../../tools/publish/built-command.ts";
 import { type Figure, figure, ratios } from "../measure/figure.ts";
-import { builtCommand, type Contender, startEmbedded, startPair } from "./contenders.ts";
+import { type Contender, startEmbedded, startPair } from "./contenders.ts";
 import { Http2Client } from "./http2-client.ts";
 import { collections, objectOf } from "./objects.ts";
 

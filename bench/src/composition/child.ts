@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { builtCommand } from "../apiserver/contenders.ts";
-
-/** The command as it is published. */
-export const launcher = (): string => join(builtCommand(), "bin/purlin.js");
+import { builtCommand } from "../../../tools/publish/built-command.ts";
 
 /** A command that runs until it is stopped. */
 export interface Child extends AsyncDisposable {
@@ -15,7 +11,7 @@ export interface Child extends AsyncDisposable {
 
 /** Starts the built command and waits until it has printed a line that is `awaited`. */
 export async function startCommand(args: readonly string[], awaited: (line: string) => boolean): Promise<Child> {
-  const child = spawn(process.execPath, [launcher(), ...args], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [builtCommand(), ...args], { stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   for (const input of [child.stdout, child.stderr]) {

@@ -7,8 +7,9 @@ import type { KubeClient } from "@purlin/kube-client";
 import { purlinFunction } from "../../../tools/peers/function-commands.ts";
 import { startFunction } from "../../../tools/peers/function-process.ts";
 import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
+import { builtCommand } from "../../../tools/publish/built-command.ts";
 import { type Access, readAccess } from "../apiserver/access.ts";
-import { launcher, startCommand } from "./child.ts";
+import { startCommand } from "./child.ts";
 import { type FunctionName, functionNames, functionObject, servingRevision, unmanaged } from "./manifests.ts";
 import { definePairs, serveAt, userOf } from "./setup.ts";
 import { descendants, type Processes } from "./usage.ts";
@@ -31,7 +32,7 @@ export const sourceOf = (name: FunctionName): string => join(sources, `${name}.t
 export async function startOnCluster(): Promise<Plane> {
   await using starting = new AsyncDisposableStack();
   const certs = temporaryFolder(starting);
-  spawnSync(process.execPath, [launcher(), "function", "certs", certs], { stdio: "ignore" });
+  spawnSync(process.execPath, [builtCommand(), "function", "certs", certs], { stdio: "ignore" });
   const cluster = await startRealCluster();
   starting.defer(() => cluster.stop());
   const access = { server: cluster.server, caPem: cluster.caPem, ...cluster.admin };

@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { purlinFunction } from "../../../tools/peers/function-commands.ts";
 import { startFunction } from "../../../tools/peers/function-process.ts";
+import { builtCommand } from "../../../tools/publish/built-command.ts";
 import { type Figure, figure, ratios } from "../measure/figure.ts";
-import { launcher } from "./child.ts";
 import { composition, functionNames, functionObject, pair } from "./manifests.ts";
 import { atMost } from "./mark.ts";
 import { sourceOf } from "./planes.ts";
@@ -17,7 +17,7 @@ export async function renderFigures(rounds: number): Promise<Figure[]> {
   const folder = mkdtempSync(join(tmpdir(), "bench-render-"));
   stack.defer(() => rmSync(folder, { recursive: true, force: true }));
   const files = await writeInputs(folder, stack);
-  const render = [launcher(), "render", ...files];
+  const render = [builtCommand(), "render", ...files];
   const times: Record<"render" | "node", number[]> = { render: [], node: [] };
   for (let round = -3; round < rounds; round++) {
     const node = runMs(["-e", "0"]);

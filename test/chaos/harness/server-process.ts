@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { load } from "js-yaml";
+import { purlinCommand } from "../../../packages/cli/src/testing/purlin-command.ts";
 import type { Target } from "../../conformance/harness/wire.ts";
 
 /** How to run the server. */
@@ -41,9 +42,6 @@ export interface ServerProcess extends AsyncDisposable {
   peakMemory(): number;
 }
 
-// `npm run chaos -- --command=FILE` runs another one, such as the launcher of a built command.
-const command = process.env["CHAOS_COMMAND"] ?? join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
-
 /** Longer than anything here takes on a machine with much to do. */
 const patienceMs = 120_000;
 
@@ -57,7 +55,7 @@ export function chaosDirectory(): string {
 /** Starts the server and does not wait for it. */
 export function startServer(options: ServerOptions): ServerProcess {
   const { directory, nodeOptions = [], wrapper = [], env = {} } = options;
-  const serve = [command, "apiserver", "--data-dir", directory, ...(options.args ?? [])];
+  const serve = [purlinCommand, "apiserver", "--data-dir", directory, ...(options.args ?? [])];
   const [program = "", ...args] = [...wrapper, process.execPath, ...nodeOptions, ...serve];
   const child = spawn(program, args, { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, ...env } });
   const said = { stdout: "", stderr: "" };

@@ -3,7 +3,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import {
   accessFromKubeconfig,
   createHttpsTransport,
@@ -12,6 +11,7 @@ import {
   type Kubeconfig,
 } from "@purlin/kube-client";
 import { load } from "js-yaml";
+import { purlinCommand } from "../../../packages/cli/src/testing/purlin-command.ts";
 import { inTime } from "./in-time.ts";
 import { eventually } from "./plane.ts";
 
@@ -28,9 +28,6 @@ export interface PurlinProcess extends AsyncDisposable {
   stop(): Promise<number | null>;
 }
 
-// `npm run e2e -- --command=FILE` runs another one, such as the launcher of a built command.
-const command = process.env["E2E_COMMAND"] ?? join(import.meta.dirname, "../../../packages/cli/bin/purlin.js");
-
 /** Starts a command line. */
 export function startPurlin(...args: readonly string[]): PurlinProcess {
   return startPurlinIn(process.env, args);
@@ -38,7 +35,7 @@ export function startPurlin(...args: readonly string[]): PurlinProcess {
 
 /** Starts a command line in another environment than ours. */
 export function startPurlinIn(env: NodeJS.ProcessEnv, args: readonly string[]): PurlinProcess {
-  const child = spawn(process.execPath, [command, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [purlinCommand, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => void said.push(text));

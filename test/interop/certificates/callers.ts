@@ -6,6 +6,7 @@ import { connect } from "node:http2";
 import { join } from "node:path";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { tlsFromDirectory } from "@purlin/function-runner";
+import { purlinCommand } from "../../../packages/cli/src/testing/purlin-command.ts";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { pythonOf, pythonSdk } from "../../../tools/peers/catalog.ts";
 import { installed } from "../../../tools/peers/peer.ts";
@@ -77,11 +78,9 @@ export const runner: Caller = async (folder, port) => {
 
 /** `purlin function call`. */
 export const command: Caller = (folder, port) => {
-  const repository = join(import.meta.dirname, "..", "..", "..");
-  const launcher = join(repository, "packages/cli/bin/purlin.js");
   const request = join(import.meta.dirname, "request.yaml");
   const flags = ["--target", `localhost:${port}`, "--tls-certs-dir", folder, "--request", request];
-  return run(process.execPath, [launcher, "function", "call", ...flags]);
+  return run(process.execPath, [purlinCommand, "function", "call", ...flags]);
 };
 
 function run(program: string, args: readonly string[]): Promise<Outcome> {

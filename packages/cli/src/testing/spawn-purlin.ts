@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
-
-const launcher = fileURLToPath(new URL("../../bin/purlin.js", import.meta.url));
+import { purlinCommand } from "./purlin-command.ts";
 
 /** A command that runs in its own process until it is stopped. */
 export interface PurlinProcess extends AsyncDisposable {
@@ -26,7 +24,11 @@ interface SpawnOptions {
 /** Starts the real command. */
 export function spawnPurlin(args: readonly string[], options: SpawnOptions = {}): PurlinProcess {
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: "1", ...options.env };
-  const child = spawn(process.execPath, [launcher, ...args], { ...options, env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [purlinCommand, ...args], {
+    ...options,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   const exited = once(child, "exit");
   const streams = { stdout: collect(child, "stdout"), stderr: collect(child, "stderr") };
   const stop = async (): Promise<number | null> => {

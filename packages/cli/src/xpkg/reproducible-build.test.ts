@@ -5,12 +5,11 @@ import { execFile } from "node:child_process";
 import { chmodSync, cpSync, mkdirSync, readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { functionPackage, packageMeta } from "../testing/function-package.ts";
+import { purlinCommand } from "../testing/purlin-command.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 
-const launcher = fileURLToPath(new URL("../../bin/purlin.js", import.meta.url));
 const crd =
   "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: inputs.example.org}\n";
 
@@ -30,7 +29,7 @@ const surroundings: Readonly<Record<string, Surroundings>> = {
 async function build(cwd: string, args: readonly string[], { umask, env }: Surroundings): Promise<Buffer> {
   const file = `${umask}.xpkg`;
   const script = `umask ${umask} && exec "$@"`;
-  const argv = [process.execPath, launcher, "xpkg", "build", ...args, "--skip-start", "-o", file];
+  const argv = [process.execPath, purlinCommand, "xpkg", "build", ...args, "--skip-start", "-o", file];
   const options = { cwd, env: { PATH: process.env["PATH"] ?? "", NO_COLOR: "1", ...env } };
   await promisify(execFile)("/bin/sh", ["-c", script, "sh", ...argv], options);
   return readFileSync(join(cwd, file));
