@@ -8,6 +8,8 @@ export {
   defaultControlPlaneSettings,
   type FunctionOptions,
 } from "./control-plane-options.ts";
+// The rights that it needs.
+export { controlPlaneRules } from "./control-plane-rules.ts";
 // The guard against a second control plane.
 export { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
 // Packages on a cluster.

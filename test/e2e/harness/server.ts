@@ -3,7 +3,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer, type User } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import {
   accessFromKubeconfig,
@@ -12,6 +12,7 @@ import {
   type Kubeconfig,
   type KubeTransport,
 } from "@purlin/kube-client";
+import { controlPlaneRoles, controlPlaneUser } from "../../../packages/cli/src/apiserver/controller-roles.ts";
 import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
 
 /** An API server that a control plane and its users share. */
@@ -33,11 +34,13 @@ export function startServer(): Promise<Server> {
 
 async function startEmbedded(): Promise<Server> {
   const directory = mkdtempSync(join(tmpdir(), "e2e-"));
-  const server = await startApiServer({ kinds: builtinKinds, directory });
+  const server = await startApiServer({ kinds: builtinKinds, directory, roles: controlPlaneRoles });
   const admin = { name: "admin", groups: [mastersGroup] };
+  // The control plane has the rights that it has in `purlin up`.
+  const userOf = (agent: string): User => (agent === "crossplane" ? controlPlaneUser("rbac") : admin);
   return {
     name: "embedded",
-    connect: async (userAgent) => createDirectTransport(server.handle, admin, userAgent),
+    connect: async (userAgent) => createDirectTransport(server.handle, userOf(userAgent), userAgent),
     async kubeconfig() {
       const file = join(directory, "kubeconfig");
       const { kubeconfig } = await server.listen();

@@ -4,6 +4,7 @@ import { type LogFields, silentLog } from "@purlin/base";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { readAuditSettings } from "./audit-log.ts";
+import { simulatorRoles } from "./controller-roles.ts";
 import {
   type EmbeddedServer,
   readAuthorization,
@@ -19,6 +20,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const { options } = input;
   const directory = resolve(io.cwd, String(options["dataDir"]));
   const port = readPort(options["port"]);
+  const authorization = readAuthorization(options["authorization"]);
   const isSimulating = readWorkloads(input) === "simulate";
   const warn = (text: string): void => void io.stderr.write(`${text}\n`);
   await using embedded = await startEmbeddedServer({
@@ -27,7 +29,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     servesReadOnly: true,
     repairCertificates: options["repairCertificates"] === true,
     acceptsLoss: options["acceptDataLoss"] === true,
-    authorization: readAuthorization(options["authorization"]),
+    authorization,
+    roles: isSimulating ? simulatorRoles : [],
     maxRequestsInFlight: readMaxRequestsInFlight(options["maxRequestsInflight"]),
     audit: readAuditSettings(input, directory, io),
     warn,
@@ -36,7 +39,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     ...silentLog,
     error: (text: string, fields?: LogFields) => warn(`error: ${text} ${JSON.stringify(fields)}`),
   };
-  await using _simulator = isSimulating ? await simulateWorkloads(embedded.server, log) : undefined;
+  await using _simulator = isSimulating ? await simulateWorkloads(embedded.server, log, authorization) : undefined;
   io.stdout.write(greeting(embedded, isSimulating));
   await untilStopped(io);
   io.stdout.write("Stopping.\n");

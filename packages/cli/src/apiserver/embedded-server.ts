@@ -13,6 +13,7 @@ import {
   type WriteGuard,
 } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { makeFolder, replaceFile, whyNoFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { secureDataDir } from "../project/secure-data-dir.ts";
@@ -51,8 +52,10 @@ interface EmbeddedServerOptions {
   readonly audit?: AuditSettings | undefined;
   /** Forbids writes by their effect. Default: none is forbidden. */
   readonly guard?: WriteGuard | undefined;
-  /** How requests are authorized. Default "admin". */
+  /** How requests are authorized. Default "rbac". */
   readonly authorization?: Authorization | undefined;
+  /** Roles of the controllers in this process. */
+  readonly roles?: readonly JsonObject[];
 }
 
 /** Requests of one user that may wait, for each that is answered. */
@@ -68,8 +71,8 @@ export function readMaxRequestsInFlight(value: unknown): number | undefined {
 
 /** The value of --authorization. */
 export function readAuthorization(value: unknown): Authorization {
-  if (value === undefined || value === "admin") return "admin";
-  if (value === "rbac") return "rbac";
+  if (value === undefined || value === "rbac") return "rbac";
+  if (value === "admin") return "admin";
   throw new UserError(`--authorization ${String(value)}: expected rbac or admin`, { exitCode: 2 });
 }
 
@@ -127,7 +130,8 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     auditLog,
     otherMetrics,
     guard,
-    authorization = "admin",
+    authorization = "rbac",
+    roles = [],
   } = options;
   try {
     await makeFolder(directory, 0o700);
@@ -137,6 +141,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
       kinds: builtinKinds,
       directory,
       authorization,
+      roles,
       servesReadOnly,
       acceptsLoss,
       onRenewed,

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Log } from "@purlin/base";
-import { type ApiServer, mastersGroup } from "@purlin/kube-apiserver";
+import type { ApiServer, Authorization } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { startWorkloadSimulator } from "@purlin/workload-simulator";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
+import { simulatorUser } from "./controller-roles.ts";
 
 /** Whether workloads are simulated, or only stored. */
 export type WorkloadMode = "simulate" | "off";
@@ -19,12 +20,16 @@ export function readWorkloads(input: CommandInput): WorkloadMode {
   throw new UserError(`--workloads ${mode}: expected simulate or off`, { exitCode: 2 });
 }
 
-const controllers = { name: "system:kube-controller-manager", groups: [mastersGroup] };
-
 /** Simulates the workloads of an embedded server until it is disposed of. */
-export async function simulateWorkloads(server: ApiServer, log: Log): Promise<AsyncDisposable> {
+export async function simulateWorkloads(
+  server: ApiServer,
+  log: Log,
+  authorization: Authorization = "rbac",
+): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
-  const client = createKubeClient(createDirectTransport(server.handle, controllers, "kube-controller-manager"));
+  const client = createKubeClient(
+    createDirectTransport(server.handle, simulatorUser(authorization), "kube-controller-manager"),
+  );
   starting.defer(() => client.close());
   starting.use(await startWorkloadSimulator({ client, log }));
   const closing = starting.move();

@@ -39,7 +39,7 @@ const workloads: OptionSpec = {
 
 const authorization: OptionSpec = {
   flags: "--authorization <mode>",
-  description: "rbac evaluates Roles and bindings; admin gives every ServiceAccount all rights (admin)",
+  description: "rbac evaluates Roles and bindings; admin gives every ServiceAccount all rights (rbac)",
 };
 
 export const upCommand: CommandSpec = {

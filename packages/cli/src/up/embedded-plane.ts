@@ -21,11 +21,12 @@ import {
   type SandboxSupport,
 } from "@purlin/function-process";
 import { isServing, readRevision } from "@purlin/function-runner";
-import { mastersGroup } from "@purlin/kube-apiserver";
+import { mastersGroup, type User } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
 import { Registry } from "prom-client";
+import { controlPlaneRoles, controlPlaneUser, simulatorRoles } from "../apiserver/controller-roles.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { simulateWorkloads } from "../apiserver/simulated-workloads.ts";
 import { eachOnce, type Io } from "../io.ts";
@@ -73,18 +74,17 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   };
   const metrics = new Registry();
   const otherMetrics = (): Promise<string> => metrics.metrics();
-  const serving = { warn, onClockJump, otherMetrics, guard: guardDevelopment };
+  const { authorization = "rbac" } = options;
+  const roles = [...controlPlaneRoles, ...(options.workloads === "simulate" ? simulatorRoles : [])];
+  const serving = { warn, onClockJump, otherMetrics, guard: guardDevelopment, roles };
   const embedded = starting.use(await startEmbeddedServer({ ...options, ...serving }));
-  const connect = (agent?: string, onWarning?: (text: string) => void): KubeClient => {
-    const transport = createDirectTransport(embedded.server.handle, operator, agent);
-    const client = createKubeClient(transport, onWarning && { onWarning });
+  const connect = (user: User, agent?: string, more: Parameters<typeof createKubeClient>[1] = {}): KubeClient => {
+    const client = createKubeClient(createDirectTransport(embedded.server.handle, user, agent), more);
     starting.defer(() => client.close());
     return client;
   };
-  const client = connect(
-    undefined,
-    eachOnce((text) => warn(`warning: ${text}`)),
-  );
+  const onWarning = eachOnce((text) => warn(`warning: ${text}`));
+  const client = connect(operator, undefined, { onWarning });
   let parts: ControlPlaneDeps | undefined;
   const wake = (functionName: string): void => {
     if (parts !== undefined) void wakeComposites(parts, functionName, log);
@@ -128,7 +128,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     log,
   });
   const plane = startControlPlane({
-    client: connect("crossplane"),
+    client: connect(controlPlaneUser(authorization), "crossplane"),
     packages,
     functions: {
       security: processes.security,
@@ -141,7 +141,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   });
   starting.defer(() => plane.stop());
   parts = await plane.ready;
-  if (options.workloads === "simulate") starting.use(await simulateWorkloads(embedded.server, log));
+  if (options.workloads === "simulate") starting.use(await simulateWorkloads(embedded.server, log, authorization));
   starting.use(followRevisions(parts.informers, wake));
   const following = followFunctions(client, processes, sources);
   starting.defer(() => following.stop());

@@ -34,6 +34,15 @@ before(async () => {
   operator = connect("admin", mastersGroup);
   user = connect("system:serviceaccount:default:robot", "system:serviceaccounts", "system:serviceaccounts:default");
   const signal = AbortSignal.timeout(60_000);
+  const rbac = "rbac.authorization.k8s.io";
+  // All rights, but not a member of masters.
+  await operator.create({
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name: "robot" },
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" },
+    subjects: [{ kind: "ServiceAccount", namespace: "default", name: "robot" }],
+  });
   await installCrds(operator, functionCrds({ functionRevisionSelectors: false }), { signal });
 });
 after(() => stack.disposeAsync());

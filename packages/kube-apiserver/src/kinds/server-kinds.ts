@@ -7,7 +7,7 @@ import { crdRules } from "../crd/crd-rules.ts";
 import { isDeleting } from "../objects/object-meta.ts";
 import type { WriteRules } from "../registry/resource-type.ts";
 import { allVerbs, defineKinds, statusSubresource } from "../strategy/define-kinds.ts";
-import { type KindSource, wholeMetaChecks, withEmptyLists } from "../strategy/kind-rules.ts";
+import { type KindDefinition, type KindSource, wholeMetaChecks, withEmptyLists } from "../strategy/kind-rules.ts";
 import { ageColumn, ageOfObject, items, nameColumn, nameOfObject, text, wideColumn } from "../table/cell-values.ts";
 import { column, type TablePrinter } from "../table/table.ts";
 import {
@@ -170,6 +170,14 @@ export const serverKinds: KindSource = ({ now }) => [
     },
   ]),
 ];
+
+/** The kinds with more roles and bindings to create at the start. */
+export function withRoles(kinds: readonly KindDefinition[], roles: readonly JsonObject[]): readonly KindDefinition[] {
+  return kinds.map((kind) => {
+    const own = kind.type.group === rbacGroup ? roles.filter((role) => role["kind"] === kind.type.kind) : [];
+    return own.length === 0 ? kind : { ...kind, initialObjects: [...(kind.initialObjects ?? []), ...own] };
+  });
+}
 
 function namespaceNamed(name: string): JsonObject {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name } };

@@ -56,7 +56,6 @@ test("the rules of an authenticated user are those of every cluster", async () =
   const { resourceRules, nonResourceRules, incomplete } = answer["status"] as JsonObject;
   assert.deepEqual([resourceRules, incomplete], [basics, false]);
   assert.deepEqual(nonResourceRules, [
-    { verbs: ["get"], nonResourceURLs: ["/healthz", "/livez", "/readyz", "/version", "/version/"] },
     {
       verbs: ["get"],
       nonResourceURLs: [
@@ -64,14 +63,15 @@ test("the rules of an authenticated user are those of every cluster", async () =
         ...["/readyz", "/version", "/version/"],
       ],
     },
+    { verbs: ["get"], nonResourceURLs: ["/healthz", "/livez", "/readyz", "/version", "/version/"] },
   ]);
 });
 
-test("the administrator's rules end with everything", async () => {
+test("the administrator's rules begin with everything", async () => {
   const [, { status }] = await ask(rules, { namespace: "default" });
   const { resourceRules, nonResourceRules } = status as Record<string, readonly JsonObject[]>;
-  assert.deepEqual(resourceRules, [...basics, { verbs: ["*"], apiGroups: ["*"], resources: ["*"] }]);
-  assert.deepEqual(nonResourceRules?.at(-1), { verbs: ["*"], nonResourceURLs: ["*"] });
+  assert.deepEqual(resourceRules, [{ verbs: ["*"], apiGroups: ["*"], resources: ["*"] }, ...basics]);
+  assert.deepEqual(nonResourceRules?.[0], { verbs: ["*"], nonResourceURLs: ["*"] });
 });
 
 test("rules are those of a namespace", async () => {

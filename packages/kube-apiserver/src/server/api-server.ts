@@ -34,10 +34,15 @@ export interface ApiServerOptions {
   readonly build?: string;
   /** Bearers of tokens. */
   readonly tokens?: readonly TokenAuthenticator[];
-  /** How requests are authorized. Default "admin": masters and ServiceAccounts are allowed everything, other users nothing. */
+  /** How requests are authorized. Default "rbac"; with "admin", masters and ServiceAccounts are allowed everything, other users nothing. */
   readonly authorization?: Authorization;
   /** Decides instead. */
   readonly authorizer?: Authorizer;
+  /**
+   * Roles and bindings to create at the start beside those of every cluster. Existing ones get back the rights and subjects that are missing,
+   * unless the annotation `rbac.authorization.kubernetes.io/autoupdate` is "false".
+   */
+  readonly roles?: readonly JsonObject[];
   /** Asked about each write that is authorized, before it is stored. Default: all are allowed. */
   readonly guard?: WriteGuard | undefined;
   readonly history?: Partial<HistoryLimits>;

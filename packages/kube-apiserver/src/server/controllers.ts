@@ -97,9 +97,9 @@ export function createControllers(
   onError: (error: unknown) => void,
 ): Controllers {
   const { client, catalog, now } = core;
-  const actions = garbageActions(client, catalog);
+  const actions = garbageActions(client.asController("generic-garbage-collector"), catalog);
   const collector = new GarbageCollector({ store, actions, ownerOf: ownerFinder(store, catalog), onError });
-  const roles = createRoleAggregation(store, client, onError);
+  const roles = createRoleAggregation(store, client.asController("clusterrole-aggregation-controller"), onError);
   const namespaces = new NamespaceController({ store, client, catalog, now, onError });
   const apiServices = new ApiServices(core.services, onError);
   core.onPublished = () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
-import { mastersGroup, type User } from "../auth/user.ts";
+import { authenticated, mastersGroup, serviceAccountUser, type User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Handler } from "./handler.ts";
@@ -18,10 +18,17 @@ interface InternalRequest {
 /** Lets the server's own controllers do what any client could, and nothing else. */
 export class InternalClient {
   readonly #handle: Handler;
+  readonly #user: User;
   readonly #signal = new AbortController().signal;
 
-  constructor(handle: Handler) {
+  constructor(handle: Handler, user: User = systemUser) {
     this.#handle = handle;
+    this.#user = user;
+  }
+
+  /** The same server for one of its controllers, with the rights of the ServiceAccount that the controller has in Kubernetes. */
+  asController(account: string): InternalClient {
+    return new InternalClient(this.#handle, authenticated(serviceAccountUser("kube-system", account, "")));
   }
 
   /** The body of a successful answer; a failure throws its Status. */
@@ -42,7 +49,7 @@ export class InternalClient {
       query: new URLSearchParams(query),
       headers: { "user-agent": "kube-apiserver", "content-type": contentType },
       body: body === undefined ? { kind: "none" } : { kind: "value", value: body },
-      user: systemUser,
+      user: this.#user,
       signal: this.#signal,
     });
     if (response.kind === "stream") throw new Error(`${method} ${path} answered with a stream`);

@@ -100,6 +100,8 @@ const prefix = "//namespaces/";
 /** Gives every namespace its default ServiceAccount, and empties the ones that are being deleted before they go. */
 export class NamespaceController {
   readonly #options: NamespaceControllerOptions;
+  readonly #client: InternalClient;
+  readonly #accountClient: InternalClient;
   readonly #namespaces: StoreFollower;
   readonly #accounts: StoreFollower;
   /** Namespaces that wait for what is left in them, and what they watch. */
@@ -108,6 +110,8 @@ export class NamespaceController {
   constructor(options: NamespaceControllerOptions) {
     const { store, onError } = options;
     this.#options = options;
+    this.#client = options.client.asController("namespace-controller");
+    this.#accountClient = options.client.asController("service-account-controller");
     this.#namespaces = new StoreFollower({ store, prefix: prefix, onError, reconcile: (key) => this.#reconcile(key) });
     // A deleted account is created again.
     this.#accounts = new StoreFollower({
@@ -157,7 +161,7 @@ export class NamespaceController {
   async #ensureAccount(namespace: string): Promise<void> {
     if (this.#options.store.get(`//serviceaccounts/${namespace}/default`) === undefined) {
       const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "default" } };
-      await createMissing(this.#options.client, `/api/v1/namespaces/${namespace}/serviceaccounts`, account);
+      await createMissing(this.#accountClient, `/api/v1/namespaces/${namespace}/serviceaccounts`, account);
     }
   }
 
@@ -189,7 +193,7 @@ export class NamespaceController {
   async #deleteAll(type: ResourceType, namespace: string): Promise<void> {
     const isEmpty = this.#options.store.list({ prefix: keyPrefix(type, namespace), limit: 1 }).entries.length === 0;
     if (!isEmpty) {
-      await this.#options.client.delete(resourcePath(type, namespace), {
+      await this.#client.delete(resourcePath(type, namespace), {
         body: { propagationPolicy: "Background" },
       });
     }
@@ -209,7 +213,7 @@ export class NamespaceController {
       timestamp(this.#options.now()),
     );
     const status = { ...objectAt(namespace, ["status"]), conditions };
-    await this.#options.client.send("PUT", `/api/v1/namespaces/${name}/status`, { body: { ...namespace, status } });
+    await this.#client.send("PUT", `/api/v1/namespaces/${name}/status`, { body: { ...namespace, status } });
   }
 
   async #finish(name: string): Promise<void> {
@@ -218,7 +222,7 @@ export class NamespaceController {
     const { finalizers, ...spec } = objectAt(current, ["spec"]);
     const kept = Array.isArray(finalizers) ? finalizers.filter((finalizer) => finalizer !== "kubernetes") : [];
     const body = { ...current, spec: kept.length === 0 ? spec : { ...spec, finalizers: kept } };
-    await this.#options.client.send("PUT", `/api/v1/namespaces/${name}/finalize`, { body: body as JsonObject });
+    await this.#client.send("PUT", `/api/v1/namespaces/${name}/finalize`, { body: body as JsonObject });
   }
 
   /** Whenever something in the namespace changes, the namespace is looked at again. */

@@ -16,7 +16,7 @@ import { type EscalationCheck, escalationCheck } from "../auth/rbac/escalation.t
 import { RbacAccess } from "../auth/rbac/rbac-access.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
 import { CrdController } from "../crd/crd-controller.ts";
-import { serverKinds } from "../kinds/server-kinds.ts";
+import { serverKinds, withRoles } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import { podResources } from "../pods/eviction-resource.ts";
@@ -52,6 +52,7 @@ interface ServerCoreOptions {
   readonly authorizer?: Authorizer;
   readonly guard?: WriteGuard | undefined;
   readonly authorization?: Authorization;
+  readonly roles?: readonly JsonObject[];
   readonly eventTtlSeconds?: number;
   readonly beginAudit?: BeginAudit | undefined;
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
@@ -96,7 +97,10 @@ interface Lifecycle {
 export function createServerCore(options: ServerCoreOptions): ServerCore {
   const { store } = options;
   const now = (): Date => new Date();
-  const kinds = [...serverKinds({ store, now }), ...(options.kinds?.({ store, now }) ?? [])];
+  const kinds = [
+    ...withRoles(serverKinds({ store, now }), options.roles ?? []),
+    ...(options.kinds?.({ store, now }) ?? []),
+  ];
   const types = kinds.map(({ type }) => type);
   const registry = new Registry(withEventTtl(types, options.eventTtlSeconds));
   const catalog = (): Catalog => registry.catalog;
@@ -197,7 +201,7 @@ interface AccessControl {
   readonly requireNoEscalation: EscalationCheck;
 }
 
-function accessControl({ store, authorizer, authorization = "admin" }: ServerCoreOptions): AccessControl {
+function accessControl({ store, authorizer, authorization = "rbac" }: ServerCoreOptions): AccessControl {
   if (authorizer === undefined && authorization === "rbac") {
     const access = new RbacAccess(store);
     return { authorizer: access.authorize, rulesFor: access.rulesFor, requireNoEscalation: escalationCheck(access) };
