@@ -9,7 +9,7 @@ import { simulationCrd } from "./simulation-crd.ts";
 
 /** What {@link startWorkloadSimulator} is given. */
 interface SimulatorOptions {
-  /** A client with all permissions. The caller closes it. */
+  /** A client with the rights of `simulatorRules`. The caller closes it. */
   readonly client: KubeClient;
   readonly clock?: Clock | undefined;
   readonly log: Log;

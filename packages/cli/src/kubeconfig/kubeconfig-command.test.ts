@@ -22,7 +22,7 @@ const list = (client: KubeClient, namespace: string): Promise<unknown> =>
 test("a second person has the role in its namespace, and nothing after the binding is deleted", async () => {
   using folder = tempFolder();
   const directory = join(folder.path, "data");
-  await using server = spawnPurlin(["apiserver", "--data-dir", directory, "--authorization", "rbac"]);
+  await using server = spawnPurlin(["apiserver", "--data-dir", directory]);
   await server.next("stdout", /API server at/);
   const file = join(folder.path, "jane.kubeconfig");
   const args = ["kubeconfig", "--data-dir", directory, "--as", "jane", "--namespace", "default", "--role", "view"];
@@ -59,7 +59,7 @@ test("the command warns when the server does not evaluate roles", async () => {
     "edit",
   ]);
   assert.equal(exitCode, 0);
-  assert.match(stderr, /does not evaluate roles: start it with --authorization=rbac/);
+  assert.match(stderr, /does not evaluate roles: start it without --authorization=admin/);
 });
 
 const refused: readonly (readonly [args: readonly string[], text: RegExp])[] = [

@@ -102,5 +102,5 @@ async function warnUnlessAllowed(
   const answer = await client.raw({ method: "POST", path, body, signal: io.signal });
   const { status } = (answer ?? {}) as { readonly status?: { readonly allowed?: boolean } };
   if (status?.allowed === true) return;
-  io.stderr.write(`warning: the server does not evaluate roles: start it with --authorization=rbac\n`);
+  io.stderr.write(`warning: the server does not evaluate roles: start it without --authorization=admin\n`);
 }

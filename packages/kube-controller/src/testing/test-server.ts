@@ -2,14 +2,14 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
+import { mastersGroup, startApiServer, type User } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, type KubeTransport } from "@purlin/kube-client";
 
 /** An API server that a test has to itself. */
 export interface TestServer {
-  /** A transport to it with all permissions. */
-  connect(userAgent?: string): KubeTransport;
+  /** A transport to it with all permissions, or with those of a user where the server is the embedded one. */
+  connect(userAgent?: string, user?: User): KubeTransport;
   stop(): Promise<void>;
 }
 
@@ -28,9 +28,9 @@ export function startTestServer(): Promise<TestServer> {
 async function startEmbedded(): Promise<TestServer> {
   const directory = mkdtempSync(join(tmpdir(), "purlin-test-"));
   const server = await startApiServer({ kinds: builtinKinds, directory });
-  const admin = { name: "admin", groups: [mastersGroup] };
+  const admin: User = { name: "admin", groups: [mastersGroup] };
   return {
-    connect: (userAgent) => createDirectTransport(server.handle, admin, userAgent),
+    connect: (userAgent, user = admin) => createDirectTransport(server.handle, user, userAgent),
     async stop() {
       await server.close();
       rmSync(directory, { recursive: true, force: true });

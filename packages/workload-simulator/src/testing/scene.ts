@@ -4,6 +4,7 @@ import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { eventually, recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, stringAt, type TypeRef } from "@purlin/kube-objects/object";
+import { simulatorRules } from "../simulator-rules.ts";
 import { startWorkloadSimulator } from "../start-simulator.ts";
 
 /** An API server with simulated workloads, for one test. */
@@ -24,11 +25,28 @@ interface Scene extends AsyncDisposable {
 
 const namespace = "default";
 
+const rbac = "rbac.authorization.k8s.io";
+const simulatorUser = { name: "simulator", groups: ["system:authenticated"] };
+
+/** The simulator has the rights that it has outside of tests, and no others. */
+async function grantRights(client: KubeClient): Promise<void> {
+  const { name } = simulatorUser;
+  await client.create({ apiVersion: `${rbac}/v1`, kind: "ClusterRole", metadata: { name }, rules: simulatorRules });
+  await client.create({
+    apiVersion: `${rbac}/v1`,
+    kind: "ClusterRoleBinding",
+    metadata: { name },
+    roleRef: { apiGroup: rbac, kind: "ClusterRole", name },
+    subjects: [{ apiGroup: rbac, kind: "User", name }],
+  });
+}
+
 /** Starts a server and the simulator. */
 export async function startScene(): Promise<Scene> {
   const server = await startTestServer();
   const client = createKubeClient(server.connect());
-  const { transport, takeWrites } = recordRequests(server.connect());
+  await grantRights(client);
+  const { transport, takeWrites } = recordRequests(server.connect(undefined, simulatorUser));
   const simulated = createKubeClient(transport);
   const simulator = await startWorkloadSimulator({ client: simulated, log: silentLog });
   const get = (type: TypeRef, name: string): Promise<KubeObject> => client.get(type, { name, namespace });
