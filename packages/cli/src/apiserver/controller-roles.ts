@@ -9,7 +9,7 @@ const toCrossplane = { "rbac.crossplane.io/aggregate-to-crossplane": "true" };
 const systemRole = "crossplane:system:aggregate-to-crossplane";
 
 /**
- * Users, not ServiceAccounts: whoever may create tokens of ServiceAccounts in a namespace would have the rights of a controller there.
+ * Users, not ServiceAccounts: a client that may create tokens of ServiceAccounts in their namespace would have the rights of a controller.
  * Certificates with names that begin with `system:` are not issued.
  */
 const controlPlaneName = "system:purlin:control-plane";
