@@ -43,7 +43,7 @@ interface Discovery {
   }[];
 }
 
-/** The kinds of discovery that are not those of Crossplane. */
+/** The kinds of discovery that are not those of Crossplane or of Purlin. */
 async function servedKinds(kubeconfig: string): Promise<Kinds> {
   const transport = createHttpsTransport(await readAccess([kubeconfig], { args: [], options: {} }, new TestIo()));
   try {
@@ -52,7 +52,7 @@ async function servedKinds(kubeconfig: string): Promise<Kinds> {
       ["/api", "/apis"].map((path) => transport.request({ method: "GET", path, accept })),
     );
     const groups = lists.flatMap(({ body }) => (body as unknown as Discovery).items);
-    const own = groups.filter(({ metadata: { name = "" } }) => !/crossplane\.io$/.test(name));
+    const own = groups.filter(({ metadata: { name = "" } }) => !/(crossplane\.io|purlin\.dev)$/.test(name));
     return sortedKinds(
       own.flatMap(({ metadata: { name = "" }, versions }) =>
         versions.map(({ version, resources }) => {

@@ -21,7 +21,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const directory = resolve(io.cwd, String(options["dataDir"]));
   const port = readPort(options["port"]);
   const authorization = readAuthorization(options["authorization"]);
-  const isSimulating = readWorkloads(input) === "simulate";
+  const isSimulating = readWorkloads(input, "off") === "simulate";
   const warn = (text: string): void => void io.stderr.write(`${text}\n`);
   await using embedded = await startEmbeddedServer({
     directory,

@@ -14,8 +14,8 @@ export type WorkloadMode = "simulate" | "off";
 export const simulationNote = "workloads are simulated: Pods get a status, but no container runs";
 
 /** Reads `--workloads`. */
-export function readWorkloads(input: CommandInput): WorkloadMode {
-  const mode = textOption(input, "workloads") ?? "off";
+export function readWorkloads(input: CommandInput, unset: WorkloadMode): WorkloadMode {
+  const mode = textOption(input, "workloads") ?? unset;
   if (mode === "simulate" || mode === "off") return mode;
   throw new UserError(`--workloads ${mode}: expected simulate or off`, { exitCode: 2 });
 }

@@ -30,12 +30,12 @@ const auditFlags: readonly OptionSpec[] = [
   { flags: "--audit-log-maxbackup <n>", description: "number of rotated audit logs to keep (10)" },
 ];
 
-const workloads: OptionSpec = {
+const workloads = (mode: "simulate" | "off"): OptionSpec => ({
   flags: "--workloads <mode>",
   description:
     "simulate: Deployments roll out and Pods become ready, without containers; off: workloads are only stored",
-  default: "off",
-};
+  default: mode,
+});
 
 const authorization: OptionSpec = {
   flags: "--authorization <mode>",
@@ -66,7 +66,7 @@ export const upCommand: CommandSpec = {
     acceptDataLoss,
     maxRequestsInFlight,
     ...auditFlags,
-    workloads,
+    workloads("simulate"),
     authorization,
     {
       flags: "--enable-function-revision-selectors",
@@ -101,7 +101,7 @@ export const serverCommands: readonly CommandSpec[] = [
       acceptDataLoss,
       maxRequestsInFlight,
       ...auditFlags,
-      workloads,
+      workloads("off"),
       authorization,
     ],
     load: () => import("../apiserver/apiserver-command.ts"),

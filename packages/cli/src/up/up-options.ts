@@ -71,7 +71,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
       isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,
-    workloads: readWorkloads(input),
+    workloads: readWorkloads(input, "simulate"),
     requireSandbox: isSet(input, "requireSandbox") || project.functions.requireSandbox === true,
     functionLimits: { ...project.functions.limits, ...limitsOf(input) },
     answerLimits: readFunctionLimits(input),
