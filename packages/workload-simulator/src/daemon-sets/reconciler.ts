@@ -7,19 +7,20 @@ import { kinds } from "../kinds.ts";
 import { nodeName } from "../node.ts";
 import { claimChildren } from "../owned/claim-children.ts";
 import { withoutEmpty } from "../owned/status-fields.ts";
-import { watchDependents, watchOf } from "../owned/wake-owner.ts";
+
 import { createPod, podFromTemplate, templateOf } from "../pods/new-pod.ts";
 import { isAvailable, isFinished, isReady, nextAvailableMs } from "../pods/pod-state.ts";
 import { dropRevisions, type Revisions, revisionLabel, syncRevisions } from "../revisions/revisions.ts";
-import { type SimulatorDeps, simulatedController, storeStatus } from "../simulator-deps.ts";
+import { requeueAfter, simulatedController } from "../simulated-controller.ts";
+import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 
 /** Keeps one Pod of each DaemonSet on the simulated node. */
 export function daemonSetController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "daemonset-controller",
     type: kinds.daemonSet,
-    watches: [watchOf(kinds.daemonSet), watchDependents(deps.informers, kinds.daemonSet, kinds.pod)],
-    reconcile: (context) => reconcile(deps, context),
+    dependents: [kinds.pod],
+    reconcile,
   });
 }
 
@@ -136,5 +137,5 @@ async function report(
     live: new Set(live.map(({ metadata }) => metadata.name ?? "")),
   });
   const delay = nextAvailableMs(scheduled, minReadySeconds, now);
-  return delay === undefined ? {} : { requeueAfterMs: delay };
+  return requeueAfter(delay);
 }

@@ -18,9 +18,10 @@ import {
 import { kinds } from "../kinds.ts";
 import { claimChildren } from "../owned/claim-children.ts";
 import { setCondition } from "../owned/status-fields.ts";
-import { watchDependents, watchOf } from "../owned/wake-owner.ts";
+
 import { replicasOf } from "../pods/new-pod.ts";
-import { fieldManager, type SimulatorDeps, simulatedController, storeStatus } from "../simulator-deps.ts";
+import { requeueAfter, simulatedController } from "../simulated-controller.ts";
+import { fieldManager, type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 import { revisionOf, type Synced, splitSets, syncRevision } from "./current-set.ts";
 import {
   deploymentStatus,
@@ -37,12 +38,9 @@ export function deploymentController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "deployment-controller",
     type: kinds.deployment,
-    watches: [
-      watchOf(kinds.deployment),
-      watchDependents(deps.informers, kinds.deployment, kinds.replicaSet),
-      { type: "EndedPod", object: kinds.pod, keys: (change) => recreatedBy(deps, change) },
-    ],
-    reconcile: (context) => reconcile(deps, context),
+    dependents: [kinds.replicaSet],
+    watches: [{ type: "EndedPod", object: kinds.pod, keys: (change) => recreatedBy(deps, change) }],
+    reconcile,
   });
 }
 
@@ -140,7 +138,7 @@ async function report(deps: SimulatorDeps, context: ReconcileContext): Promise<R
   if (isComplete(deployment, status)) await dropHistory(deps, deployment, sets.old);
   await storeStatus(deps, deployment, status);
   const delay = nextJudgmentMs(deployment, status, now);
-  return delay === undefined ? {} : { requeueAfterMs: delay };
+  return requeueAfter(delay);
 }
 
 /** Deletes the oldest ReplicaSets beyond the history that is kept. */

@@ -19,10 +19,11 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { claimChildren } from "../owned/claim-children.ts";
-import { watchDependents, watchOf } from "../owned/wake-owner.ts";
+
 import { createPod, inParts, podFromTemplate, templateOf } from "../pods/new-pod.ts";
 import { isActive, isTerminating, phaseOf } from "../pods/pod-state.ts";
-import { fieldManager, type SimulatorDeps, simulatedController, storeStatus } from "../simulator-deps.ts";
+import { requeueAfter, simulatedController } from "../simulated-controller.ts";
+import { fieldManager, type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 import {
   countersOf,
   countPods,
@@ -43,8 +44,8 @@ export function jobController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "job-controller",
     type: kinds.job,
-    watches: [watchOf(kinds.job), watchDependents(deps.informers, kinds.job, kinds.pod)],
-    reconcile: (context) => reconcile(deps, context),
+    dependents: [kinds.pod],
+    reconcile,
   });
 }
 
@@ -70,7 +71,7 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   if (end !== undefined) await stopPods(run);
   const isWaiting = await report(run, end);
   if (isWaiting) return { requeueAfterMs: 1 };
-  return delay === undefined ? {} : { requeueAfterMs: delay };
+  return requeueAfter(delay);
 }
 
 function isSuspended(job: KubeObject): boolean {

@@ -12,8 +12,9 @@ import {
   textAt,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { watchOf } from "../owned/wake-owner.ts";
-import { type SimulatorDeps, simulatedController, storeStatus } from "../simulator-deps.ts";
+
+import { simulatedController } from "../simulated-controller.ts";
+import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 
 /** An address of 198.18.0.0/15, the range for tests of networks: nothing answers there. */
 function addressOf({ metadata }: KubeObject): string {
@@ -28,8 +29,7 @@ export function loadBalancerController(deps: SimulatorDeps): WatchingController 
   return simulatedController(deps, {
     name: "service-controller",
     type: kinds.service,
-    watches: [watchOf(kinds.service)],
-    reconcile: (context) => balance(deps, context),
+    reconcile: balance,
   });
 }
 
@@ -53,8 +53,7 @@ export function ingressController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "ingress-controller",
     type: kinds.ingress,
-    watches: [watchOf(kinds.ingress)],
-    reconcile: async (context) => {
+    reconcile: async (_deps, context) => {
       const ingress = context.stored.object;
       const hasAddress = objectsAt(ingress, ["status", "loadBalancer", "ingress"]).length > 0;
       if (isDeleted(ingress) || hasAddress) return {};
@@ -70,8 +69,7 @@ export function gatewayController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "gateway-controller",
     type: kinds.gateway,
-    watches: [watchOf(kinds.gateway)],
-    reconcile: async ({ stored: { object } }) => {
+    reconcile: async (_deps, { stored: { object } }) => {
       if (isDeleted(object)) return {};
       const isCurrent = objectsAt(object, ["status", "conditions"]).some(
         (condition) =>

@@ -17,9 +17,10 @@ import {
   textMapAt,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { listNamespace, watchDependents, watchOf } from "../owned/wake-owner.ts";
+import { listNamespace } from "../owned/wake-owner.ts";
 import { isFinished, isReady } from "../pods/pod-state.ts";
-import { fieldManager, type SimulatorDeps, simulatedController, simulatedMark } from "../simulator-deps.ts";
+import { simulatedController } from "../simulated-controller.ts";
+import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
 
 const maxEndpoints = 100;
 const managedBy = "endpointslice-controller.k8s.io";
@@ -29,12 +30,9 @@ export function endpointSliceController(deps: SimulatorDeps): WatchingController
   return simulatedController(deps, {
     name: "endpoint-slice-controller",
     type: kinds.service,
-    watches: [
-      watchOf(kinds.service),
-      watchDependents(deps.informers, kinds.service, kinds.endpointSlice),
-      { type: "EndpointPod", object: kinds.pod, keys: (change) => servicesOf(deps, change) },
-    ],
-    reconcile: (context) => reconcile(deps, context),
+    dependents: [kinds.endpointSlice],
+    watches: [{ type: "EndpointPod", object: kinds.pod, keys: (change) => servicesOf(deps, change) }],
+    reconcile,
   });
 }
 

@@ -4,11 +4,6 @@ import type { WatchSpec } from "@purlin/kube-controller";
 import { controllerOf, type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import { isSelected, selectorOf } from "./claim-children.ts";
 
-/** Wakes each object of a type when it changes. */
-export function watchOf(type: TypeRef): WatchSpec {
-  return { type: type.kind, object: type, keys: ({ object }) => [keyOf(object)] };
-}
-
 const namespaceIndex = "namespace";
 
 /** The objects of a type in a namespace, as its informer has them. */

@@ -16,7 +16,8 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { nodeAddress, nodeName } from "../node.ts";
-import { type SimulatorDeps, simulatedController, simulatedMark } from "../simulator-deps.ts";
+import { simulatedController } from "../simulated-controller.ts";
+import { type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
 import { PodAddresses } from "./pod-addresses.ts";
 import { hasSchedulingGates, type PodPlan, planOf } from "./pod-plan.ts";
 import { isFinished } from "./pod-state.ts";
@@ -34,19 +35,15 @@ export function podController(deps: PodDeps): WatchingController {
   return simulatedController(deps, {
     name: "kubelet",
     type: kinds.pod,
+    own: ({ type, object }) => {
+      if (type === "deleted") addresses.release(object.metadata.uid ?? "");
+      return type === "deleted" ? [] : [keyOf(object)];
+    },
     watches: [
-      {
-        type: "Pod",
-        object: kinds.pod,
-        keys: ({ type, object }) => {
-          if (type === "deleted") addresses.release(object.metadata.uid ?? "");
-          return type === "deleted" ? [] : [keyOf(object)];
-        },
-      },
       { type: "Simulation", object: kinds.simulation, keys: () => unfinished(deps) },
       { type: "Node", object: kinds.node, keys: () => unscheduled(deps) },
     ],
-    reconcile: (context) => reconcile(deps, state, context),
+    reconcile: (_deps, context) => reconcile(deps, state, context),
   });
 }
 

@@ -4,11 +4,12 @@ import { ignoreNotFound, textOf } from "@purlin/kube-objects/errors";
 import { isDeleted, type KubeObject, keyOf, numberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { claimChildren } from "../owned/claim-children.ts";
-import { watchDependents, watchOf } from "../owned/wake-owner.ts";
+
 import { deletionOrder } from "../pods/deletion-order.ts";
 import { createPod, inParts, PartialError, podFromTemplate, replicasOf, templateOf } from "../pods/new-pod.ts";
 import { isActive, isTerminating, nextAvailableMs } from "../pods/pod-state.ts";
-import { type SimulatorDeps, simulatedController, storeStatus } from "../simulator-deps.ts";
+import { requeueAfter, simulatedController } from "../simulated-controller.ts";
+import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 import { type ReplicaSetPods, replicaSetStatus } from "./replica-set-status.ts";
 
 // So many Pods are created or deleted in one reconcile.
@@ -19,8 +20,8 @@ export function replicaSetController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "replicaset-controller",
     type: kinds.replicaSet,
-    watches: [watchOf(kinds.replicaSet), watchDependents(deps.informers, kinds.replicaSet, kinds.pod)],
-    reconcile: (context) => reconcile(deps, context),
+    dependents: [kinds.pod],
+    reconcile,
   });
 }
 
@@ -35,7 +36,7 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   if (after.failure !== undefined) return { requeue: true };
   if (after.active.length !== replicasOf(replicaSet) && !isDeleted(replicaSet)) return { requeueAfterMs: 1 };
   const delay = nextAvailableMs(after.active, numberAt(replicaSet, ["spec", "minReadySeconds"]), now);
-  return delay === undefined ? {} : { requeueAfterMs: delay };
+  return requeueAfter(delay);
 }
 
 type Managed = Pick<ReplicaSetPods, "active" | "failure">;

@@ -5,11 +5,12 @@ import { kinds } from "../kinds.ts";
 import { claimChildren } from "../owned/claim-children.ts";
 import { scaledCount } from "../owned/int-or-percent.ts";
 import { withoutEmpty } from "../owned/status-fields.ts";
-import { watchDependents, watchOf } from "../owned/wake-owner.ts";
+
 import { replicasOf, templateOf } from "../pods/new-pod.ts";
 import { isAvailable, isFinished, isReady, nextAvailableMs, phaseOf } from "../pods/pod-state.ts";
 import { dropRevisions, type Revisions, revisionLabel, syncRevisions, templateIn } from "../revisions/revisions.ts";
-import { type SimulatorDeps, simulatedController, storeStatus } from "../simulator-deps.ts";
+import { requeueAfter, simulatedController } from "../simulated-controller.ts";
+import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 import { createMember, deleteMember, type Member, ordinalOf } from "./members.ts";
 
 /** Keeps the Pods of StatefulSets, in their order. */
@@ -17,8 +18,8 @@ export function statefulSetController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "statefulset-controller",
     type: kinds.statefulSet,
-    watches: [watchOf(kinds.statefulSet), watchDependents(deps.informers, kinds.statefulSet, kinds.pod)],
-    reconcile: (context) => reconcile(deps, context),
+    dependents: [kinds.pod],
+    reconcile,
   });
 }
 
@@ -145,5 +146,5 @@ async function report({ deps, set, revisions, current, context }: Ordering): Pro
   const live = new Set([shown, update, ...pods.map((pod) => pod.metadata.labels?.[revisionLabel] ?? "")]);
   await dropRevisions(deps, set, { all: revisions.all, live });
   const delay = nextAvailableMs(ready, minReadySeconds, now);
-  return delay === undefined ? {} : { requeueAfterMs: delay };
+  return requeueAfter(delay);
 }

@@ -13,14 +13,9 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { watchOf } from "../owned/wake-owner.ts";
-import {
-  fieldManager,
-  type SimulatorDeps,
-  simulatedController,
-  simulatedMark,
-  storeStatus,
-} from "../simulator-deps.ts";
+
+import { simulatedController } from "../simulated-controller.ts";
+import { fieldManager, type SimulatorDeps, simulatedMark, storeStatus } from "../simulator-deps.ts";
 
 const defaultClass = "storageclass.kubernetes.io/is-default-class";
 const provisioner = "purlin.dev/simulated";
@@ -49,8 +44,8 @@ export function claimController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "persistentvolume-controller",
     type: kinds.claim,
-    watches: [watchOf(kinds.claim), { type: "Class", object: kinds.storageClass, keys: () => unboundClaims(deps) }],
-    reconcile: (context) => reconcile(deps, context),
+    watches: [{ type: "Class", object: kinds.storageClass, keys: () => unboundClaims(deps) }],
+    reconcile,
   });
 }
 
@@ -140,6 +135,7 @@ export function volumeController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "persistentvolume-reclaimer",
     type: kinds.volume,
+    own: "unwatched",
     watches: [
       {
         type: "DeletedClaim",
@@ -150,7 +146,7 @@ export function volumeController(deps: SimulatorDeps): WatchingController {
         },
       },
     ],
-    reconcile: async ({ stored: { object } }) => {
+    reconcile: async (_deps, { stored: { object } }) => {
       if (isDeleted(object) || textAt(object, ["status", "phase"]) !== "Bound") return {};
       const isKept = textAt(object, ["spec", "persistentVolumeReclaimPolicy"]) !== "Delete";
       if (isKept) await storeStatus(deps, object, { phase: "Released" });
