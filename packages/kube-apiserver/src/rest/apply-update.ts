@@ -170,7 +170,9 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   const admitted = plan.admission === undefined ? tracked : yield* plan.admission.mutating({ object: tracked, old });
   if (admitted !== tracked) rest.requireNoEscalation({ user: rest.request.user, type, target, object: admitted, old });
   const prepared = strategy.storage.prepareUpdate(withSystemFields(admitted, old, type), old, plan.endpoint);
-  const next = withMeta(prepared, { generation: nextGeneration(type, prepared, old) });
+  const next = withMeta(prepared, {
+    generation: nextGeneration(type, { next: prepared, old, endpoint: plan.endpoint }),
+  });
   requireAllowed(rest, next, old);
   yield;
   if (strategy.validator.validating !== undefined) {

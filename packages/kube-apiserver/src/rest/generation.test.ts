@@ -21,7 +21,14 @@ const old: JsonObject = {
 
 const cases: Record<
   string,
-  { reason: string; rule: WriteRules["generation"]; hasStatus?: boolean; change: JsonObject; want: number | undefined }
+  {
+    reason: string;
+    rule: WriteRules["generation"];
+    hasStatus?: boolean;
+    endpoint?: string;
+    change: JsonObject;
+    want: number | undefined;
+  }
 > = {
   Same: { reason: "nothing changed", rule: "spec", change: {}, want: 4 },
   Spec: { reason: "the specification", rule: "spec", change: { spec: { x: 2 } }, want: 5 },
@@ -59,6 +66,14 @@ const cases: Record<
     change: { status: { s: 2 } },
     want: 5,
   },
+  StatusOfDeployment: {
+    reason: "annotations that are written with the status are no new spec",
+    rule: "spec-and-annotations",
+    hasStatus: true,
+    endpoint: "status",
+    change: { metadata: { generation: 4, annotations: { a: "2" } } },
+    want: 4,
+  },
   None: {
     reason: "types without one keep what they are given",
     rule: undefined,
@@ -67,8 +82,8 @@ const cases: Record<
   },
 };
 
-for (const [name, { reason, rule, hasStatus = false, change, want }] of Object.entries(cases)) {
+for (const [name, { reason, rule, hasStatus = false, endpoint = "", change, want }] of Object.entries(cases)) {
   test(`generation: ${name}`, () => {
-    assert.equal(nextGeneration(typeOf(rule, hasStatus), { ...old, ...change }, old), want, reason);
+    assert.equal(nextGeneration(typeOf(rule, hasStatus), { next: { ...old, ...change }, old, endpoint }), want, reason);
   });
 }

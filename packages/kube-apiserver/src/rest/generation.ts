@@ -3,14 +3,22 @@ import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects
 import { metaOf } from "../objects/object-meta.ts";
 import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
 
+interface Replacement {
+  readonly next: JsonObject;
+  readonly old: JsonObject;
+  /** The subresource that is written; empty for the object itself. */
+  readonly endpoint: string;
+}
+
 /**
  * The generation of an object that replaces `old`: one more when what is wanted of it has changed. Types without a generation keep what
- * they are given.
+ * they are given. A write of the status keeps the generation, also when it changes annotations.
  */
-export function nextGeneration(type: ResourceType, next: JsonObject, old: JsonObject): number | undefined {
+export function nextGeneration(type: ResourceType, { next, old, endpoint }: Replacement): number | undefined {
   const { generation = 0 } = metaOf(old);
   if (type.rules.generation === undefined) return metaOf(next).generation;
-  return hasChanged(type, next, old) ? generation + 1 : generation || undefined;
+  const isNew = endpoint !== "status" && hasChanged(type, next, old);
+  return isNew ? generation + 1 : generation || undefined;
 }
 
 function hasChanged(type: ResourceType, next: JsonObject, old: JsonObject): boolean {
