@@ -18,6 +18,8 @@ export interface RealClusterOptions {
   readonly controllers?: readonly string[];
   /** More flags of kube-apiserver. */
   readonly apiserverFlags?: readonly string[];
+  /** More flags of kube-controller-manager. */
+  readonly controllerFlags?: readonly string[];
 }
 
 /** A running control plane. Dispose of it with {@link RealCluster.stop}. */
@@ -78,11 +80,10 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
       running = await startServers();
     };
     if (options.controllers?.length) {
-      start(
-        "controllers",
-        join(binaries, "kube-controller-manager"),
-        controllerFlags(directory, kubeconfig, options.controllers),
-      );
+      start("controllers", join(binaries, "kube-controller-manager"), [
+        ...controllerFlags(directory, kubeconfig, options.controllers),
+        ...(options.controllerFlags ?? []),
+      ]);
     }
     const pids = { etcd: running[0].pid ?? 0, apiserver: running[1].pid ?? 0 };
     const kubectl = join(binaries, "kubectl");

@@ -18,6 +18,7 @@ type SimulatedKind =
   | "volume"
   | "storageClass"
   | "endpointSlice"
+  | "endpoints"
   | "ingress"
   | "gateway"
   | "job"
@@ -39,6 +40,7 @@ export const kinds: Readonly<Record<SimulatedKind, TypeRef>> = {
   claim: { apiVersion: core, kind: "PersistentVolumeClaim" },
   volume: { apiVersion: core, kind: "PersistentVolume" },
   storageClass: { apiVersion: "storage.k8s.io/v1", kind: "StorageClass" },
+  endpoints: { apiVersion: core, kind: "Endpoints" },
   endpointSlice: { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice" },
   ingress: { apiVersion: "networking.k8s.io/v1", kind: "Ingress" },
   gateway: { apiVersion: "gateway.networking.k8s.io/v1", kind: "Gateway" },

@@ -10,8 +10,11 @@ import {
   isEstablished,
   type WatchingController,
 } from "@purlin/kube-controller";
+import { autoscalerController } from "./autoscaling/autoscalers.ts";
+import { cronJobController } from "./cron-jobs/reconciler.ts";
 import { daemonSetController } from "./daemon-sets/reconciler.ts";
 import { deploymentController } from "./deployments/reconciler.ts";
+import { disruptionController } from "./disruption/budgets.ts";
 import { jobController } from "./jobs/job-controller.ts";
 import { gatewayController, ingressController, loadBalancerController } from "./networking/addresses.ts";
 import { endpointSliceController } from "./networking/endpoint-slices.ts";
@@ -63,6 +66,9 @@ function allControllers(deps: PodDeps): readonly WatchingController[] {
     statefulSetController(deps),
     daemonSetController(deps),
     jobController(deps),
+    cronJobController(deps),
+    autoscalerController(deps),
+    disruptionController(deps),
     endpointSliceController(deps),
     loadBalancerController(deps),
     ingressController(deps),

@@ -14,6 +14,8 @@ interface SimulatorOptions {
   readonly clock?: Clock | undefined;
   readonly log: Log;
   readonly signal?: AbortSignal | undefined;
+  /** Simulate only the scheduler and the kubelet: other programs run the controllers. */
+  readonly podsOnly?: boolean | undefined;
 }
 
 // The first object of one of these kinds starts the simulation.
@@ -37,14 +39,14 @@ const triggers: readonly TypeRef[] = [
  * before the first workload exists.
  */
 export async function startWorkloadSimulator(options: SimulatorOptions): Promise<AsyncDisposable> {
-  const { client: kube, clock = systemClock, log, signal } = options;
+  const { client: kube, clock = systemClock, log, signal, podsOnly } = options;
   await installCrds(kube, [simulationCrd()], { signal: signal ?? new AbortController().signal });
   const informers = createInformerPool(kube);
   let running: Promise<AsyncDisposable | undefined> | undefined;
   const start = async (): Promise<AsyncDisposable | undefined> => {
     try {
       const { runSimulator } = await import("./run-simulator.ts");
-      return await runSimulator({ kube, informers, clock, log });
+      return await runSimulator({ kube, informers, clock, log, podsOnly });
     } catch (error) {
       log.error("cannot simulate workloads", { error: textOf(error) });
       return undefined;

@@ -11,13 +11,13 @@ import { eventLifetimeSeconds } from "./reference-server.ts";
 import type { ServerUnderTest } from "./server-under-test.ts";
 
 /** Starts the embedded server on a directory of its own. */
-export async function startEmbedded(): Promise<ServerUnderTest> {
+export async function startEmbedded(eventTtlSeconds: number = eventLifetimeSeconds): Promise<ServerUnderTest> {
   const directory = mkdtempSync(join(tmpdir(), "conformance-embedded-"));
   const server = await startApiServer({
     kinds: builtinKinds,
     directory,
     authorization: "rbac",
-    eventTtlSeconds: eventLifetimeSeconds,
+    eventTtlSeconds,
     onUnexpected: (error, { method, path }) => console.error(`unforeseen: ${method} ${path}:`, error),
     onControllerError: (error) => console.error("a controller failed:", error),
   });

@@ -68,7 +68,7 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   const run: JobRun = { deps, context, job, pods, counts: countPods(job, pods) };
   const end = isDeleted(job) ? undefined : endOf(run);
   const delay = end === undefined && !isDeleted(job) ? await manage(run) : undefined;
-  if (end !== undefined) await stopPods(run);
+  if (end !== undefined) await deletePods(run, pods.filter(isActive));
   const isWaiting = await report(run, end);
   if (isWaiting) return { requeueAfterMs: 1 };
   return requeueAfter(delay);
@@ -134,7 +134,7 @@ async function manage(run: JobRun): Promise<number | undefined> {
   const active = pods.filter(isActive);
   const until = untilDeadline(run);
   if (isSuspended(job)) {
-    await stopPods(run);
+    await discardPods(run, active);
     return until;
   }
   const parallelism = numberAt(job, ["spec", "parallelism"]);
@@ -142,7 +142,7 @@ async function manage(run: JobRun): Promise<number | undefined> {
   const done = isIndexed(job) ? counts.completedIndexes.length : totals(counts).succeeded;
   const left = typeof completions === "number" ? completions - done : done > 0 ? active.length : parallelism;
   const missing = Math.min(parallelism, left) - active.length - pods.filter(isTerminating).length;
-  if (missing < 0) await deletePods(run, active.slice(missing));
+  if (missing < 0) await discardPods(run, active.slice(missing));
   if (missing <= 0) return until;
   const wait = backoffMs(pods, deps.clock.now());
   if (wait > 0) return Math.min(wait, until ?? wait);
@@ -205,16 +205,20 @@ async function createPods(
   });
 }
 
-async function stopPods(run: JobRun): Promise<void> {
-  await deletePods(run, run.pods.filter(isActive));
+/** Deletes Pods that the Job does not need. They do not count as failed. */
+async function discardPods(run: JobRun, pods: readonly KubeObject[]): Promise<void> {
+  await release(run.deps, await deletePods(run, pods));
 }
 
-async function deletePods({ deps, context }: JobRun, pods: readonly KubeObject[]): Promise<void> {
-  await inParts(pods, async (pod) => {
+/** Deletes Pods; returns those that wait to be counted. */
+async function deletePods({ deps, context }: JobRun, pods: readonly KubeObject[]): Promise<readonly KubeObject[]> {
+  const held = await inParts(pods, async (pod) => {
     const { uid = "", name = "" } = pod.metadata;
-    await ignoreNotFound(deps.client.delete({ ...kinds.pod, ...keyOf(pod) }, { preconditions: { uid } }));
+    const left = await ignoreNotFound(deps.client.delete({ ...kinds.pod, ...keyOf(pod) }, { preconditions: { uid } }));
     context.emit({ reason: "SuccessfulDelete", message: `Deleted pod: ${name}` });
+    return left;
   });
+  return held.filter((pod) => pod !== undefined);
 }
 
 /** Writes the status, then lets go of Pods that it counts. Says whether there is more to count. */
@@ -248,12 +252,14 @@ async function report({ deps, context, job, counts }: JobRun, end: JobEnd | unde
   return isCounting;
 }
 
-/** Takes the finalizer off Pods. */
+/** Takes the finalizer off Pods, whichever version of them is stored. */
 async function release({ client }: SimulatorDeps, pods: readonly KubeObject[]): Promise<void> {
   const held = pods.filter((pod) => hasFinalizer(pod, trackingFinalizer));
-  await inParts(held, (pod) =>
-    ignoreNotFound(client.update(withoutFinalizer(pod, trackingFinalizer), { fieldManager })),
-  );
+  await inParts(held, (pod) => {
+    const { uid = "", finalizers } = withoutFinalizer(pod, trackingFinalizer).metadata;
+    const patch = { metadata: { uid, finalizers: finalizers?.length ? [...finalizers] : null } };
+    return ignoreNotFound(client.patch({ ...kinds.pod, ...keyOf(pod) }, patch, { type: "merge", fieldManager }));
+  });
 }
 
 /** Deletes a Job that ended, when its time is over. */

@@ -10,8 +10,6 @@ import {
   keyOf,
   memberAt,
   type ObjectKey,
-  objectAt,
-  objectsAt,
   stringAt,
   textAt,
   textMapAt,
@@ -21,11 +19,13 @@ import { listNamespace } from "../owned/wake-owner.ts";
 import { isFinished, isReady } from "../pods/pod-state.ts";
 import { simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
+import { deleteEndpoints, storeEndpoints } from "./endpoints.ts";
+import { portsOf } from "./service-ports.ts";
 
 const maxEndpoints = 100;
 const managedBy = "endpointslice-controller.k8s.io";
 
-/** Keeps the EndpointSlices of Services. */
+/** Keeps the EndpointSlices of Services, and the Endpoints that older clients read. */
 export function endpointSliceController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "endpoint-slice-controller",
@@ -33,6 +33,7 @@ export function endpointSliceController(deps: SimulatorDeps): WatchingController
     dependents: [kinds.endpointSlice],
     watches: [{ type: "EndpointPod", object: kinds.pod, keys: (change) => servicesOf(deps, change) }],
     reconcile,
+    onGone: (_deps, { name, namespace = "" }) => deleteEndpoints(deps, name, namespace),
   });
 }
 
@@ -64,6 +65,7 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   if (isDeleted(service) || Object.keys(selector).length === 0 || isExternal) return {};
   const slices = await deps.client.list(kinds.endpointSlice, { namespace, controller: uid });
   const pods = await deps.client.list(kinds.pod, { namespace, labels: selector });
+  await storeEndpoints(deps, service, pods);
   const wanted = wantedSlices(service, pods);
   await Promise.all(wanted.map((slice, index) => store(deps, slice, slices[index])));
   for (const slice of slices.slice(wanted.length)) {
@@ -91,7 +93,8 @@ function wantedSlices(service: KubeObject, pods: readonly KubeObject[]): readonl
   const shown = pods.filter((pod) => textAt(pod, ["status", "podIP"]) !== undefined && !isFinished(pod));
   const sorted = shown.toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
   const endpoints = sorted.map((pod) => endpointOf(service, pod));
-  const ports = portsOf(service, sorted[0]);
+  // A Service without Pods has one slice without ports.
+  const ports = sorted[0] === undefined ? [] : portsOf(service, sorted[0]);
   const count = Math.max(1, Math.ceil(endpoints.length / maxEndpoints));
   return Array.from({ length: count }, (_, index) =>
     sliceOf(service, { endpoints: endpoints.slice(index * maxEndpoints, (index + 1) * maxEndpoints), ports }),
@@ -135,25 +138,4 @@ function endpointOf(service: KubeObject, pod: KubeObject): JsonObject {
     targetRef: { kind: "Pod", namespace, name, uid },
     ...(nodeName !== undefined && { nodeName }),
   };
-}
-
-function portsOf(service: KubeObject, pod: KubeObject | undefined): readonly JsonObject[] {
-  return objectsAt(service, ["spec", "ports"]).map((port) => {
-    const target = port["targetPort"];
-    const number = typeof target === "string" ? containerPort(pod, target) : (target ?? port["port"]);
-    const appProtocol = textAt(port, ["appProtocol"]);
-    return {
-      name: stringAt(port, ["name"]),
-      protocol: textAt(port, ["protocol"]) ?? "TCP",
-      ...(number !== undefined && { port: number }),
-      ...(appProtocol !== undefined && { appProtocol }),
-    };
-  });
-}
-
-function containerPort(pod: KubeObject | undefined, name: string): number | undefined {
-  const containers = pod === undefined ? [] : objectsAt(pod, ["spec", "containers"]);
-  const ports = containers.flatMap((container) => objectsAt(container, ["ports"]));
-  const found = ports.find((port) => stringAt(port, ["name"]) === name);
-  return found === undefined ? undefined : Number(objectAt({ found }, ["found"])["containerPort"]);
 }

@@ -25,7 +25,7 @@ import { nextPod } from "./pod-status.ts";
 
 /** What Pods are simulated with. */
 export interface PodDeps extends SimulatorDeps {
-  readonly kube: Pick<KubeClient, "raw">;
+  readonly kube: Pick<KubeClient, "raw" | "mapper">;
 }
 
 /** Schedules Pods to the simulated node and plays their containers: the scheduler and the kubelet. */

@@ -18,6 +18,7 @@ import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-de
 
 /** The label by which Pods of DaemonSets and StatefulSets name their revision. */
 export const revisionLabel = "controller-revision-hash";
+const hashLabel = "controller.kubernetes.io/hash";
 
 /** The revisions of a workload. */
 export interface Revisions {
@@ -64,7 +65,8 @@ function newRevision(workload: KubeObject): KubeObject {
   const template = templateOf(workload);
   const hash = templateHash(template, numberAt(workload, ["status", "collisionCount"]));
   const { name = "", namespace = "" } = workload.metadata;
-  const labels = { ...textMapAt(template, ["metadata", "labels"]), [revisionLabel]: hash };
+  const label = workload.kind === kinds.statefulSet.kind ? hashLabel : revisionLabel;
+  const labels = { ...textMapAt(template, ["metadata", "labels"]), [label]: hash };
   return {
     ...kinds.controllerRevision,
     metadata: {
