@@ -67,7 +67,7 @@ const cases: Record<
     want: 5,
   },
   StatusOfDeployment: {
-    reason: "annotations that are written with the status are no new spec",
+    reason: "annotations that are written with the status do not count",
     rule: "spec-and-annotations",
     hasStatus: true,
     endpoint: "status",
