@@ -8,7 +8,21 @@ export { clientReader } from "./composite/observe/observe.ts";
 export { createCompositeController } from "./composite/reconciler.ts";
 export { type BreakerMetrics, noBreakerMetrics } from "./composite/watch/circuit-breaker.ts";
 export { createBreakerMetrics } from "./composite/watch/prometheus-breaker-metrics.ts";
-export { eventSources } from "./composite-resource/constants.ts";
+export {
+  annotations as crossplaneAnnotations,
+  eventSources,
+  finalizers as crossplaneFinalizers,
+  kinds as compositionKinds,
+  labels as crossplaneLabels,
+} from "./composite-resource/constants.ts";
+export {
+  type CompositeSchema,
+  compositionRefOf,
+  resourceRefsOf,
+  revisionRefOf,
+  revisionSelectorOf,
+  updatePolicyOf,
+} from "./composite-resource/crossplane-fields.ts";
 // Compositions and their revisions.
 export {
   functionReferences,
@@ -21,8 +35,9 @@ export { createRevisionsController } from "./composition/revisions-controller.ts
 export { createRevisionValidityController } from "./composition/validity-controller.ts";
 // The CRDs of our kinds.
 export { compositionCrds, keptCrds } from "./crds/composition-crds.ts";
-export type { CreateInstanceController } from "./definition/deps.ts";
 // Definitions, and the CRDs they become.
+export { type DefinitionFacts, definitionFacts } from "./definition/definition-facts.ts";
+export type { CreateInstanceController } from "./definition/deps.ts";
 export { deriveClaimCrd, deriveCompositeCrd } from "./definition/derive-crd.ts";
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";
 export { unknownKeywords } from "./definition/unknown-keywords.ts";

@@ -15,18 +15,21 @@ import {
   noBreakerMetrics,
 } from "@purlin/composition";
 import type { WatchingController } from "@purlin/kube-controller";
+import type { RandomInteger } from "@purlin/kube-objects/metadata";
 import type { Registry } from "prom-client";
 import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneSettings } from "./control-plane-options.ts";
 import type { FunctionPlane } from "./function-plane.ts";
 
 /** The dependencies of the controllers of composition. */
-interface ControllerDeps extends ControlPlaneDeps {
-  readonly functionPlane: FunctionPlane;
+export interface ControllerDeps extends Pick<ControlPlaneDeps, "client" | "engine" | "events"> {
+  readonly functionPlane: Pick<FunctionPlane, "runStep" | "fetchers">;
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;
   readonly log: Log;
   readonly registry: Registry | undefined;
+  /** The source of random names of composite resources; that of the machine unless given. */
+  readonly random?: RandomInteger | undefined;
 }
 
 const compositeBackoff = { baseMs: 1000, maxMs: 30_000 };
@@ -99,7 +102,7 @@ function breakerMetricsOf(registry: Registry | undefined): BreakerMetrics {
   return metrics;
 }
 
-function claimControllers({ client, events, clock, log, settings }: ControllerDeps): CreateInstanceController {
+function claimControllers({ client, events, clock, log, settings, random }: ControllerDeps): CreateInstanceController {
   return ({ name, claimType, compositeType }) => {
     if (claimType === undefined) throw new Error(`CompositeResourceDefinition "${name}" offers no claims`);
     return createClaimController({
@@ -108,6 +111,7 @@ function claimControllers({ client, events, clock, log, settings }: ControllerDe
       events,
       clock,
       log,
+      random,
       settings: {
         serverSideApply: settings.serverSideApplyClaims,
         acceptOtherVersions: settings.acceptOtherClaimVersions,

@@ -10,6 +10,9 @@ export {
 } from "./control-plane-options.ts";
 // The rights that it needs.
 export { controlPlaneRules } from "./control-plane-rules.ts";
+// Its controllers, for other ways to run them.
+export { type ControllerDeps, compositionControllers } from "./controllers.ts";
+export { createFunctionPlane, type FunctionPlane, serverOpenAPI } from "./function-plane.ts";
 // The guard against a second control plane.
 export { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
 // Packages on a cluster.

@@ -16,6 +16,7 @@ export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, Stream
 export type { WriteGuard } from "./rest/rest-context.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
 export type { Handler } from "./server/handler.ts";
+export { createMemoryServer, type MemoryServer } from "./server/memory-server.ts";
 export { issueUserKubeconfig } from "./server/user-kubeconfig.ts";
 export { takeDataDirectory } from "./store/data-directory.ts";
 export type { HistoryLimits } from "./store/history.ts";

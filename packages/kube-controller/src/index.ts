@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What reconcilers are given.
-export type { ClosableControllerClient, ControllerClient } from "./client/controller-client.ts";
+export { wouldApplyChange } from "./apply/would-change.ts";
+export type {
+  ApplyIfChangedOptions,
+  CachedListOptions,
+  ClosableControllerClient,
+  ControllerClient,
+} from "./client/controller-client.ts";
 export { createControllerClient } from "./client/create-controller-client.ts";
 export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
 export {
@@ -42,7 +48,13 @@ export {
   wideColumn,
 } from "./crd/schema.ts";
 // Running controllers.
-export type { ControllerEngine, WatchId, WatchingController, WatchSpec } from "./engine/controller-engine.ts";
+export type {
+  ControllerEngine,
+  ControllerSpec,
+  WatchId,
+  WatchingController,
+  WatchSpec,
+} from "./engine/controller-engine.ts";
 export { createControllerEngine } from "./engine/create-controller-engine.ts";
 export { createEventRecorder } from "./events/create-event-recorder.ts";
 export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";

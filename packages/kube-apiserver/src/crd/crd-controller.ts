@@ -87,6 +87,17 @@ export class CrdController {
     await this.#working;
   }
 
+  /** Resolves when every definition that is stored has been looked at. */
+  async settled(): Promise<void> {
+    this.#follow();
+    for (;;) {
+      const { revision } = this.#options.store;
+      await this.#working;
+      this.#follow();
+      if (this.#waiting.size === 0 && this.#options.store.revision === revision) return;
+    }
+  }
+
   /** The definitions that are served now. */
   get crds(): JsonObject[] {
     return [...this.#published.values()].map(({ crd }) => crd);

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { type KubeReader, NoMatchError, type RestMapper } from "@purlin/kube-client";
+import { type CachedListOptions, type ControllerClient, wouldApplyChange } from "@purlin/kube-controller";
+import { notFound } from "@purlin/kube-objects/errors";
+import {
+  controllerOf,
+  type KubeObject,
+  keyOf,
+  memberAt,
+  type ObjectKey,
+  objectsAt,
+  parseApiVersion,
+  type TypeRef,
+  textAt,
+} from "@purlin/kube-objects/object";
+import { matchesLabels, parseLabelSelector } from "@purlin/kube-objects/selector";
+import { deleteObject } from "./delete-object.ts";
+import type { Overlay } from "./overlay.ts";
+
+/** The client that controllers use in a preview. */
+export function createOverlayClient(overlay: Overlay): ControllerClient {
+  const get: ControllerClient["get"] = async (type, key, { signal } = {}) => {
+    const mapping = await mapper.mapping(type, signal);
+    return overlay.get(type, mapping.namespaced ? key : { name: key.name }, signal);
+  };
+  const mapper = overlayMapper(overlay);
+  const apply: ControllerClient["apply"] = (object, options) =>
+    overlay.write({
+      target: object,
+      options,
+      mustExist: options.subresource !== undefined,
+      mustNotExist: false,
+      send: (client) => client.apply(object, { ...options, dryRun: true }),
+    });
+  return {
+    get,
+    mapper,
+    apply,
+    live: overlayReader(overlay, mapper),
+    async list(type, options = {}) {
+      await mapper.mapping(type, options.signal);
+      return overlay.list(type, {
+        ...options,
+        labelSelector: selectorText(options),
+        accepts: (object) => isListed(object, options),
+      });
+    },
+    async applyIfChanged(object, { observed: _observed, beforeSend, ...options }) {
+      const current = await get(object, keyOf(object), options);
+      if (current !== undefined && !wouldApplyChange(current, object, options)) return { object: current, sent: false };
+      await beforeSend?.(current);
+      return { object: await apply(object, options), sent: true };
+    },
+    create(object, options = {}) {
+      const target = named(object);
+      return overlay.write({
+        target,
+        options,
+        mustExist: false,
+        mustNotExist: true,
+        send: (client) => client.create(target, { ...options, dryRun: true }),
+      });
+    },
+    update: (object, options = {}) =>
+      overlay.write({
+        target: object,
+        options,
+        resourceVersion: object.metadata.resourceVersion,
+        mustExist: true,
+        mustNotExist: false,
+        send: (client, version) => client.update(withVersion(object, version), { ...options, dryRun: true }),
+      }),
+    patch: (type, patch, options) =>
+      overlay.write({
+        target: asTarget(type),
+        options,
+        mustExist: true,
+        mustNotExist: false,
+        send: (client, version) => client.patch(type, withPatchedVersion(patch, version), { ...options, dryRun: true }),
+      }),
+    delete: (type, options = {}) => deleteObject(overlay, type, options),
+    deleteCollection: () => Promise.reject(new Error("a preview does not delete collections")),
+  };
+}
+
+function asTarget({ apiVersion, kind, name, namespace }: TypeRef & ObjectKey): KubeObject {
+  return { apiVersion, kind, metadata: { name, ...(namespace && { namespace }) } };
+}
+
+function typeOf({ apiVersion, kind }: TypeRef): TypeRef {
+  return { apiVersion, kind };
+}
+
+function withVersion(object: KubeObject, resourceVersion: string | undefined): KubeObject {
+  const { resourceVersion: sent, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, ...(sent && resourceVersion && { resourceVersion }) } };
+}
+
+/** A JSON patch that tests or sets the resourceVersion means the version that was read. */
+function withPatchedVersion(
+  patch: Parameters<ControllerClient["patch"]>[1],
+  version: string | undefined,
+): typeof patch {
+  if (!Array.isArray(patch) || version === undefined) return patch;
+  return patch.map((step) => {
+    const isVersion =
+      typeof step === "object" && step !== null && !Array.isArray(step) && step["path"] === "/metadata/resourceVersion";
+    return isVersion ? { ...step, value: version } : step;
+  });
+}
+
+/** An object that leaves its name to the server gets one that is the same in every preview. */
+function named(object: KubeObject): KubeObject {
+  const { name, generateName } = object.metadata;
+  if (name || !generateName) return object;
+  const hash = createHash("sha256").update(
+    JSON.stringify([object.apiVersion, object.kind, object.metadata.namespace ?? "", generateName]),
+  );
+  return { ...object, metadata: { ...object.metadata, name: `${generateName}${hash.digest("hex").slice(0, 5)}` } };
+}
+
+function selectorText({ labels = {} }: CachedListOptions): string {
+  return Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .sort()
+    .join(",");
+}
+
+function isListed(object: KubeObject, { labels = {}, field, controller }: CachedListOptions): boolean {
+  const own = object.metadata.labels ?? {};
+  const hasLabels = Object.entries(labels).every(([key, value]) => Object.hasOwn(own, key) && own[key] === value);
+  const hasField = field === undefined || textAt(object, field.path) === field.value;
+  return hasLabels && hasField && (controller === undefined || (controllerOf(object)?.uid ?? "") === controller);
+}
+
+/** Reads that skip caches: the overlay is as new as the preview gets. */
+function overlayReader(overlay: Overlay, mapper: RestMapper): KubeReader {
+  return {
+    async get(type, key, { signal } = {}) {
+      const mapping = await mapper.mapping(type, signal);
+      const place: ObjectKey = mapping.namespaced ? key : { name: key.name };
+      const found = await overlay.get(type, place, signal);
+      if (found === undefined)
+        throw notFound({ group: parseApiVersion(type.apiVersion).group, resource: mapping.resource }, key.name);
+      return found;
+    },
+    async list(type, { namespace, labelSelector, signal } = {}) {
+      await mapper.mapping(type, signal);
+      const selector = parseLabelSelector(labelSelector ?? "");
+      const items = await overlay.list(type, {
+        namespace,
+        labelSelector,
+        signal,
+        accepts: ({ metadata }) => matchesLabels(selector, metadata.labels),
+      });
+      return { items, resourceVersion: "" };
+    },
+    watch: () => Promise.reject(new Error("a preview is not watched")),
+  };
+}
+
+/** Where objects live: on the live server, or where definitions of the preview put them. */
+function overlayMapper(overlay: Overlay): RestMapper {
+  const { mapper } = overlay.live.client;
+  return {
+    forget: (apiVersion) => mapper.forget(apiVersion),
+    async mapping(type, signal) {
+      const own = await definedHere(overlay, type);
+      if (own !== undefined) return own;
+      return mapper.mapping(type, signal);
+    },
+  };
+}
+
+async function definedHere(
+  overlay: Overlay,
+  type: TypeRef,
+): ReturnType<RestMapper["mapping"]> extends Promise<infer M> ? Promise<M | undefined> : never {
+  const { group, version } = parseApiVersion(type.apiVersion);
+  for (const { now } of overlay.entries.values()) {
+    if (now?.kind !== "CustomResourceDefinition" || textAt(now, ["spec", "group"]) !== group) continue;
+    if (textAt(now, ["spec", "names", "kind"]) !== type.kind) continue;
+    const isServed = objectsAt(now, ["spec", "versions"]).some(
+      (one) => one["name"] === version && one["served"] === true,
+    );
+    if (!isServed) throw new NoMatchError(type);
+    const namespaced = memberAt(now, ["spec", "scope"]) === "Namespaced";
+    return { ...typeOf(type), resource: textAt(now, ["spec", "names", "plural"]) ?? "", namespaced };
+  }
+  return undefined;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { compositeControllerName, compositionKinds, type DefinitionFacts, resourceRefsOf } from "@purlin/composition";
+import { type KubeObject, keyText } from "@purlin/kube-objects/object";
+import { identityAt, kindIdentity } from "../overlay/live-reads.ts";
+import type { OverlayEntry } from "../overlay/overlay-entry.ts";
+import { keyFromText, type Pass } from "../settle/run-pass.ts";
+import { compositeFacts } from "./composite-facts.ts";
+import type { Mask } from "./mask.ts";
+import { type ChangeContext, objectChange } from "./object-changes.ts";
+import type { DefinitionFinding, Plan, PlanError, PlannedChange, PlannedComposite, PlanSummary } from "./plan.ts";
+
+/** What a plan is made of. */
+interface PlanInputs {
+  readonly candidate: Pass;
+  /** The same without the change set; undefined when nothing is subtracted. */
+  readonly baseline: Pass | undefined;
+  readonly mask: Mask;
+  readonly projection: ChangeContext["projection"];
+  readonly ignores: ChangeContext["ignores"];
+  readonly stepOf: ChangeContext["stepOf"];
+  readonly findings: readonly DefinitionFinding[];
+  readonly errors: readonly PlanError[];
+  readonly warnings: readonly string[];
+  readonly isStale: boolean;
+  /** Objects whose changes are never the subject: revisions and derived definitions follow from others. */
+  readonly listed: ReadonlySet<string>;
+}
+
+/** Builds the plan of a change set from its two passes. */
+export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
+  const candidate = await changesOf(inputs.candidate, inputs);
+  const baseline = inputs.baseline === undefined ? new Map<string, PlannedChange>() : (await changesOf(inputs.baseline, inputs)).byId;
+  const composites: PlannedComposite[] = [];
+  for (const group of candidate.groups) composites.push(await plannedComposite(group, { ...inputs, byId: candidate.byId, baseline }));
+  const grouped = new Set(candidate.groups.flatMap(({ ids }) => [...ids]));
+  const others = [...candidate.byId].filter(([id]) => !grouped.has(id));
+  const inputsLeft = others.flatMap(([id, change]) => subtracted(change, baseline.get(id)).change ?? []);
+  const shown = composites.filter((one) => isListed(one, inputs.listed)).sort(byImportance);
+  const inputChanges = inputsLeft.sort(byName);
+  const changes = [...inputChanges, ...shown.flatMap((one) => one.changes)];
+  return {
+    inputs: inputChanges,
+    composites: shown,
+    findings: inputs.findings,
+    errors: inputs.errors,
+    summary: summaryOf(changes, shown.reduce((count, { pending }) => count + pending.length, 0)),
+    hash: hashOf(changes),
+    isStale: inputs.isStale,
+    hasBaseline: inputs.baseline !== undefined,
+    warnings: inputs.warnings,
+  };
+}
+
+/** A composite resource that was reconciled, or deleted, with the objects that belong to it. */
+interface Group {
+  readonly facts: DefinitionFacts;
+  readonly id: string;
+  readonly key: string;
+  readonly ids: Set<string>;
+}
+
+interface Changes {
+  readonly byId: Map<string, PlannedChange>;
+  readonly groups: readonly Group[];
+}
+
+/** Follow from Compositions and XRDs: they are told with those. */
+const derivedKinds = new Set([kindIdentity(compositionKinds.revision), kindIdentity(compositionKinds.crd)]);
+
+async function changesOf(pass: Pass, inputs: PlanInputs): Promise<Changes> {
+  const context: ChangeContext = { ...inputs, pass, newUids: newUidsOf(pass) };
+  const definitions = await pass.definitions();
+  const groups = groupsOf(pass, definitions);
+  const byId = new Map<string, PlannedChange>();
+  for (const [id, entry] of pass.overlay.entries) {
+    const object = entry.now ?? entry.before;
+    if (object === undefined || derivedKinds.has(kindIdentity(object))) continue;
+    const change = await objectChange(entry, context);
+    if (change === undefined) continue;
+    byId.set(id, change);
+    groupFor(id, entry, groups)?.ids.add(id);
+  }
+  await addLeftBehind(pass, groups, byId);
+  for (const group of groups) pairReplacements(group, byId);
+  return { byId, groups };
+}
+
+function newUidsOf({ overlay }: Pass): ReadonlySet<string> {
+  const made = [...overlay.entries.values()].filter(({ before }) => before === undefined);
+  return new Set(made.flatMap(({ now }) => now?.metadata.uid ?? []));
+}
+
+function groupsOf(pass: Pass, definitions: readonly DefinitionFacts[]): Group[] {
+  const groups = new Map<string, Group>();
+  const add = (facts: DefinitionFacts, key: string): void => {
+    const id = identityAt(facts.compositeType, keyFromText(key));
+    if (!groups.has(id)) groups.set(id, { facts, id, key, ids: new Set() });
+  };
+  for (const facts of definitions) {
+    const prefix = `${compositeControllerName(facts.name)} `;
+    for (const id of pass.engine.runs.keys()) if (id.startsWith(prefix)) add(facts, id.slice(prefix.length));
+    for (const { before, now } of pass.overlay.entries.values()) {
+      const object = now ?? before;
+      if (object !== undefined && kindIdentity(object) === kindIdentity(facts.compositeType)) add(facts, keyText(keyOfObject(object)));
+    }
+  }
+  return [...groups.values()];
+}
+
+function keyOfObject({ metadata }: KubeObject): { readonly namespace?: string | undefined; readonly name: string } {
+  return { namespace: metadata.namespace, name: metadata.name ?? "" };
+}
+
+/** The composite resource that an object belongs to: the one that wrote it first, or itself, or the one behind a claim. */
+function groupFor(id: string, { writers, now, before }: OverlayEntry, groups: readonly Group[]): Group | undefined {
+  for (const { controller, key } of writers) {
+    const group = groups.find((one) => controller === compositeControllerName(one.facts.name) && one.key === key);
+    if (group !== undefined && group.id !== id) return group;
+  }
+  const own = groups.find((group) => group.id === id);
+  if (own !== undefined) return own;
+  const object = now ?? before;
+  return object && groups.find((group) => isClaimOf(object, group));
+}
+
+function isClaimOf(object: KubeObject, { facts, key }: Group): boolean {
+  if (facts.claimType === undefined || kindIdentity(object) !== kindIdentity(facts.claimType)) return false;
+  const { spec } = object as { readonly spec?: { readonly resourceRef?: { readonly name?: string } } };
+  return spec?.resourceRef?.name === key;
+}
+
+/** Objects that a composite resource referred to, that it no longer refers to, and that stay. */
+async function addLeftBehind({ overlay }: Pass, groups: readonly Group[], byId: Map<string, PlannedChange>): Promise<void> {
+  for (const group of groups) {
+    const entry = overlay.entries.get(group.id);
+    if (entry?.before === undefined || entry.now === undefined || entry.now.metadata.deletionTimestamp) continue;
+    const { namespace } = entry.before.metadata;
+    const { schema } = group.facts;
+    const idsOf = (xr: KubeObject) => resourceRefsOf(xr, schema).map((ref) => ({ ref, id: identityAt(ref, { namespace: ref.namespace ?? namespace, name: ref.name ?? "" }) }));
+    const kept = new Set(idsOf(entry.now).map(({ id }) => id));
+    for (const { ref, id } of idsOf(entry.before)) {
+      if (kept.has(id) || byId.get(id)?.class === "delete") continue;
+      const left = await overlay.get(ref, { namespace: ref.namespace ?? namespace, name: ref.name ?? "" }).catch(() => undefined);
+      if (left === undefined) continue;
+      byId.set(id, leftBehind(left));
+      group.ids.add(id);
+    }
+  }
+}
+
+function leftBehind({ apiVersion, kind, metadata }: KubeObject): PlannedChange {
+  const { namespace, name = "" } = metadata;
+  const resource = metadata.annotations?.["crossplane.io/composition-resource-name"];
+  const told = { apiVersion, kind, namespace, name, resource };
+  return { ...told, class: "leave-behind", isNameGenerated: false, round: 0, approximate: [], isDestructive: true, fields: [], digest: "left" };
+}
+
+/** A deleted and a created object of one resource name are one replacement. */
+function pairReplacements({ ids }: Group, byId: Map<string, PlannedChange>): void {
+  const changes = [...ids].flatMap((id) => {
+    const change = byId.get(id);
+    return change === undefined ? [] : [{ id, change }];
+  });
+  for (const { id, change } of changes) {
+    if (change.class !== "create" || change.resource === undefined) continue;
+    const gone = changes.find((one) => one.change.class === "delete" && one.change.resource === change.resource);
+    if (gone === undefined) continue;
+    byId.set(id, { ...change, class: "replace", isDestructive: true, replaces: nameOf(gone.change) });
+    byId.set(gone.id, { ...gone.change, class: "replace", isDestructive: true, replacedBy: nameOf(change) });
+  }
+}
+
+function nameOf({ kind, namespace, name }: PlannedChange): string {
+  return `${kind} ${namespace ? `${namespace}/` : ""}${name}`;
+}
+
+/** A change without what would happen anyway. */
+function subtracted(change: PlannedChange, baseline: PlannedChange | undefined): { readonly change?: PlannedChange; readonly pending?: PlannedChange } {
+  if (baseline === undefined || baseline.class !== change.class) return { change };
+  if (baseline.digest === change.digest) return { pending: change };
+  if (change.class !== "update") return { change };
+  const isAnyway = (field: PlannedChange["fields"][number]): boolean => baseline.fields.some((one) => JSON.stringify(one) === JSON.stringify(field) && !one.sensitive);
+  const [anyway, left] = [change.fields.filter(isAnyway), change.fields.filter((field) => !isAnyway(field))];
+  return {
+    ...(left.length > 0 && { change: { ...change, fields: left } }),
+    ...(anyway.length > 0 && { pending: { ...change, fields: anyway } }),
+  };
+}
+
+interface GroupContext extends Omit<PlanInputs, "baseline"> {
+  readonly byId: ReadonlyMap<string, PlannedChange>;
+  readonly baseline: ReadonlyMap<string, PlannedChange>;
+}
+
+async function plannedComposite(group: Group, context: GroupContext): Promise<PlannedComposite> {
+  const facts = await compositeFacts(context.candidate, group, context);
+  const split = [...group.ids].flatMap((id) => {
+    const change = context.byId.get(id);
+    return change === undefined ? [] : [subtracted(withStep(change, group, context), context.baseline.get(id))];
+  });
+  const changes = split.flatMap(({ change }) => change ?? []).sort(byName);
+  const pending = split.flatMap((one) => one.pending ?? []).sort(byName);
+  return { ...facts, changes, pending };
+}
+
+function withStep(change: PlannedChange, group: Group, { stepOf }: Pick<PlanInputs, "stepOf">): PlannedChange {
+  const step = change.resource === undefined ? undefined : stepOf(group.id, change.resource);
+  return step === undefined ? change : { ...change, step };
+}
+
+function isListed({ changes, pending, errors, adoption, incomplete, ...xr }: PlannedComposite, listed: ReadonlySet<string>): boolean {
+  if (changes.length + pending.length + errors.length > 0 || incomplete !== undefined) return true;
+  return adoption !== "unaffected" || listed.has(identityAt(xr, { namespace: xr.namespace, name: xr.name }));
+}
+
+/** Destructive composite resources first, then failed ones, then changed ones. */
+function byImportance(a: PlannedComposite, b: PlannedComposite): number {
+  const rank = ({ changes, errors }: PlannedComposite): number => {
+    if (changes.some((one) => one.isDestructive)) return 0;
+    if (errors.length > 0) return 1;
+    return changes.length > 0 ? 2 : 3;
+  };
+  return rank(a) - rank(b) || compareText(textOfKey(a), textOfKey(b));
+}
+
+function byName(a: PlannedChange, b: PlannedChange): number {
+  return compareText(textOfKey(a), textOfKey(b));
+}
+
+function textOfKey({ apiVersion, kind, namespace = "", name }: Pick<PlannedChange, "apiVersion" | "kind" | "namespace" | "name">): string {
+  return [kind, namespace, name, apiVersion].join("\n");
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function summaryOf(changes: readonly PlannedChange[], pending: number): PlanSummary {
+  const count = (accepts: (change: PlannedChange) => boolean): number => changes.filter(accepts).length;
+  const isGone = (change: PlannedChange): boolean => change.class === "delete" || (change.class === "replace" && change.replacedBy !== undefined);
+  const recreated = count((one) => one.class === "recreate");
+  return {
+    added: count((one) => one.class === "create" || (one.class === "replace" && one.replaces !== undefined)) + recreated,
+    modified: count((one) => one.class === "update" || one.class === "adopt"),
+    removed: count(isGone) + recreated,
+    replaced: count((one) => one.class === "replace" && one.replaces !== undefined),
+    recreated,
+    refused: count((one) => one.class === "refused"),
+    pending,
+    destructive: count((one) => one.isDestructive && one.replaces === undefined),
+  };
+}
+
+function hashOf(changes: readonly PlannedChange[]): string {
+  const lines = changes.map((change) => JSON.stringify([textOfKey(change), change.class, change.digest])).sort();
+  return createHash("sha256").update(lines.join("\n")).digest("hex");
+}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  compositeControllerName,
+  compositionKinds,
+  compositionRefOf,
+  type DefinitionFacts,
+  revisionRefOf,
+  revisionSelectorOf,
+  updatePolicyOf,
+} from "@purlin/composition";
+import { conditionOf, conditionsOf, isPaused, type KubeObject, numberAt, textAt } from "@purlin/kube-objects/object";
+import { itemId } from "../settle/preview-engine.ts";
+import { keyFromText, type Pass } from "../settle/run-pass.ts";
+import type { Mask } from "./mask.ts";
+import type { Adoption, PlanError, PlannedComposite } from "./plan.ts";
+
+/** The composite resource that a group is about. */
+interface CompositeGroup {
+  readonly facts: DefinitionFacts;
+  readonly id: string;
+  readonly key: string;
+}
+
+/** What a plan says of a composite resource beside its changes. */
+export async function compositeFacts(pass: Pass, group: CompositeGroup, { mask }: { readonly mask: Mask }): Promise<Omit<PlannedComposite, "changes" | "pending">> {
+  const { compositeType: type, schema, name: definition } = group.facts;
+  const key = keyFromText(group.key);
+  const entry = pass.overlay.entries.get(group.id);
+  const now = entry === undefined ? await pass.overlay.get(type, key) : entry.now;
+  const before = entry === undefined ? now : entry.before;
+  const item = { controller: compositeControllerName(definition), key };
+  const xr = now ?? before;
+  const failure = pass.engine.failures.get(itemId(item));
+  const isForecast = failure !== undefined && failure.round >= pass.forecastFrom && !failure.isUnsettled;
+  return {
+    apiVersion: type.apiVersion,
+    kind: type.kind,
+    namespace: key.namespace,
+    name: key.name,
+    isNameGenerated: before === undefined && Boolean(xr?.metadata.generateName),
+    composition: xr && compositionRefOf(xr, schema),
+    revision: { from: before && (await revisionNumber(pass, revisionRefOf(before, schema))), to: now && (await revisionNumber(pass, revisionRefOf(now, schema))) },
+    adoption: await adoptionOf(pass, { before, now }, group.facts),
+    rounds: pass.engine.runs.get(itemId(item)) ?? 0,
+    ...(isForecast && { incomplete: mask.text(failure.text) }),
+    errors: isForecast ? [] : errorsOf({ failure: failure?.text, xr: now, mask }),
+  };
+}
+
+async function revisionNumber(pass: Pass, name: string | undefined): Promise<number | undefined> {
+  if (name === undefined) return undefined;
+  const revision = await pass.client.get(compositionKinds.revision, { name });
+  return revision && numberAt(revision, ["spec", "revision"]);
+}
+
+function errorsOf({ failure, xr, mask }: { readonly failure: string | undefined; readonly xr: KubeObject | undefined; readonly mask: Mask }): readonly PlanError[] {
+  if (failure !== undefined) return [{ text: mask.text(failure), isInvalid: false }];
+  // A reconcile that must not be retried reports its failure in the status alone.
+  const synced = xr && conditionOf(conditionsOf(xr), "Synced");
+  if (synced?.status !== "False" || synced.reason === "ReconcilePaused") return [];
+  return [{ text: mask.text(synced.message ?? synced.reason ?? "not synced"), isInvalid: false }];
+}
+
+/** How a composite resource reacts to a new revision of a Composition. */
+async function adoptionOf(pass: Pass, { before, now }: { readonly before: KubeObject | undefined; readonly now: KubeObject | undefined }, { schema }: DefinitionFacts): Promise<Adoption> {
+  const xr = now ?? before;
+  if (xr === undefined) return "unaffected";
+  const changed = await changedCompositions(pass);
+  const [used, uses] = [before && compositionRefOf(before, schema), now && compositionRefOf(now, schema)];
+  if (used !== undefined && uses !== undefined && used !== uses) return changed.has(uses) ? "newly selects" : "leaves";
+  if (uses === undefined || !changed.has(uses)) return "unaffected";
+  if (before === undefined) return "unaffected";
+  if (before.metadata.deletionTimestamp) return "deleting";
+  if (isPaused(xr)) return "paused";
+  if (revisionRefOf(before, schema) !== (now && revisionRefOf(now, schema))) return "adopts";
+  if (updatePolicyOf(xr, schema) === "Manual") return "pinned";
+  return revisionSelectorOf(xr, schema) === undefined ? "unaffected" : "selector";
+}
+
+/** The Compositions that have another newest revision than before. */
+async function changedCompositions({ overlay }: Pass): Promise<ReadonlySet<string>> {
+  const changed = new Set<string>();
+  for (const { before, now } of overlay.entries.values()) {
+    if (now?.kind !== compositionKinds.revision.kind || before !== undefined) continue;
+    const name = textAt(now, ["metadata", "labels", "crossplane.io/composition-name"]);
+    if (name !== undefined) changed.add(name);
+  }
+  return changed;
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { crossplaneAnnotations } from "@purlin/composition";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { annotationOf, controllerOf, isControlledBy, type KubeObject, memberAt, textAt, textsAt } from "@purlin/kube-objects/object";
+import type { OverlayEntry } from "../overlay/overlay-entry.ts";
+import type { Pass } from "../settle/run-pass.ts";
+import { compareValues, type FieldChange } from "./compare.ts";
+import { hasMasked, isMasked, type Mask, shownValue } from "./mask.ts";
+import type { ChangeClass, PlannedChange } from "./plan.ts";
+import { type ProjectionOptions, projected, schemaIn } from "./projection.ts";
+
+/** What changes of objects are computed with. */
+export interface ChangeContext {
+  readonly pass: Pass;
+  readonly mask: Mask;
+  readonly projection: ProjectionOptions;
+  readonly ignores: (change: { readonly path: string; readonly kind: string; readonly apiVersion: string }) => boolean;
+  /** The uids that the preview gave to objects that do not exist yet. */
+  readonly newUids: ReadonlySet<string>;
+  readonly stepOf: (xr: string, resource: string) => string | undefined;
+}
+
+/** The change of one object of an overlay; undefined when nothing of it would be seen. */
+export async function objectChange(entry: OverlayEntry, context: ChangeContext): Promise<PlannedChange | undefined> {
+  const { before, now, refusal } = entry;
+  const shown = now ?? before;
+  if (shown === undefined) return undefined;
+  const schema = schemaIn(await context.pass.overlay.definitionOf(shown), shown.apiVersion);
+  const show = (object: KubeObject | undefined): JsonObject | undefined => object && context.mask.object(projected(object, context.projection), schema);
+  const [old, next] = [show(before), show(isGoing(entry) ? undefined : now)];
+  const all = old !== undefined && next !== undefined ? compareValues(old, next, schema) : [];
+  const fields = all.filter(({ path }) => !context.ignores({ path, ...shown }));
+  const kind = classOf(entry, fields);
+  if (kind === undefined) return undefined;
+  const round = entry.writers[0]?.round ?? 0;
+  return {
+    class: kind,
+    apiVersion: shown.apiVersion,
+    kind: shown.kind,
+    namespace: shown.metadata.namespace,
+    name: shown.metadata.name ?? "",
+    isNameGenerated: before === undefined && isGenerated(shown, context.newUids),
+    resource: annotationOf(shown, crossplaneAnnotations.resourceName),
+    round,
+    ...(round >= context.pass.forecastFrom && { after: "composed resources are ready" }),
+    approximate: [...entry.approximate].sort(),
+    external: kind === "delete" || kind === "recreate" ? externalOf(before) : undefined,
+    ...(refusal !== undefined && { refusal: { ...refusal, text: context.mask.text(refusal.text) } }),
+    ...(isGoing(entry) && now !== undefined && { waitsFor: now.metadata.finalizers ?? [] }),
+    isDestructive: ["delete", "recreate", "leave-behind"].includes(kind),
+    fields: fields.map((field) => hidden(field, context.newUids)),
+    digest: digestOf([kind, fields.length > 0 ? fields : next] as JsonValue),
+    old: old && (shownValue(old) as JsonObject),
+    new: next && (shownValue(next) as JsonObject),
+  };
+}
+
+function digestOf(value: JsonValue): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+}
+
+/** Whether the change deletes an object that something still holds. */
+function isGoing({ before, now }: OverlayEntry): boolean {
+  return now?.metadata.deletionTimestamp !== undefined && !before?.metadata.deletionTimestamp;
+}
+
+function classOf(entry: OverlayEntry, fields: readonly FieldChange[]): ChangeClass | undefined {
+  const { before, now, refusal, wasRemoved } = entry;
+  if (refusal !== undefined) return "refused";
+  if (before === undefined) return now === undefined ? undefined : "create";
+  if (now === undefined || isGoing(entry)) return "delete";
+  if (wasRemoved) return "recreate";
+  if (fields.length === 0) return undefined;
+  const isAdopted = controllerOf(before) === undefined && controllerOf(now) !== undefined;
+  return isAdopted ? "adopt" : "update";
+}
+
+/** Names of composed resources contain a hash of the uid of their composite resource. */
+function isGenerated(object: KubeObject, newUids: ReadonlySet<string>): boolean {
+  const { generateName } = object.metadata;
+  if (!generateName) return false;
+  return controllerOf(object) === undefined || [...newUids].some((uid) => isControlledBy(object, uid));
+}
+
+/** What the deletion of a managed resource does to what it manages. */
+function externalOf(object: KubeObject | undefined): "kept" | "deleted" | "unknown" | undefined {
+  if (object === undefined) return undefined;
+  const policies = textsAt(object, ["spec", "managementPolicies"]);
+  const isOrphaned = textAt(object, ["spec", "deletionPolicy"]) === "Orphan";
+  const keeps = policies.length > 0 && !policies.includes("*") && !policies.includes("Delete");
+  if (isOrphaned || keeps) return "kept";
+  const isManaged = memberAt(object, ["spec", "forProvider"]) !== undefined || memberAt(object, ["spec", "providerConfigRef"]) !== undefined;
+  return isManaged ? "deleted" : undefined;
+}
+
+/** A field change without values that must not, or cannot, be shown. */
+function hidden(field: FieldChange, newUids: ReadonlySet<string>): FieldChange {
+  const { path, op, old, new: next } = field;
+  if (isMasked(old) || isMasked(next)) return { path, op, sensitive: true };
+  const unknown = isUnknown(next, newUids);
+  return {
+    path,
+    op,
+    ...(old !== undefined && { old: shownValue(old) }),
+    ...(next !== undefined && { new: shownValue(next) }),
+    ...((hasMasked(old) || hasMasked(next)) && { sensitive: true }),
+    ...(unknown && { unknown }),
+  };
+}
+
+function isUnknown(value: JsonValue | undefined, newUids: ReadonlySet<string>): boolean {
+  if (value === undefined || newUids.size === 0) return false;
+  const text = JSON.stringify(value);
+  return [...newUids].some((uid) => text.includes(uid));
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { Approximation } from "../overlay/overlay-entry.ts";
+import type { FieldChange } from "./compare.ts";
+
+/** What happens to an object. */
+export type ChangeClass =
+  | "create"
+  | "update"
+  | "delete"
+  /** Another object takes its resource name. */
+  | "replace"
+  /** Deleted in one round and made again in a later one. */
+  | "recreate"
+  /** An object that nothing controlled gets a controller. */
+  | "adopt"
+  /** No longer referred to, and not deleted. */
+  | "leave-behind"
+  /** The API server refuses the write. */
+  | "refused";
+
+/** One object that a change set changes. */
+export interface PlannedChange {
+  readonly class: ChangeClass;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  /** Whether the API server, or a uid that it gives, decides the name. */
+  readonly isNameGenerated: boolean;
+  /** The name in the pipeline. */
+  readonly resource?: string | undefined;
+  readonly step?: string | undefined;
+  readonly round: number;
+  /** What is assumed to happen before. */
+  readonly after?: string | undefined;
+  readonly approximate: readonly Approximation[];
+  readonly external?: "kept" | "deleted" | "unknown" | undefined;
+  readonly refusal?: { readonly text: string; readonly isInvalid: boolean } | undefined;
+  /** Finalizers for which a deleted object waits. */
+  readonly waitsFor?: readonly string[] | undefined;
+  readonly isDestructive: boolean;
+  readonly fields: readonly FieldChange[];
+  /** Without sensitive values, and without what is not compared. */
+  readonly old?: JsonObject | undefined;
+  readonly new?: JsonObject | undefined;
+  /** Over the change with all its values, also those that are not shown. */
+  readonly digest: string;
+  /** The identity of the object that takes its place, or whose place it takes. */
+  readonly replacedBy?: string | undefined;
+  readonly replaces?: string | undefined;
+}
+
+/** What becomes of a composite resource when the Composition that it uses changes. */
+export type Adoption =
+  | "adopts"
+  | "leaves"
+  | "newly selects"
+  | "pinned"
+  | "selector"
+  | "deleting"
+  | "paused"
+  | "unaffected";
+
+/** Why a composite resource could not be previewed. */
+export interface PlanError {
+  readonly text: string;
+  /** Whether what was given is wrong, and not the preview. */
+  readonly isInvalid: boolean;
+}
+
+/** One composite resource with what it composes. */
+export interface PlannedComposite {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly isNameGenerated: boolean;
+  readonly composition?: string | undefined;
+  readonly revision?: { readonly from?: number | undefined; readonly to?: number | undefined } | undefined;
+  readonly adoption: Adoption;
+  readonly rounds: number;
+  /** Why the forecast ended before everything was ready. */
+  readonly incomplete?: string | undefined;
+  readonly changes: readonly PlannedChange[];
+  /** What would happen without the change set too. */
+  readonly pending: readonly PlannedChange[];
+  readonly errors: readonly PlanError[];
+}
+
+/** Counts of changes, those that would happen anyway left out. */
+export interface PlanSummary {
+  readonly added: number;
+  readonly modified: number;
+  readonly removed: number;
+  readonly replaced: number;
+  readonly recreated: number;
+  readonly refused: number;
+  readonly pending: number;
+  readonly destructive: number;
+}
+
+/** How serious a change of a definition is. */
+export interface DefinitionFinding {
+  readonly definition: string;
+  readonly path: string;
+  readonly level: "safe" | "risky" | "breaking";
+  readonly text: string;
+  /** The live objects that it concerns, as `Kind namespace/name`. */
+  readonly objects: readonly string[];
+}
+
+/** What a change set does to a control plane. */
+export interface Plan {
+  /** Objects of the change set that are neither composite resources nor claims. */
+  readonly inputs: readonly PlannedChange[];
+  readonly composites: readonly PlannedComposite[];
+  readonly findings: readonly DefinitionFinding[];
+  readonly errors: readonly PlanError[];
+  readonly summary: PlanSummary;
+  /** Binds an approval to this plan: SHA-256 over the changes. */
+  readonly hash: string;
+  /** The control plane changed while the preview ran. */
+  readonly isStale: boolean;
+  readonly hasBaseline: boolean;
+  readonly warnings: readonly string[];
+}

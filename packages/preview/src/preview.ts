@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ControlPlaneSettings } from "@purlin/control-plane";
+import type { KubeClient } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { applyStages, type ChangeSet } from "./change-set.ts";
+import { identityOf, LiveReads } from "./overlay/live-reads.ts";
+import { buildPlan } from "./plan/build-plan.ts";
+import { Mask } from "./plan/mask.ts";
+import type { ChangeContext } from "./plan/object-changes.ts";
+import type { Plan, PlanError } from "./plan/plan.ts";
+import { type RootOptions, rootsOf } from "./roots.ts";
+import type { Assumptions } from "./settle/assume.ts";
+import { type ApplyStage, type Pass, type PassFunctions, runPass } from "./settle/run-pass.ts";
+import { createStepRecord } from "./settle/step-record.ts";
+
+/** What to preview, and how. */
+export interface PreviewOptions {
+  /** A client whose transport refuses to change anything: see guardTransport. */
+  readonly client: KubeClient;
+  readonly changes: ChangeSet;
+  /** Changes of function sources, applied before anything else. */
+  readonly functionStages: readonly ApplyStage[];
+  readonly functions: (client: ControllerClient) => PassFunctions;
+  readonly roots: RootOptions;
+  readonly settings?: Partial<ControlPlaneSettings> | undefined;
+  readonly assume: Assumptions | undefined;
+  /** Subtract what would happen without the change set. */
+  readonly baseline: boolean;
+  readonly hasControllerRights?: boolean | undefined;
+  readonly projection: ChangeContext["projection"];
+  readonly ignores: ChangeContext["ignores"];
+  readonly parallel: number;
+  readonly maxRounds: number;
+  readonly signal: AbortSignal;
+}
+
+/** How often a preview starts again when the control plane changes under it. */
+const attempts = 3;
+
+/** Finds out what a change set would do. Nothing is changed. */
+export async function preview(options: PreviewOptions): Promise<Plan> {
+  for (let attempt = 1; ; attempt += 1) {
+    const live = new LiveReads(options.client);
+    const { plan, changed } = await previewOnce(options, live);
+    if (changed.length === 0) return plan;
+    if (attempt === attempts) {
+      const warning = `the control plane changed while the preview ran (${changed.length} objects, such as ${changed[0]?.split("\n").join(" ")}): the plan may be out of date`;
+      return { ...plan, isStale: true, warnings: [...plan.warnings, warning] };
+    }
+  }
+}
+
+async function previewOnce(options: PreviewOptions, live: LiveReads): Promise<{ readonly plan: Plan; readonly changed: readonly string[] }> {
+  const { changes, signal } = options;
+  const errors: PlanError[] = [];
+  const steps = createStepRecord();
+  const roots = (client: ControllerClient, pass: Pass) => rootsOf(client, pass, changes, options.roots);
+  const shared = { ...options, live, roots };
+  await using baseline = options.baseline ? await runPass({ ...shared, stages: [] }) : undefined;
+  const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error))];
+  const functions = (client: ControllerClient): PassFunctions => steps.recording(options.functions(client));
+  await using candidate = await runPass({ ...shared, functions, stages });
+  const changed = await live.changedSince(signal);
+  const mask = new Mask();
+  const plan = await buildPlan({
+    ...options,
+    candidate,
+    baseline,
+    mask,
+    stepOf: steps.stepOf,
+    findings: [],
+    errors: errors.map((error) => ({ ...error, text: mask.text(error.text) })),
+    warnings: [],
+    isStale: false,
+    listed: new Set(changes.stages.flat().map(identityOf)),
+  });
+  return { plan, changed };
+}

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+import { AsyncLocalStorage } from "node:async_hooks";
+import { forEachLimited } from "@purlin/base";
+import type { CacheChange, RestMapper } from "@purlin/kube-client";
+import type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "@purlin/kube-controller";
+import { isConflict, textOf } from "@purlin/kube-objects/errors";
+import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
+import { kindIdentity } from "../overlay/live-reads.ts";
+import { inVersion } from "../overlay/overlay.ts";
+import type { Writer } from "../overlay/overlay-entry.ts";
+
+interface Running {
+  readonly spec: ControllerSpec;
+  readonly watches: Map<string, WatchSpec>;
+}
+
+interface Item {
+  readonly controller: string;
+  readonly key: ObjectKey;
+}
+
+/** A key whose reconcile failed, or did not settle. */
+export interface ReconcileFailure extends Item {
+  readonly text: string;
+  readonly error: unknown;
+  readonly round: number;
+  /** Every reconcile wakes it again. */
+  readonly isUnsettled: boolean;
+}
+
+/** How an engine runs. */
+interface PreviewEngineOptions {
+  readonly mapper: () => RestMapper;
+  /** Keys that are reconciled at the same time. */
+  readonly parallel: number;
+  /** A key that is reconciled more often than this does not settle. */
+  readonly maxRounds: number;
+}
+
+/**
+ * Runs controllers by the wake-ups of their watches alone, without timers. A round reconciles every key that is awake; what it changes wakes
+ * the keys of the next one. No controller sees the objects that existed before: the caller enqueues the keys that a preview is about.
+ */
+export class PreviewEngine implements ControllerEngine {
+  readonly failures: Map<string, ReconcileFailure> = new Map();
+  /** Every key that was reconciled, with the number of times. */
+  readonly runs: Map<string, number> = new Map();
+  readonly #options: PreviewEngineOptions;
+  readonly #running = new Map<string, Running>();
+  readonly #writers = new AsyncLocalStorage<Writer>();
+  #queue = new Map<string, Item>();
+  #round = 0;
+
+  constructor(options: PreviewEngineOptions) {
+    this.#options = options;
+  }
+
+  /** The round that runs, or ran last. */
+  get round(): number {
+    return this.#round;
+  }
+
+  /** Who writes now. */
+  writer(): Writer {
+    return this.#writers.getStore() ?? { controller: "", key: "", round: this.#round };
+  }
+
+  start(spec: ControllerSpec): void {
+    if (!this.#running.has(spec.name)) this.#running.set(spec.name, { spec, watches: new Map() });
+  }
+
+  async stop(name: string): Promise<void> {
+    this.#running.delete(name);
+  }
+
+  isRunning(name: string): boolean {
+    return this.#running.has(name);
+  }
+
+  /** A delay is a timer, and a preview has none. */
+  enqueue(controller: string, key: ObjectKey, afterMs = 0): void {
+    if (this.#running.has(controller) && afterMs === 0) this.#queue.set(itemId({ controller, key }), { controller, key });
+  }
+
+  async startWatches(name: string, watches: readonly WatchSpec[], signal?: AbortSignal): Promise<void> {
+    for (const watch of watches) {
+      await this.#options.mapper().mapping(watch.object, signal);
+      this.#running.get(name)?.watches.set(watchKey(watch), watch);
+    }
+  }
+
+  async stopWatches(name: string, watches: readonly WatchId[]): Promise<void> {
+    for (const watch of watches) this.#running.get(name)?.watches.delete(watchKey(watch));
+  }
+
+  watchesOf(name: string): readonly WatchId[] {
+    return [...(this.#running.get(name)?.watches.values() ?? [])];
+  }
+
+  async close(): Promise<void> {
+    this.#running.clear();
+  }
+
+  /** Wakes the keys that a change concerns. */
+  changed(change: CacheChange): void {
+    const kind = kindIdentity(change.object);
+    for (const [controller, { watches }] of this.#running) {
+      for (const watch of watches.values()) {
+        if (kindIdentity(watch.object) !== kind) continue;
+        for (const key of watch.keys(seenAs(change, watch))) this.enqueue(controller, key);
+      }
+    }
+  }
+
+  /** Reconciles until no key is awake. */
+  async settle(signal: AbortSignal): Promise<void> {
+    while (this.#queue.size > 0) {
+      signal.throwIfAborted();
+      this.#round += 1;
+      const items = [...this.#queue.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
+      this.#queue = new Map();
+      await forEachLimited(items, this.#options.parallel, (item) => this.#reconcile(item, signal));
+    }
+  }
+
+  async #reconcile(item: Item, signal: AbortSignal): Promise<void> {
+    const id = itemId(item);
+    const running = this.#running.get(item.controller);
+    if (running === undefined) return;
+    const runs = (this.runs.get(id) ?? 0) + 1;
+    this.runs.set(id, runs);
+    if (runs > this.#options.maxRounds) {
+      const text = `did not settle after ${this.#options.maxRounds} rounds`;
+      this.failures.set(id, { ...item, text, error: undefined, round: this.#round, isUnsettled: true });
+      return;
+    }
+    const writer = { controller: item.controller, key: keyText(item.key), round: this.#round };
+    try {
+      await this.#writers.run(writer, () => running.spec.reconcile(item.key, signal));
+      this.failures.delete(id);
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isConflict(error)) this.enqueue(item.controller, item.key);
+      else this.failures.set(id, { ...item, text: textOf(error), error, round: this.#round, isUnsettled: false });
+    }
+  }
+}
+
+/** A key of a controller. */
+export function itemId({ controller, key }: Item): string {
+  return `${controller} ${keyText(key)}`;
+}
+
+function watchKey({ type, object }: WatchId): string {
+  return `${type} ${object.apiVersion}/${object.kind}`;
+}
+
+/** A change as a watch of another version of the kind sees it. */
+function seenAs(change: CacheChange, { object: type }: WatchSpec): CacheChange {
+  const shown = (object: KubeObject): KubeObject => inVersion(object, type);
+  if (change.type === "updated") return { ...change, object: shown(change.object), previous: shown(change.previous) };
+  return { ...change, object: shown(change.object) };
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { silentLog, systemClock } from "@purlin/base";
+import {
+  compositeControllerName,
+  compositionKinds,
+  type DefinitionFacts,
+  definitionFacts,
+  resourceRefsOf,
+} from "@purlin/composition";
+import { compositionControllers, type ControlPlaneSettings, defaultControlPlaneSettings } from "@purlin/control-plane";
+import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
+import { isNoMatch } from "@purlin/kube-client";
+import { type ControllerClient, noEvents } from "@purlin/kube-controller";
+import { type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-objects/object";
+import { collectGarbage } from "../overlay/delete-object.ts";
+import { kindIdentity, type LiveReads } from "../overlay/live-reads.ts";
+import { Overlay } from "../overlay/overlay.ts";
+import { createOverlayClient } from "../overlay/overlay-client.ts";
+import { assumeReady, type Assumptions } from "./assume.ts";
+import { itemId, PreviewEngine } from "./preview-engine.ts";
+
+/** Runs the functions of pipelines, and reads what they require, through the client of a pass. */
+export interface PassFunctions {
+  readonly runStep: RunStep;
+  readonly fetchers: RequirementFetchers;
+  close(): void;
+}
+
+/** One step of a change set. */
+export type ApplyStage = (client: ControllerClient, pass: Pass) => Promise<void>;
+
+/** What a pass runs. */
+export interface PassOptions {
+  readonly live: LiveReads;
+  readonly functions: (client: ControllerClient) => PassFunctions;
+  readonly settings?: Partial<ControlPlaneSettings> | undefined;
+  /** Stages of the change set; everything settles after each. None for the baseline. */
+  readonly stages: readonly ApplyStage[];
+  /** The composite resources and claims to reconcile, whether or not the change set wakes them. */
+  readonly roots: (client: ControllerClient, pass: Pass) => Promise<readonly KubeObject[]>;
+  readonly assume: Assumptions | undefined;
+  readonly hasControllerRights?: boolean | undefined;
+  readonly parallel: number;
+  readonly maxRounds: number;
+  readonly signal: AbortSignal;
+}
+
+/** A control plane that runs over an overlay until nothing changes. */
+export interface Pass extends AsyncDisposable {
+  readonly overlay: Overlay;
+  readonly client: ControllerClient;
+  readonly engine: PreviewEngine;
+  /** The definitions, as the pass sees them now. */
+  definitions(): Promise<readonly DefinitionFacts[]>;
+  /** The round in which the forecast began; rounds before it need no assumption. */
+  forecastFrom: number;
+  /** Why the forecast ended early. */
+  incomplete: string | undefined;
+}
+
+/** Runs the real controllers over an overlay: the change set, then what it wakes, then what follows when composed resources become ready. */
+export async function runPass(options: PassOptions): Promise<Pass> {
+  const { signal } = options;
+  await using closing = new AsyncDisposableStack();
+  const pass = openPass(options, closing);
+  const { engine } = pass;
+  await startDefinitions(pass, signal);
+  for (const stage of options.stages) {
+    await stage(pass.client, pass);
+    await startDefinitions(pass, signal);
+  }
+  for (const root of await options.roots(pass.client, pass)) await enqueueRoot(pass, root);
+  await settle(pass, signal);
+  await forecast(pass, options);
+  const opened = closing.move();
+  return Object.assign(pass, { engine, [Symbol.asyncDispose]: () => opened.disposeAsync() });
+}
+
+function openPass(options: PassOptions, closing: AsyncDisposableStack): Pass {
+  const engine: PreviewEngine = new PreviewEngine({
+    mapper: () => client.mapper,
+    parallel: options.parallel,
+    maxRounds: options.maxRounds,
+  });
+  const overlay = new Overlay({
+    live: options.live,
+    hasControllerRights: options.hasControllerRights,
+    onChange: (change) => engine.changed(change),
+    writer: () => engine.writer(),
+  });
+  closing.defer(() => overlay.close());
+  const client: ControllerClient = createOverlayClient(overlay);
+  const functionPlane = options.functions(client);
+  closing.defer(() => functionPlane.close());
+  const controllers = compositionControllers({
+    client,
+    engine,
+    events: noEvents,
+    functionPlane,
+    settings: { ...defaultControlPlaneSettings, ...options.settings, circuitBreaker: unlimited },
+    clock: systemClock,
+    log: silentLog,
+    registry: undefined,
+    random: repeatableNames(engine),
+  });
+  for (const { spec } of controllers) engine.start(spec);
+  const watching = controllers.map(({ spec, watches }) => ({ name: spec.name, watches }));
+  const started = Promise.all(watching.map(({ name, watches }) => engine.startWatches(name, watches)));
+  return {
+    overlay,
+    client,
+    engine,
+    forecastFrom: Number.POSITIVE_INFINITY,
+    incomplete: undefined,
+    async definitions() {
+      await started;
+      const all = await client.list(compositionKinds.definition);
+      return all.map(definitionFacts);
+    },
+    [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+const unlimited = { burst: Number.MAX_SAFE_INTEGER, refillPerSecond: 1, cooldownMs: 1 };
+
+/** The same names in every preview: each key that makes names has numbers of its own. */
+function repeatableNames(engine: PreviewEngine): (max: number) => number {
+  const counts = new Map<string, number>();
+  return (max) => {
+    const { controller, key } = engine.writer();
+    const id = `${controller} ${key}`;
+    const count = counts.get(id) ?? 0;
+    counts.set(id, count + 1);
+    return createHash("sha256").update(`${id} ${count}`).digest().readUInt32BE(0) % max;
+  };
+}
+
+const definitionControllers = ["defined/compositeresourcedefinition.apiextensions.crossplane.io", "offered/compositeresourcedefinition.apiextensions.crossplane.io"];
+
+/** Starts the controllers of composite resources and claims, as the definitions that exist now say. */
+async function startDefinitions(pass: Pass, signal: AbortSignal): Promise<void> {
+  for (const { name } of await pass.definitions()) {
+    for (const controller of definitionControllers) pass.engine.enqueue(controller, { name });
+  }
+  await settle(pass, signal);
+}
+
+/** Reconciles until no key is awake and nothing is left to collect. */
+async function settle(pass: Pass, signal: AbortSignal): Promise<void> {
+  do await pass.engine.settle(signal);
+  while (await collectGarbage(pass.overlay, (owner) => dependentsOf(pass, owner)));
+}
+
+async function forecast(pass: Pass, { assume, maxRounds, signal }: PassOptions): Promise<void> {
+  if (assume === undefined) return;
+  pass.forecastFrom = pass.engine.round + 1;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const composed = await composedResources(pass);
+    if (!(await assumeReady(pass, composed, assume))) return;
+    await settle(pass, signal);
+  }
+}
+
+async function enqueueRoot({ engine, definitions }: Pass, root: KubeObject): Promise<void> {
+  for (const { name, compositeType, claimType } of await definitions()) {
+    const key: ObjectKey = keyOf(root);
+    if (kindIdentity(root) === kindIdentity(compositeType)) engine.enqueue(compositeControllerName(name), key);
+    if (claimType !== undefined && kindIdentity(root) === kindIdentity(claimType)) engine.enqueue(`claim/${name}`, key);
+  }
+}
+
+/** The composite resources that were reconciled in a pass and exist, with their definitions. */
+export async function reconciledComposites(pass: Pass): Promise<readonly { readonly xr: KubeObject; readonly facts: DefinitionFacts }[]> {
+  const found: { readonly xr: KubeObject; readonly facts: DefinitionFacts }[] = [];
+  for (const facts of await pass.definitions()) {
+    const prefix = `${compositeControllerName(facts.name)} `;
+    for (const id of pass.engine.runs.keys()) {
+      if (!id.startsWith(prefix)) continue;
+      const xr = await pass.overlay.get(facts.compositeType, keyFromText(id.slice(prefix.length)));
+      if (xr !== undefined) found.push({ xr, facts });
+    }
+  }
+  return found;
+}
+
+/** The inverse of keyText. */
+export function keyFromText(text: string): ObjectKey {
+  const slash = text.indexOf("/");
+  const key = slash === -1 ? { name: text } : { namespace: text.slice(0, slash), name: text.slice(slash + 1) };
+  if (keyText(key) !== text) throw new Error(`not a key: ${text}`);
+  return key;
+}
+
+/** Composed resources of the reconciled composite resources that are no composite resources themselves. */
+async function composedResources(pass: Pass): Promise<readonly KubeObject[]> {
+  const composites = await reconciledComposites(pass);
+  const kinds = new Set((await pass.definitions()).map(({ compositeType }) => kindIdentity(compositeType)));
+  const composed: KubeObject[] = [];
+  for (const { xr, facts } of composites) {
+    // What a failed reconcile left behind forecasts nothing.
+    if (pass.engine.failures.has(itemId({ controller: compositeControllerName(facts.name), key: keyOf(xr) }))) continue;
+    for (const one of await referencedBy(pass, xr, facts)) if (!kinds.has(kindIdentity(one))) composed.push(one);
+  }
+  return composed;
+}
+
+async function referencedBy(pass: Pass, xr: KubeObject, { schema }: Pick<DefinitionFacts, "schema">): Promise<readonly KubeObject[]> {
+  const found: KubeObject[] = [];
+  for (const ref of resourceRefsOf(xr, schema)) {
+    const { name, namespace = xr.metadata.namespace } = ref;
+    if (name === undefined || name === "") continue;
+    const object = await pass.client.get(ref, { name, namespace }).catch(ignoreNoMatch);
+    if (object !== undefined) found.push(object);
+  }
+  return found;
+}
+
+async function dependentsOf(pass: Pass, owner: KubeObject): Promise<readonly KubeObject[]> {
+  const facts = (await pass.definitions()).find(({ compositeType }) => kindIdentity(compositeType) === kindIdentity(owner));
+  return facts === undefined ? [] : referencedBy(pass, owner, facts);
+}
+
+function ignoreNoMatch(error: unknown): undefined {
+  if (!isNoMatch(error)) throw error;
+  return undefined;
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type RunFunctionRequest, type RunFunctionResponse, response } from "@purlin/function-sdk";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
+
+interface SceneSpec {
+  readonly text?: string;
+  readonly mode?: string;
+  readonly count?: number;
+  readonly nested?: number;
+  readonly gate?: boolean;
+  readonly password?: string;
+  readonly fail?: string;
+  readonly kind?: string;
+  readonly withhold?: boolean;
+}
+
+/** The function of the scene: what it composes depends on the composite resource, on its input, and on its own version. */
+export function sceneFunction(version: string): (req: RunFunctionRequest) => RunFunctionResponse {
+  return (req) => {
+    const rsp = response.to(req);
+    const xr = req.observed?.composite?.resource?.value as JsonObject;
+    const { mode } = (req.input?.value ?? {}) as { readonly mode?: string };
+    compose(rsp, { xr, spec: (xr["spec"] ?? {}) as SceneSpec, mode: mode ?? "", version, req });
+    return rsp;
+  };
+}
+
+interface Composing {
+  readonly xr: JsonObject;
+  readonly spec: SceneSpec;
+  readonly mode: string;
+  readonly version: string;
+  readonly req: RunFunctionRequest;
+}
+
+function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Composing): void {
+  const set = (name: string, object: JsonObject): void => response.setDesiredComposedResource(rsp, name, object as never, { ready: true });
+  const map = (data: JsonObject): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", data });
+  // A cluster-scoped composite resource composes into a namespace that its function names.
+  const place = (object: JsonObject): JsonObject => (xr["kind"] === "XThing" ? { ...object, metadata: { namespace: "default" } } : object);
+  if (spec.fail === version || spec.fail === mode) {
+    response.fatal(rsp, `told to fail: ${spec.fail}`);
+    return;
+  }
+  const isOther = spec.kind === "Widget";
+  if (isOther) set("map", { apiVersion: "things.example.org/v1", kind: "Widget", spec: { color: "red" } });
+  else set("map", place(map({ text: spec.text ?? "", mode, version })));
+  for (let at = 1; at < (spec.count ?? 1); at += 1) set(`item-${at}`, map({ at: String(at), mode }));
+  if (spec.nested !== undefined) set("part", { apiVersion: "example.org/v1", kind: "Part", spec: { count: spec.nested, text: spec.text ?? "" } });
+  if (spec.password !== undefined) set("secret", { apiVersion: "v1", kind: "Secret", stringData: { password: spec.password } });
+  if (spec.gate === true) composeGate(set, req, spec);
+}
+
+function composeGate(set: (name: string, object: JsonObject) => void, req: RunFunctionRequest, spec: SceneSpec): void {
+  set("gate", { apiVersion: "things.example.org/v1", kind: "Widget", spec: { color: spec.mode === "blue" ? "blue" : "red" } });
+  const gate = req.observed?.resources.get("gate")?.resource?.value as KubeObject | undefined;
+  const isReady = gate !== undefined && conditionOf(conditionsOf(gate), "Ready")?.status === "True";
+  if (isReady) set("late", { apiVersion: "v1", kind: "ConfigMap", data: { text: spec.text ?? "" } });
+}
