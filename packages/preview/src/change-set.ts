@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ControllerClient } from "@purlin/kube-controller";
-import { textOf } from "@purlin/kube-objects/errors";
+import { isInvalid, textOf } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
-import { isInvalid } from "@purlin/kube-objects/errors";
 import type { PlanError } from "./plan/plan.ts";
 import type { ApplyStage } from "./settle/run-pass.ts";
 
@@ -18,7 +17,9 @@ export interface ChangeSet {
 }
 
 /** How objects of files are applied: as their owner, or always in one way. */
-export type ApplyAs = { readonly mode: "auto" | "kubectl" } | { readonly mode: "server-side"; readonly manager: string };
+export type ApplyAs =
+  | { readonly mode: "auto" | "kubectl" }
+  | { readonly mode: "server-side"; readonly manager: string };
 
 /** The manager of objects that nothing has applied before. */
 const defaultManager = "purlin-apply";
@@ -26,28 +27,42 @@ const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
 /** The stages of a change set. An object that is refused keeps none of the others from being applied. */
 export function applyStages(changes: ChangeSet, onError: (error: PlanError) => void): readonly ApplyStage[] {
-  const applying = changes.stages.map((objects): ApplyStage => async (client) => {
-    for (const object of objects) {
-      await applyOne(client, object, changes).catch((error: unknown) => onError(problemOf(object, error)));
-    }
-  });
+  const applying = changes.stages.map(
+    (objects): ApplyStage =>
+      async (client) => {
+        for (const object of objects) {
+          await applyOne(client, object, changes).catch((error: unknown) => onError(problemOf(object, error)));
+        }
+      },
+  );
   const deleting: ApplyStage = async (client) => {
     for (const target of changes.deletes) {
-      await client.delete(target).catch((error: unknown) => onError({ text: `${target.kind} ${placeOf(target)}: ${textOf(error)}`, isInvalid: false }));
+      await client
+        .delete(target)
+        .catch((error: unknown) =>
+          onError({ text: `${target.kind} ${placeOf(target)}: ${textOf(error)}`, isInvalid: false }),
+        );
     }
   };
   return changes.deletes.length === 0 ? applying : [...applying, deleting];
 }
 
 function problemOf({ kind, metadata }: KubeObject, error: unknown): PlanError {
-  return { text: `${kind} ${placeOf({ namespace: metadata.namespace, name: metadata.name ?? metadata.generateName ?? "" })}: ${textOf(error)}`, isInvalid: isInvalid(error) };
+  return {
+    text: `${kind} ${placeOf({ namespace: metadata.namespace, name: metadata.name ?? metadata.generateName ?? "" })}: ${textOf(error)}`,
+    isInvalid: isInvalid(error),
+  };
 }
 
 function placeOf({ namespace, name }: ObjectKey): string {
   return namespace ? `${namespace}/${name}` : name;
 }
 
-async function applyOne(client: ControllerClient, written: KubeObject, { applyAs, namespace }: ChangeSet): Promise<void> {
+async function applyOne(
+  client: ControllerClient,
+  written: KubeObject,
+  { applyAs, namespace }: ChangeSet,
+): Promise<void> {
   const object = await placed(client, written, namespace);
   if (!object.metadata.name) {
     await client.create(object, { fieldManager: defaultManager });
@@ -59,7 +74,10 @@ async function applyOne(client: ControllerClient, written: KubeObject, { applyAs
   if (current !== undefined && isKubectl) {
     const patch = threeWayPatch(parsed(before), object as JsonObject, current as JsonObject);
     const { apiVersion, kind } = object;
-    await client.patch({ apiVersion, kind, ...keyOf(object) }, patch, { type: "merge", fieldManager: "kubectl-client-side-apply" });
+    await client.patch({ apiVersion, kind, ...keyOf(object) }, patch, {
+      type: "merge",
+      fieldManager: "kubectl-client-side-apply",
+    });
     return;
   }
   const fieldManager = applyAs.mode === "server-side" ? applyAs.manager : managerOf(current);
@@ -95,14 +113,21 @@ export function threeWayPatch(before: JsonObject, wanted: JsonObject, current: J
     const old = ownValue(before, name);
     patch[name] = isJsonObject(now) ? threeWayPatch(isJsonObject(old) ? old : {}, value, now) : value;
   }
-  for (const name of Object.keys(before)) if (!Object.hasOwn(wanted, name) && Object.hasOwn(current, name)) patch[name] = null;
+  for (const name of Object.keys(before))
+    if (!Object.hasOwn(wanted, name) && Object.hasOwn(current, name)) patch[name] = null;
   return patch;
 }
 
 /** The Apply manager that owns most fields of an object outside its status, unless a controller is the only one. */
 function managerOf(current: KubeObject | undefined): string {
-  const applied = (current?.metadata.managedFields ?? []).filter(({ operation, subresource, manager = "" }) => operation === "Apply" && !subresource && !manager.startsWith("apiextensions.crossplane.io/"));
+  const applied = (current?.metadata.managedFields ?? []).filter(
+    ({ operation, subresource, manager = "" }) =>
+      operation === "Apply" && !subresource && !manager.startsWith("apiextensions.crossplane.io/"),
+  );
   if (applied.some(({ manager }) => manager === defaultManager)) return defaultManager;
-  const sized = applied.map((entry) => ({ manager: entry.manager ?? "", size: JSON.stringify(entry.fieldsV1 ?? {}).length }));
+  const sized = applied.map((entry) => ({
+    manager: entry.manager ?? "",
+    size: JSON.stringify(entry.fieldsV1 ?? {}).length,
+  }));
   return sized.sort((a, b) => b.size - a.size)[0]?.manager ?? defaultManager;
 }

@@ -50,7 +50,10 @@ export async function preview(options: PreviewOptions): Promise<Plan> {
   }
 }
 
-async function previewOnce(options: PreviewOptions, live: LiveReads): Promise<{ readonly plan: Plan; readonly changed: readonly string[] }> {
+async function previewOnce(
+  options: PreviewOptions,
+  live: LiveReads,
+): Promise<{ readonly plan: Plan; readonly changed: readonly string[] }> {
   const { changes, signal } = options;
   const errors: PlanError[] = [];
   const steps = createStepRecord();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compositionKinds, type DefinitionFacts } from "@purlin/composition";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { type KubeObject, objectsAt, textAt, type TypeRef } from "@purlin/kube-objects/object";
+import { type KubeObject, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import type { ChangeSet } from "./change-set.ts";
 import { kindIdentity } from "./overlay/live-reads.ts";
 import type { Pass } from "./settle/run-pass.ts";
@@ -19,7 +19,12 @@ export interface RootOptions {
  * The composite resources and claims that a change set may concern: those it names, those of a kind whose Composition or definition it
  * changes, those whose pipelines run a changed function, and all when it changes anything else that functions may read.
  */
-export async function rootsOf(client: ControllerClient, pass: Pass, { stages, deletes }: ChangeSet, options: RootOptions): Promise<readonly KubeObject[]> {
+export async function rootsOf(
+  client: ControllerClient,
+  pass: Pass,
+  { stages, deletes }: ChangeSet,
+  options: RootOptions,
+): Promise<readonly KubeObject[]> {
   const definitions = await pass.definitions();
   const roots: KubeObject[] = [];
   const kinds = new Map<string, DefinitionFacts>();
@@ -27,18 +32,25 @@ export async function rootsOf(client: ControllerClient, pass: Pass, { stages, de
     if (isComposite(object, definitions)) roots.push(...(await namedRoot(client, object, options)));
     else for (const facts of await concerned(client, object, definitions)) kinds.set(facts.name, facts);
   }
-  for (const name of options.functions) for (const facts of await usersOf(client, name, definitions)) kinds.set(facts.name, facts);
+  for (const name of options.functions)
+    for (const facts of await usersOf(client, name, definitions)) kinds.set(facts.name, facts);
   const isEmpty = stages.flat().length + deletes.length + options.functions.length === 0;
   for (const facts of isEmpty ? definitions : kinds.values()) roots.push(...(await client.list(facts.compositeType)));
   return roots.filter((root) => isRun(root) && isChosen(root, options.only));
 }
 
 function isComposite(object: TypeRef, definitions: readonly DefinitionFacts[]): boolean {
-  return definitions.some(({ compositeType, claimType }) => [compositeType, claimType].some((type) => type !== undefined && kindIdentity(type) === kindIdentity(object)));
+  return definitions.some(({ compositeType, claimType }) =>
+    [compositeType, claimType].some((type) => type !== undefined && kindIdentity(type) === kindIdentity(object)),
+  );
 }
 
 /** A composite resource of the change set; a claim with the composite resource that it is bound to. */
-async function namedRoot(client: ControllerClient, object: KubeObject, { namespace }: RootOptions): Promise<readonly KubeObject[]> {
+async function namedRoot(
+  client: ControllerClient,
+  object: KubeObject,
+  { namespace }: RootOptions,
+): Promise<readonly KubeObject[]> {
   const { name } = object.metadata;
   if (!name) return [];
   const stored = await client.get(object, { namespace: object.metadata.namespace ?? namespace, name });
@@ -46,24 +58,35 @@ async function namedRoot(client: ControllerClient, object: KubeObject, { namespa
 }
 
 /** The definitions whose composite resources an object may concern. */
-async function concerned(client: ControllerClient, object: KubeObject, definitions: readonly DefinitionFacts[]): Promise<readonly DefinitionFacts[]> {
+async function concerned(
+  client: ControllerClient,
+  object: KubeObject,
+  definitions: readonly DefinitionFacts[],
+): Promise<readonly DefinitionFacts[]> {
   const kind = kindIdentity(object);
   if (kind === kindIdentity(compositionKinds.composition)) {
     const composed = textAt(object, ["spec", "compositeTypeRef", "kind"]);
     const group = (textAt(object, ["spec", "compositeTypeRef", "apiVersion"]) ?? "").split("/")[0] ?? "";
     return definitions.filter(({ compositeType }) => kindIdentity(compositeType) === `${group}/${composed}`);
   }
-  if (kind === kindIdentity(compositionKinds.definition)) return definitions.filter(({ name }) => name === object.metadata.name);
+  if (kind === kindIdentity(compositionKinds.definition))
+    return definitions.filter(({ name }) => name === object.metadata.name);
   if (kind === "pkg.crossplane.io/Function") return usersOf(client, object.metadata.name ?? "", definitions);
   return definitions;
 }
 
 /** The definitions of which some Composition has a step that runs a function. */
-async function usersOf(client: ControllerClient, name: string, definitions: readonly DefinitionFacts[]): Promise<readonly DefinitionFacts[]> {
+async function usersOf(
+  client: ControllerClient,
+  name: string,
+  definitions: readonly DefinitionFacts[],
+): Promise<readonly DefinitionFacts[]> {
   const used = new Set<string>();
   for (const kind of [compositionKinds.composition, compositionKinds.revision]) {
     for (const composition of await client.list(kind)) {
-      const runs = objectsAt(composition, ["spec", "pipeline"]).some((step) => textAt(step, ["functionRef", "name"]) === name);
+      const runs = objectsAt(composition, ["spec", "pipeline"]).some(
+        (step) => textAt(step, ["functionRef", "name"]) === name,
+      );
       const group = (textAt(composition, ["spec", "compositeTypeRef", "apiVersion"]) ?? "").split("/")[0] ?? "";
       if (runs) used.add(`${group}/${textAt(composition, ["spec", "compositeTypeRef", "kind"])}`);
     }

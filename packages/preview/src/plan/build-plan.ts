@@ -30,9 +30,11 @@ interface PlanInputs {
 /** Builds the plan of a change set from its two passes. */
 export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
   const candidate = await changesOf(inputs.candidate, inputs);
-  const baseline = inputs.baseline === undefined ? new Map<string, PlannedChange>() : (await changesOf(inputs.baseline, inputs)).byId;
+  const baseline =
+    inputs.baseline === undefined ? new Map<string, PlannedChange>() : (await changesOf(inputs.baseline, inputs)).byId;
   const composites: PlannedComposite[] = [];
-  for (const group of candidate.groups) composites.push(await plannedComposite(group, { ...inputs, byId: candidate.byId, baseline }));
+  for (const group of candidate.groups)
+    composites.push(await plannedComposite(group, { ...inputs, byId: candidate.byId, baseline }));
   const grouped = new Set(candidate.groups.flatMap(({ ids }) => [...ids]));
   const others = [...candidate.byId].filter(([id]) => !grouped.has(id));
   const inputsLeft = others.flatMap(([id, change]) => subtracted(change, baseline.get(id)).change ?? []);
@@ -44,7 +46,10 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     composites: shown,
     findings: inputs.findings,
     errors: inputs.errors,
-    summary: summaryOf(changes, shown.reduce((count, { pending }) => count + pending.length, 0)),
+    summary: summaryOf(
+      changes,
+      shown.reduce((count, { pending }) => count + pending.length, 0),
+    ),
     hash: hashOf(changes),
     isStale: inputs.isStale,
     hasBaseline: inputs.baseline !== undefined,
@@ -102,7 +107,8 @@ function groupsOf(pass: Pass, definitions: readonly DefinitionFacts[]): Group[] 
     for (const id of pass.engine.runs.keys()) if (id.startsWith(prefix)) add(facts, id.slice(prefix.length));
     for (const { before, now } of pass.overlay.entries.values()) {
       const object = now ?? before;
-      if (object !== undefined && kindIdentity(object) === kindIdentity(facts.compositeType)) add(facts, keyText(keyOfObject(object)));
+      if (object !== undefined && kindIdentity(object) === kindIdentity(facts.compositeType))
+        add(facts, keyText(keyOfObject(object)));
     }
   }
   return [...groups.values()];
@@ -131,17 +137,27 @@ function isClaimOf(object: KubeObject, { facts, key }: Group): boolean {
 }
 
 /** Objects that a composite resource referred to, that it no longer refers to, and that stay. */
-async function addLeftBehind({ overlay }: Pass, groups: readonly Group[], byId: Map<string, PlannedChange>): Promise<void> {
+async function addLeftBehind(
+  { overlay }: Pass,
+  groups: readonly Group[],
+  byId: Map<string, PlannedChange>,
+): Promise<void> {
   for (const group of groups) {
     const entry = overlay.entries.get(group.id);
     if (entry?.before === undefined || entry.now === undefined || entry.now.metadata.deletionTimestamp) continue;
     const { namespace } = entry.before.metadata;
     const { schema } = group.facts;
-    const idsOf = (xr: KubeObject) => resourceRefsOf(xr, schema).map((ref) => ({ ref, id: identityAt(ref, { namespace: ref.namespace ?? namespace, name: ref.name ?? "" }) }));
+    const idsOf = (xr: KubeObject) =>
+      resourceRefsOf(xr, schema).map((ref) => ({
+        ref,
+        id: identityAt(ref, { namespace: ref.namespace ?? namespace, name: ref.name ?? "" }),
+      }));
     const kept = new Set(idsOf(entry.now).map(({ id }) => id));
     for (const { ref, id } of idsOf(entry.before)) {
       if (kept.has(id) || byId.get(id)?.class === "delete") continue;
-      const left = await overlay.get(ref, { namespace: ref.namespace ?? namespace, name: ref.name ?? "" }).catch(() => undefined);
+      const left = await overlay
+        .get(ref, { namespace: ref.namespace ?? namespace, name: ref.name ?? "" })
+        .catch(() => undefined);
       if (left === undefined) continue;
       byId.set(id, leftBehind(left));
       group.ids.add(id);
@@ -153,7 +169,16 @@ function leftBehind({ apiVersion, kind, metadata }: KubeObject): PlannedChange {
   const { namespace, name = "" } = metadata;
   const resource = metadata.annotations?.["crossplane.io/composition-resource-name"];
   const told = { apiVersion, kind, namespace, name, resource };
-  return { ...told, class: "leave-behind", isNameGenerated: false, round: 0, approximate: [], isDestructive: true, fields: [], digest: "left" };
+  return {
+    ...told,
+    class: "leave-behind",
+    isNameGenerated: false,
+    round: 0,
+    approximate: [],
+    isDestructive: true,
+    fields: [],
+    digest: "left",
+  };
 }
 
 /** A deleted and a created object of one resource name are one replacement. */
@@ -176,11 +201,15 @@ function nameOf({ kind, namespace, name }: PlannedChange): string {
 }
 
 /** A change without what would happen anyway. */
-function subtracted(change: PlannedChange, baseline: PlannedChange | undefined): { readonly change?: PlannedChange; readonly pending?: PlannedChange } {
+function subtracted(
+  change: PlannedChange,
+  baseline: PlannedChange | undefined,
+): { readonly change?: PlannedChange; readonly pending?: PlannedChange } {
   if (baseline === undefined || baseline.class !== change.class) return { change };
   if (baseline.digest === change.digest) return { pending: change };
   if (change.class !== "update") return { change };
-  const isAnyway = (field: PlannedChange["fields"][number]): boolean => baseline.fields.some((one) => JSON.stringify(one) === JSON.stringify(field) && !one.sensitive);
+  const isAnyway = (field: PlannedChange["fields"][number]): boolean =>
+    baseline.fields.some((one) => JSON.stringify(one) === JSON.stringify(field) && !one.sensitive);
   const [anyway, left] = [change.fields.filter(isAnyway), change.fields.filter((field) => !isAnyway(field))];
   return {
     ...(left.length > 0 && { change: { ...change, fields: left } }),
@@ -209,7 +238,10 @@ function withStep(change: PlannedChange, group: Group, { stepOf }: Pick<PlanInpu
   return step === undefined ? change : { ...change, step };
 }
 
-function isListed({ changes, pending, errors, adoption, incomplete, ...xr }: PlannedComposite, listed: ReadonlySet<string>): boolean {
+function isListed(
+  { changes, pending, errors, adoption, incomplete, ...xr }: PlannedComposite,
+  listed: ReadonlySet<string>,
+): boolean {
   if (changes.length + pending.length + errors.length > 0 || incomplete !== undefined) return true;
   return adoption !== "unaffected" || listed.has(identityAt(xr, { namespace: xr.namespace, name: xr.name }));
 }
@@ -224,11 +256,18 @@ function byImportance(a: PlannedComposite, b: PlannedComposite): number {
   return rank(a) - rank(b) || compareText(textOfKey(a), textOfKey(b));
 }
 
+/** Names that the API server decides are not known: what has one is listed by its name in the pipeline. */
 function byName(a: PlannedChange, b: PlannedChange): number {
-  return compareText(textOfKey(a), textOfKey(b));
+  const keyOf = (change: PlannedChange): string => [change.kind, change.resource ?? "", textOfKey(change)].join("\n");
+  return compareText(keyOf(a), keyOf(b));
 }
 
-function textOfKey({ apiVersion, kind, namespace = "", name }: Pick<PlannedChange, "apiVersion" | "kind" | "namespace" | "name">): string {
+function textOfKey({
+  apiVersion,
+  kind,
+  namespace = "",
+  name,
+}: Pick<PlannedChange, "apiVersion" | "kind" | "namespace" | "name">): string {
   return [kind, namespace, name, apiVersion].join("\n");
 }
 
@@ -238,10 +277,12 @@ function compareText(a: string, b: string): number {
 
 function summaryOf(changes: readonly PlannedChange[], pending: number): PlanSummary {
   const count = (accepts: (change: PlannedChange) => boolean): number => changes.filter(accepts).length;
-  const isGone = (change: PlannedChange): boolean => change.class === "delete" || (change.class === "replace" && change.replacedBy !== undefined);
+  const isGone = (change: PlannedChange): boolean =>
+    change.class === "delete" || (change.class === "replace" && change.replacedBy !== undefined);
   const recreated = count((one) => one.class === "recreate");
   return {
-    added: count((one) => one.class === "create" || (one.class === "replace" && one.replaces !== undefined)) + recreated,
+    added:
+      count((one) => one.class === "create" || (one.class === "replace" && one.replaces !== undefined)) + recreated,
     modified: count((one) => one.class === "update" || one.class === "adopt"),
     removed: count(isGone) + recreated,
     replaced: count((one) => one.class === "replace" && one.replaces !== undefined),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue } from "@purlin/kube-objects/json";
-import { compareQuantities, canonicalQuantity } from "@purlin/kube-objects/typed";
+import { canonicalQuantity, compareQuantities } from "@purlin/kube-objects/typed";
 
 /** One field that a change adds, removes or replaces. */
 export interface FieldChange {
@@ -15,7 +15,11 @@ export interface FieldChange {
 }
 
 /** The differences between two values, by field. Lists are compared as their schema says. */
-export function compareValues(before: JsonValue | undefined, after: JsonValue | undefined, schema: JsonObject | undefined): FieldChange[] {
+export function compareValues(
+  before: JsonValue | undefined,
+  after: JsonValue | undefined,
+  schema: JsonObject | undefined,
+): FieldChange[] {
   const changes: FieldChange[] = [];
   compareAt({ path: "", before, after, schema }, changes);
   return changes;
@@ -72,10 +76,17 @@ function sameQuantity(before: JsonValue | undefined, after: JsonValue | undefine
   return compareQuantities(one, other) === 0;
 }
 
-function compareObjects({ path, before, after, schema }: Pair & { readonly before: JsonObject; readonly after: JsonObject }, changes: FieldChange[]): void {
+function compareObjects(
+  { path, before, after, schema }: Pair & { readonly before: JsonObject; readonly after: JsonObject },
+  changes: FieldChange[],
+): void {
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort();
   for (const name of names) {
-    const member = { before: ownValue(before, name), after: ownValue(after, name), schema: schemaOfMember(schema, name) };
+    const member = {
+      before: ownValue(before, name),
+      after: ownValue(after, name),
+      schema: schemaOfMember(schema, name),
+    };
     compareAt({ path: memberPath(path, name), ...member }, changes);
   }
 }
@@ -85,24 +96,36 @@ function memberPath(path: string, name: string): string {
   return `${path}[${name}]`;
 }
 
-function compareLists(pair: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] }, changes: FieldChange[]): void {
+function compareLists(
+  pair: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
+  changes: FieldChange[],
+): void {
   const { path, before, after, schema } = pair;
   const kind = listKind(path, before, after, schema);
   const items = isJsonObject(schema?.["items"]) ? schema["items"] : undefined;
   if (kind.type === "map") return compareByKeys(pair, kind.keys, changes);
   if (kind.type === "set") return compareSets(pair, changes);
   if (before.length === after.length && before.every((item, at) => isJsonObject(item) && isJsonObject(after[at]))) {
-    for (const [at, item] of before.entries()) compareAt({ path: `${path}[${at}]`, before: item, after: after[at], schema: items }, changes);
+    for (const [at, item] of before.entries())
+      compareAt({ path: `${path}[${at}]`, before: item, after: after[at], schema: items }, changes);
     return;
   }
   compareSequences(pair, changes);
 }
 
-type ListKind = { readonly type: "map"; readonly keys: readonly string[] } | { readonly type: "set" } | { readonly type: "atomic" };
+type ListKind =
+  | { readonly type: "map"; readonly keys: readonly string[] }
+  | { readonly type: "set" }
+  | { readonly type: "atomic" };
 
 const guessedKeys = ["name", "key", "id", "type"];
 
-function listKind(path: string, before: readonly JsonValue[], after: readonly JsonValue[], schema: JsonObject | undefined): ListKind {
+function listKind(
+  path: string,
+  before: readonly JsonValue[],
+  after: readonly JsonValue[],
+  schema: JsonObject | undefined,
+): ListKind {
   const declared = schema?.["x-kubernetes-list-type"];
   const keys = schema?.["x-kubernetes-list-map-keys"];
   if (declared === "map" && Array.isArray(keys)) return { type: "map", keys: keys.map(String) };
@@ -119,19 +142,37 @@ function isUniqueKey(items: readonly JsonValue[], key: string): boolean {
   return values.every((value) => typeof value === "string") && new Set(values).size === values.length;
 }
 
-function compareByKeys({ path, before, after, schema }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] }, keys: readonly string[], changes: FieldChange[]): void {
+function compareByKeys(
+  {
+    path,
+    before,
+    after,
+    schema,
+  }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
+  keys: readonly string[],
+  changes: FieldChange[],
+): void {
   const items = isJsonObject(schema?.["items"]) ? schema["items"] : undefined;
-  const idOf = (item: JsonValue): string => keys.map((key) => `${key}=${isJsonObject(item) ? String(ownValue(item, key) ?? "") : ""}`).join(",");
-  const [old, now] = [new Map(before.map((item) => [idOf(item), item])), new Map(after.map((item) => [idOf(item), item]))];
+  const idOf = (item: JsonValue): string =>
+    keys.map((key) => `${key}=${isJsonObject(item) ? String(ownValue(item, key) ?? "") : ""}`).join(",");
+  const [old, now] = [
+    new Map(before.map((item) => [idOf(item), item])),
+    new Map(after.map((item) => [idOf(item), item])),
+  ];
   for (const id of [...new Set([...old.keys(), ...now.keys()])].sort()) {
     compareAt({ path: `${path}[${id}]`, before: old.get(id), after: now.get(id), schema: items }, changes);
   }
 }
 
-function compareSets({ path, before, after }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] }, changes: FieldChange[]): void {
+function compareSets(
+  { path, before, after }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
+  changes: FieldChange[],
+): void {
   const has = (items: readonly JsonValue[], item: JsonValue): boolean => items.some((one) => jsonEqual(one, item));
-  for (const item of before) if (!has(after, item)) changes.push({ path: `${path}[${textOfItem(item)}]`, op: "remove", old: item });
-  for (const item of after) if (!has(before, item)) changes.push({ path: `${path}[${textOfItem(item)}]`, op: "add", new: item });
+  for (const item of before)
+    if (!has(after, item)) changes.push({ path: `${path}[${textOfItem(item)}]`, op: "remove", old: item });
+  for (const item of after)
+    if (!has(before, item)) changes.push({ path: `${path}[${textOfItem(item)}]`, op: "add", new: item });
 }
 
 function textOfItem(item: JsonValue): string {
@@ -141,7 +182,10 @@ function textOfItem(item: JsonValue): string {
 /** Lists longer than this are told as a whole: a longest common subsequence costs their product. */
 const longest = 400;
 
-function compareSequences({ path, before, after }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] }, changes: FieldChange[]): void {
+function compareSequences(
+  { path, before, after }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
+  changes: FieldChange[],
+): void {
   if (before.length > longest || after.length > longest) {
     changes.push({ path, op: "replace", old: before as JsonValue, new: after as JsonValue });
     return;
@@ -156,7 +200,10 @@ function compareSequences({ path, before, after }: Pair & { readonly before: rea
 }
 
 /** The indexes of a longest common subsequence in both lists. */
-function commonItems(before: readonly JsonValue[], after: readonly JsonValue[]): { readonly before: ReadonlySet<number>; readonly after: ReadonlySet<number> } {
+function commonItems(
+  before: readonly JsonValue[],
+  after: readonly JsonValue[],
+): { readonly before: ReadonlySet<number>; readonly after: ReadonlySet<number> } {
   const lengths = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
   const same = (i: number, j: number): boolean => jsonEqual(before[i] ?? null, after[j] ?? null);
   const at = (i: number, j: number): number => lengths[i]?.[j] ?? 0;

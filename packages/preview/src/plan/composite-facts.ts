@@ -22,7 +22,11 @@ interface CompositeGroup {
 }
 
 /** What a plan says of a composite resource beside its changes. */
-export async function compositeFacts(pass: Pass, group: CompositeGroup, { mask }: { readonly mask: Mask }): Promise<Omit<PlannedComposite, "changes" | "pending">> {
+export async function compositeFacts(
+  pass: Pass,
+  group: CompositeGroup,
+  { mask }: { readonly mask: Mask },
+): Promise<Omit<PlannedComposite, "changes" | "pending">> {
   const { compositeType: type, schema, name: definition } = group.facts;
   const key = keyFromText(group.key);
   const entry = pass.overlay.entries.get(group.id);
@@ -39,7 +43,10 @@ export async function compositeFacts(pass: Pass, group: CompositeGroup, { mask }
     name: key.name,
     isNameGenerated: before === undefined && Boolean(xr?.metadata.generateName),
     composition: xr && compositionRefOf(xr, schema),
-    revision: { from: before && (await revisionNumber(pass, revisionRefOf(before, schema))), to: now && (await revisionNumber(pass, revisionRefOf(now, schema))) },
+    revision: {
+      from: before && (await revisionNumber(pass, revisionRefOf(before, schema))),
+      to: now && (await revisionNumber(pass, revisionRefOf(now, schema))),
+    },
     adoption: await adoptionOf(pass, { before, now }, group.facts),
     rounds: pass.engine.runs.get(itemId(item)) ?? 0,
     ...(isForecast && { incomplete: mask.text(failure.text) }),
@@ -53,7 +60,15 @@ async function revisionNumber(pass: Pass, name: string | undefined): Promise<num
   return revision && numberAt(revision, ["spec", "revision"]);
 }
 
-function errorsOf({ failure, xr, mask }: { readonly failure: string | undefined; readonly xr: KubeObject | undefined; readonly mask: Mask }): readonly PlanError[] {
+function errorsOf({
+  failure,
+  xr,
+  mask,
+}: {
+  readonly failure: string | undefined;
+  readonly xr: KubeObject | undefined;
+  readonly mask: Mask;
+}): readonly PlanError[] {
   if (failure !== undefined) return [{ text: mask.text(failure), isInvalid: false }];
   // A reconcile that must not be retried reports its failure in the status alone.
   const synced = xr && conditionOf(conditionsOf(xr), "Synced");
@@ -62,7 +77,11 @@ function errorsOf({ failure, xr, mask }: { readonly failure: string | undefined;
 }
 
 /** How a composite resource reacts to a new revision of a Composition. */
-async function adoptionOf(pass: Pass, { before, now }: { readonly before: KubeObject | undefined; readonly now: KubeObject | undefined }, { schema }: DefinitionFacts): Promise<Adoption> {
+async function adoptionOf(
+  pass: Pass,
+  { before, now }: { readonly before: KubeObject | undefined; readonly now: KubeObject | undefined },
+  { schema }: DefinitionFacts,
+): Promise<Adoption> {
   const xr = now ?? before;
   if (xr === undefined) return "unaffected";
   const changed = await changedCompositions(pass);

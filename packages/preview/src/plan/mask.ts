@@ -29,7 +29,8 @@ export class Mask {
     const properties = memberSchema(schema, "properties");
     const entries = Object.entries(value).map(([name, member]): [string, JsonValue] => {
       const given = member ?? null;
-      if (isSecret && (name === "data" || name === "stringData") && isJsonObject(given)) return [name, this.#hideMembers(given)];
+      if (isSecret && (name === "data" || name === "stringData") && isJsonObject(given))
+        return [name, this.#hideMembers(given)];
       if (name.includes("last-applied")) return [name, this.#hide(given)];
       const own = memberSchema(properties, name) ?? memberSchema(schema, "additionalProperties");
       return [name, this.#masked(given, own)];
@@ -50,7 +51,8 @@ export class Mask {
   #remember(text: string): void {
     const decoded = Buffer.from(text, "base64").toString("utf8");
     const encoded = Buffer.from(text).toString("base64");
-    for (const form of [text, decoded, encoded]) if (form.length >= 8 && !form.includes("\ufffd")) this.#values.add(form);
+    for (const form of [text, decoded, encoded])
+      if (form.length >= 8 && !form.includes("\ufffd")) this.#values.add(form);
   }
 }
 

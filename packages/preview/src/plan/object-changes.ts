@@ -2,7 +2,15 @@
 import { createHash } from "node:crypto";
 import { crossplaneAnnotations } from "@purlin/composition";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { annotationOf, controllerOf, isControlledBy, type KubeObject, memberAt, textAt, textsAt } from "@purlin/kube-objects/object";
+import {
+  annotationOf,
+  controllerOf,
+  isControlledBy,
+  type KubeObject,
+  memberAt,
+  textAt,
+  textsAt,
+} from "@purlin/kube-objects/object";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
 import type { Pass } from "../settle/run-pass.ts";
 import { compareValues, type FieldChange } from "./compare.ts";
@@ -27,7 +35,8 @@ export async function objectChange(entry: OverlayEntry, context: ChangeContext):
   const shown = now ?? before;
   if (shown === undefined) return undefined;
   const schema = schemaIn(await context.pass.overlay.definitionOf(shown), shown.apiVersion);
-  const show = (object: KubeObject | undefined): JsonObject | undefined => object && context.mask.object(projected(object, context.projection), schema);
+  const show = (object: KubeObject | undefined): JsonObject | undefined =>
+    object && context.mask.object(projected(object, context.projection), schema);
   const [old, next] = [show(before), show(isGoing(entry) ? undefined : now)];
   const all = old !== undefined && next !== undefined ? compareValues(old, next, schema) : [];
   const fields = all.filter(({ path }) => !context.ignores({ path, ...shown }));
@@ -90,7 +99,9 @@ function externalOf(object: KubeObject | undefined): "kept" | "deleted" | "unkno
   const isOrphaned = textAt(object, ["spec", "deletionPolicy"]) === "Orphan";
   const keeps = policies.length > 0 && !policies.includes("*") && !policies.includes("Delete");
   if (isOrphaned || keeps) return "kept";
-  const isManaged = memberAt(object, ["spec", "forProvider"]) !== undefined || memberAt(object, ["spec", "providerConfigRef"]) !== undefined;
+  const isManaged =
+    memberAt(object, ["spec", "forProvider"]) !== undefined ||
+    memberAt(object, ["spec", "providerConfigRef"]) !== undefined;
   return isManaged ? "deleted" : undefined;
 }
 

@@ -37,11 +37,16 @@ export function projected(object: KubeObject, { status, owners }: ProjectionOpti
 
 function projectedMetadata(object: KubeObject, metadata: JsonValue | undefined, owners: boolean): JsonObject {
   const kept = Object.entries(isJsonObject(metadata) ? metadata : {}).filter(([name]) => !serverMetadata.has(name));
-  const shown = Object.fromEntries(kept.map(([name, value]) => [name, name === "annotations" ? withoutLastApplied(value) : (value ?? null)]));
+  const shown = Object.fromEntries(
+    kept.map(([name, value]) => [name, name === "annotations" ? withoutLastApplied(value) : (value ?? null)]),
+  );
   const { ownerReferences } = object.metadata;
-  if (owners && ownerReferences) return { ...shown, ownerReferences: ownerReferences.map(({ uid: _uid, ...owner }) => owner) as JsonValue };
+  if (owners && ownerReferences)
+    return { ...shown, ownerReferences: ownerReferences.map(({ uid: _uid, ...owner }) => owner) as JsonValue };
   const controller = controllerOf(object);
-  return controller === undefined ? shown : { ...shown, controller: `${controller.kind}.${parseApiVersion(controller.apiVersion).group}/${controller.name}` };
+  return controller === undefined
+    ? shown
+    : { ...shown, controller: `${controller.kind}.${parseApiVersion(controller.apiVersion).group}/${controller.name}` };
 }
 
 function withoutLastApplied(annotations: JsonValue | undefined): JsonValue {

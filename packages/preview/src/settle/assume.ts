@@ -1,13 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import { crossplaneAnnotations } from "@purlin/composition";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { annotationOf, conditionsOf, type KubeObject, parseApiVersion, withConditions } from "@purlin/kube-objects/object";
+import {
+  annotationOf,
+  conditionsOf,
+  type KubeObject,
+  parseApiVersion,
+  withConditions,
+} from "@purlin/kube-objects/object";
 import { applyMergePatch } from "@purlin/kube-objects/patch";
 import type { Pass } from "./run-pass.ts";
 
 /** What composed resources report once they are ready, beyond their conditions. */
 export interface AssumedStatus {
-  readonly match: { readonly apiVersion?: string; readonly kind?: string; readonly resource?: string; readonly name?: string };
+  readonly match: {
+    readonly apiVersion?: string;
+    readonly kind?: string;
+    readonly resource?: string;
+    readonly name?: string;
+  };
   readonly status: JsonObject;
 }
 
@@ -17,7 +28,11 @@ export type Assumptions = readonly AssumedStatus[];
 const time = "2024-01-01T00:00:00Z";
 
 /** Makes composed resources ready. Resolves to whether that changed anything. */
-export async function assumeReady(pass: Pass, composed: readonly KubeObject[], assumptions: Assumptions): Promise<boolean> {
+export async function assumeReady(
+  pass: Pass,
+  composed: readonly KubeObject[],
+  assumptions: Assumptions,
+): Promise<boolean> {
   let changed = false;
   for (const object of composed) {
     if (object.metadata.deletionTimestamp) continue;
@@ -30,9 +45,12 @@ export async function assumeReady(pass: Pass, composed: readonly KubeObject[], a
 }
 
 async function withReadyStatus(pass: Pass, object: KubeObject, assumptions: Assumptions): Promise<KubeObject> {
-  const assumed = assumptions.filter(({ match }) => matches(object, match)).reduce((status, one) => merge(status, one.status), {} as JsonObject);
+  const assumed = assumptions
+    .filter(({ match }) => matches(object, match))
+    .reduce((status, one) => merge(status, one.status), {} as JsonObject);
   const before = isJsonObject(object["status"]) ? object["status"] : {};
-  const merged = Object.keys(assumed).length === 0 ? object : ({ ...object, status: merge(before, assumed) } as KubeObject);
+  const merged =
+    Object.keys(assumed).length === 0 ? object : ({ ...object, status: merge(before, assumed) } as KubeObject);
   return (await hasConditions(pass, object)) ? withReadyConditions(merged) : merged;
 }
 
@@ -60,7 +78,13 @@ function withReadyConditions(object: KubeObject): KubeObject {
 }
 
 function matches(object: KubeObject, { apiVersion, kind, resource, name }: AssumedStatus["match"]): boolean {
-  const isIt = (wanted: string | undefined, value: JsonValue | undefined): boolean => wanted === undefined || wanted === value;
+  const isIt = (wanted: string | undefined, value: JsonValue | undefined): boolean =>
+    wanted === undefined || wanted === value;
   const resourceName = annotationOf(object, crossplaneAnnotations.resourceName);
-  return isIt(apiVersion, object.apiVersion) && isIt(kind, object.kind) && isIt(name, object.metadata.name) && isIt(resource, resourceName);
+  return (
+    isIt(apiVersion, object.apiVersion) &&
+    isIt(kind, object.kind) &&
+    isIt(name, object.metadata.name) &&
+    isIt(resource, resourceName)
+  );
 }

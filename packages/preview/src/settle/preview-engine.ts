@@ -79,7 +79,8 @@ export class PreviewEngine implements ControllerEngine {
 
   /** A delay is a timer, and a preview has none. */
   enqueue(controller: string, key: ObjectKey, afterMs = 0): void {
-    if (this.#running.has(controller) && afterMs === 0) this.#queue.set(itemId({ controller, key }), { controller, key });
+    if (this.#running.has(controller) && afterMs === 0)
+      this.#queue.set(itemId({ controller, key }), { controller, key });
   }
 
   async startWatches(name: string, watches: readonly WatchSpec[], signal?: AbortSignal): Promise<void> {

@@ -8,7 +8,7 @@ import {
   definitionFacts,
   resourceRefsOf,
 } from "@purlin/composition";
-import { compositionControllers, type ControlPlaneSettings, defaultControlPlaneSettings } from "@purlin/control-plane";
+import { type ControlPlaneSettings, compositionControllers, defaultControlPlaneSettings } from "@purlin/control-plane";
 import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client";
 import { type ControllerClient, noEvents } from "@purlin/kube-controller";
@@ -17,7 +17,7 @@ import { collectGarbage } from "../overlay/delete-object.ts";
 import { kindIdentity, type LiveReads } from "../overlay/live-reads.ts";
 import { Overlay } from "../overlay/overlay.ts";
 import { createOverlayClient } from "../overlay/overlay-client.ts";
-import { assumeReady, type Assumptions } from "./assume.ts";
+import { type Assumptions, assumeReady } from "./assume.ts";
 import { itemId, PreviewEngine } from "./preview-engine.ts";
 
 /** Runs the functions of pipelines, and reads what they require, through the client of a pass. */
@@ -136,7 +136,10 @@ function repeatableNames(engine: PreviewEngine): (max: number) => number {
   };
 }
 
-const definitionControllers = ["defined/compositeresourcedefinition.apiextensions.crossplane.io", "offered/compositeresourcedefinition.apiextensions.crossplane.io"];
+const definitionControllers = [
+  "defined/compositeresourcedefinition.apiextensions.crossplane.io",
+  "offered/compositeresourcedefinition.apiextensions.crossplane.io",
+];
 
 /** Starts the controllers of composite resources and claims, as the definitions that exist now say. */
 async function startDefinitions(pass: Pass, signal: AbortSignal): Promise<void> {
@@ -171,7 +174,9 @@ async function enqueueRoot({ engine, definitions }: Pass, root: KubeObject): Pro
 }
 
 /** The composite resources that were reconciled in a pass and exist, with their definitions. */
-export async function reconciledComposites(pass: Pass): Promise<readonly { readonly xr: KubeObject; readonly facts: DefinitionFacts }[]> {
+export async function reconciledComposites(
+  pass: Pass,
+): Promise<readonly { readonly xr: KubeObject; readonly facts: DefinitionFacts }[]> {
   const found: { readonly xr: KubeObject; readonly facts: DefinitionFacts }[] = [];
   for (const facts of await pass.definitions()) {
     const prefix = `${compositeControllerName(facts.name)} `;
@@ -205,7 +210,11 @@ async function composedResources(pass: Pass): Promise<readonly KubeObject[]> {
   return composed;
 }
 
-async function referencedBy(pass: Pass, xr: KubeObject, { schema }: Pick<DefinitionFacts, "schema">): Promise<readonly KubeObject[]> {
+async function referencedBy(
+  pass: Pass,
+  xr: KubeObject,
+  { schema }: Pick<DefinitionFacts, "schema">,
+): Promise<readonly KubeObject[]> {
   const found: KubeObject[] = [];
   for (const ref of resourceRefsOf(xr, schema)) {
     const { name, namespace = xr.metadata.namespace } = ref;
@@ -217,7 +226,9 @@ async function referencedBy(pass: Pass, xr: KubeObject, { schema }: Pick<Definit
 }
 
 async function dependentsOf(pass: Pass, owner: KubeObject): Promise<readonly KubeObject[]> {
-  const facts = (await pass.definitions()).find(({ compositeType }) => kindIdentity(compositeType) === kindIdentity(owner));
+  const facts = (await pass.definitions()).find(
+    ({ compositeType }) => kindIdentity(compositeType) === kindIdentity(owner),
+  );
   return facts === undefined ? [] : referencedBy(pass, owner, facts);
 }
 

@@ -35,10 +35,12 @@ interface Composing {
 }
 
 function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Composing): void {
-  const set = (name: string, object: JsonObject): void => response.setDesiredComposedResource(rsp, name, object as never, { ready: true });
+  const set = (name: string, object: JsonObject): void =>
+    response.setDesiredComposedResource(rsp, name, object as never, { ready: true });
   const map = (data: JsonObject): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", data });
   // A cluster-scoped composite resource composes into a namespace that its function names.
-  const place = (object: JsonObject): JsonObject => (xr["kind"] === "XThing" ? { ...object, metadata: { namespace: "default" } } : object);
+  const place = (object: JsonObject): JsonObject =>
+    xr["kind"] === "XThing" ? { ...object, metadata: { namespace: "default" } } : object;
   if (spec.fail === version || spec.fail === mode) {
     response.fatal(rsp, `told to fail: ${spec.fail}`);
     return;
@@ -47,13 +49,19 @@ function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Com
   if (isOther) set("map", { apiVersion: "things.example.org/v1", kind: "Widget", spec: { color: "red" } });
   else set("map", place(map({ text: spec.text ?? "", mode, version })));
   for (let at = 1; at < (spec.count ?? 1); at += 1) set(`item-${at}`, map({ at: String(at), mode }));
-  if (spec.nested !== undefined) set("part", { apiVersion: "example.org/v1", kind: "Part", spec: { count: spec.nested, text: spec.text ?? "" } });
-  if (spec.password !== undefined) set("secret", { apiVersion: "v1", kind: "Secret", stringData: { password: spec.password } });
+  if (spec.nested !== undefined)
+    set("part", { apiVersion: "example.org/v1", kind: "Part", spec: { count: spec.nested, text: spec.text ?? "" } });
+  if (spec.password !== undefined)
+    set("secret", { apiVersion: "v1", kind: "Secret", stringData: { password: spec.password } });
   if (spec.gate === true) composeGate(set, req, spec);
 }
 
 function composeGate(set: (name: string, object: JsonObject) => void, req: RunFunctionRequest, spec: SceneSpec): void {
-  set("gate", { apiVersion: "things.example.org/v1", kind: "Widget", spec: { color: spec.mode === "blue" ? "blue" : "red" } });
+  set("gate", {
+    apiVersion: "things.example.org/v1",
+    kind: "Widget",
+    spec: { color: spec.mode === "blue" ? "blue" : "red" },
+  });
   const gate = req.observed?.resources.get("gate")?.resource?.value as KubeObject | undefined;
   const isReady = gate !== undefined && conditionOf(conditionsOf(gate), "Ready")?.status === "True";
   if (isReady) set("late", { apiVersion: "v1", kind: "ConfigMap", data: { text: spec.text ?? "" } });

@@ -28,12 +28,22 @@ export const appFields: JsonObject = {
 export function definition(kind: string, fields: JsonObject, required: readonly string[] = []): KubeObject {
   const plural = `${kind.toLowerCase()}s`;
   const spec = { type: "object", properties: fields, ...(required.length > 0 && { required: [...required] }) };
-  const schema = { openAPIV3Schema: { type: "object", properties: { spec, status: { type: "object", "x-kubernetes-preserve-unknown-fields": true } } } };
+  const schema = {
+    openAPIV3Schema: {
+      type: "object",
+      properties: { spec, status: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+    },
+  };
   return {
     apiVersion: "apiextensions.crossplane.io/v2",
     kind: "CompositeResourceDefinition",
     metadata: { name: `${plural}.example.org` },
-    spec: { group: "example.org", scope: "Namespaced", names: { kind, plural }, versions: [{ name: "v1", served: true, referenceable: true, schema }] },
+    spec: {
+      group: "example.org",
+      scope: "Namespaced",
+      names: { kind, plural },
+      versions: [{ name: "v1", served: true, referenceable: true, schema }],
+    },
   } as KubeObject;
 }
 
@@ -58,7 +68,11 @@ export const claimDefinition: KubeObject = {
 } as KubeObject;
 
 /** A Composition of one step. `mode` is the input of its function. */
-export function composition(kind: string, mode: string, more: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> } = {}): KubeObject {
+export function composition(
+  kind: string,
+  mode: string,
+  more: { readonly name?: string; readonly labels?: Readonly<Record<string, string>> } = {},
+): KubeObject {
   const { name = `${kind.toLowerCase()}s`, labels } = more;
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
@@ -67,7 +81,13 @@ export function composition(kind: string, mode: string, more: { readonly name?: 
     spec: {
       compositeTypeRef: { apiVersion: "example.org/v1", kind },
       mode: "Pipeline",
-      pipeline: [{ step: "compose", functionRef: { name: "fn" }, input: { apiVersion: "fn.example.org/v1", kind: "Input", mode } }],
+      pipeline: [
+        {
+          step: "compose",
+          functionRef: { name: "fn" },
+          input: { apiVersion: "fn.example.org/v1", kind: "Input", mode },
+        },
+      ],
     },
   } as KubeObject;
 }

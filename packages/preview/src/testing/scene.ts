@@ -3,7 +3,7 @@ import { silentLog, systemClock } from "@purlin/base";
 import { createFunctionPlane, defaultControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
 import { nopLogger, type RunningFunction, start } from "@purlin/function-sdk";
 import { createKubeClient, type KubeClient, type KubeTransport } from "@purlin/kube-client";
-import { type ControllerClient } from "@purlin/kube-controller";
+import type { ControllerClient } from "@purlin/kube-controller";
 import { eventually, recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, conditionsOf, keyOf } from "@purlin/kube-objects/object";
@@ -11,8 +11,8 @@ import { guardTransport } from "../overlay/guarded-transport.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type PreviewOptions, preview } from "../preview.ts";
 import type { PassFunctions } from "../settle/run-pass.ts";
-import { appFields, claimDefinition, composition, definition, functionAt, widgetCrd } from "./scene-objects.ts";
 import { sceneFunction } from "./scene-function.ts";
+import { appFields, claimDefinition, composition, definition, functionAt, widgetCrd } from "./scene-objects.ts";
 
 /** What a test changes of a preview. */
 export type PreviewChanges = Partial<Omit<PreviewOptions, "changes">> & {
@@ -44,7 +44,14 @@ export async function startScene(): Promise<Scene> {
   const users = createKubeClient(server.connect());
   closing.defer(() => users.close());
   const serve = async (version: string): Promise<RunningFunction> =>
-    closing.use(await start(sceneFunction(version), { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger }));
+    closing.use(
+      await start(sceneFunction(version), {
+        address: "127.0.0.1:0",
+        insecure: true,
+        metricsAddress: "",
+        log: nopLogger,
+      }),
+    );
   const [one, two] = [await serve("one"), await serve("two")];
   const planeClient = createKubeClient(server.connect("crossplane"));
   closing.defer(() => planeClient.close());
@@ -95,7 +102,13 @@ export async function startScene(): Promise<Scene> {
       }
     },
   };
-  await scene.apply(widgetCrd, functionAt(one.address), definition("App", appFields), definition("Part", appFields), claimDefinition);
+  await scene.apply(
+    widgetCrd,
+    functionAt(one.address),
+    definition("App", appFields),
+    definition("Part", appFields),
+    claimDefinition,
+  );
   await scene.apply(composition("App", "first"), composition("Part", "inner"), composition("XThing", "thing"));
   const opened = closing.move();
   return { ...scene, [Symbol.asyncDispose]: () => opened.disposeAsync() };
