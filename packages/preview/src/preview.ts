@@ -59,6 +59,7 @@ async function previewOnce(
   const steps = createStepRecord();
   const roots = (client: ControllerClient, pass: Pass) => rootsOf(client, pass, changes, options.roots);
   const shared = { ...options, live, roots };
+  // Secrets that either pass sees are hidden in the texts of both.
   await using baseline = options.baseline ? await runPass({ ...shared, stages: [] }) : undefined;
   const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error))];
   const functions = (client: ControllerClient): PassFunctions => steps.recording(options.functions(client));
@@ -74,6 +75,7 @@ async function previewOnce(
     findings: [],
     errors: errors.map((error) => ({ ...error, text: mask.text(error.text) })),
     warnings: [],
+    functions: steps.functions(),
     isStale: false,
     listed: new Set(changes.stages.flat().map(identityOf)),
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
+import { createHttpsTransport, createKubeClient, type KubeClient, type KubeTransport } from "@purlin/kube-client";
 import { commandName } from "../command-name.ts";
 import { eachOnce, type Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
@@ -15,22 +15,32 @@ import { kubeconfigVariable, readAccess } from "./read-kubeconfig.ts";
 export interface Cluster extends AsyncDisposable {
   readonly client: KubeClient;
   readonly namespace: string;
+  /** The data directory of `purlin up`, when the API server is its own. */
+  readonly dataDirectory?: string | undefined;
+}
+
+/** How a command connects. */
+interface ConnectOptions {
+  /** Wraps the way to the API server. */
+  readonly transport?: ((inner: KubeTransport) => KubeTransport) | undefined;
 }
 
 /**
  * Connects to what --kubeconfig or --data-dir names, to what $KUBECONFIG lists, or to the control plane of `purlin up`. The
  * namespace is that of --namespace, of the kubeconfig's context, or of purlin.yaml.
  */
-export async function openCluster(input: CommandInput, io: Io): Promise<Cluster> {
+export async function openCluster(input: CommandInput, io: Io, options: ConnectOptions = {}): Promise<Cluster> {
+  const { transport = (inner) => inner } = options;
   try {
     const place = findKubeconfig(input, io);
     const access = await readAccess(place.files, input, io);
-    const client = createKubeClient(createHttpsTransport(access), {
+    const client = createKubeClient(transport(createHttpsTransport(access)), {
       onWarning: eachOnce((text) => io.stderr.write(`warning: ${harmlessLine(text)}\n`)),
     });
     await reach(client, { ...place, server: access.server, io });
     const namespace = textOption(input, "namespace") ?? access.namespace ?? readProjectFile(io).namespace ?? "default";
-    return { client, namespace, [Symbol.asyncDispose]: () => client.close() };
+    const dataDirectory = place.isOwn ? currentDataDir(input, io) : undefined;
+    return { client, namespace, dataDirectory, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { diffFlags } from "../diff/diff-flags.ts";
 import type { CommandSpec } from "../options/command-spec.ts";
 import { clusterOptions } from "../options/shared-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
@@ -43,6 +44,13 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     options: renderFlags,
     load: () => import("../render/render-command.ts"),
+  },
+  {
+    name: "diff",
+    summary: "preview what a change does to a running control plane",
+    arguments: [{ name: "[path...]", description: "YAML files or folders of YAML files; - reads stdin" }],
+    options: diffFlags,
+    load: () => import("../diff/diff-command.ts"),
   },
   ...objectCommands,
   {

@@ -231,6 +231,12 @@ export function inApplyOrder(manifests: readonly Manifest[]): Manifest[] {
     .map(({ manifest }) => manifest);
 }
 
+/** Manifests in the stages in which they can be applied. */
+export function applyStages(manifests: readonly Manifest[]): readonly (readonly Manifest[])[] {
+  const byStage = Map.groupBy(inApplyOrder(manifests), ({ object }) => stageOf(object));
+  return [...byStage.values()];
+}
+
 function stageOf({ apiVersion, kind }: TypeRef): number {
   const group = apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
   const stage = stages.findIndex((kinds) => kinds.includes(`${group}/${kind}`) || kinds.includes(`${group}/*`));

@@ -14,6 +14,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
+  controllerOf,
   deepFreeze,
   type KubeObject,
   keyOf,
@@ -144,6 +145,7 @@ export class Overlay {
         name,
         "the object has been modified; please apply your changes to the latest version and try again",
       );
+    if (current !== undefined && this.#isForeignDefinition(target)) return current;
     try {
       const { answer, approximation } = await this.#judge(write, current);
       const stored = await this.store(target, answer, options.subresource === "status");
@@ -154,6 +156,16 @@ export class Overlay {
       await this.#refuse(target, error);
       throw error;
     }
+  }
+
+  /**
+   * Whether a write would only bring a derived CustomResourceDefinition up to date with this version of its controller. Another control
+   * plane may derive it with small differences, which are not the subject of a preview.
+   */
+  #isForeignDefinition(target: KubeObject): boolean {
+    const owner = controllerOf(target);
+    if (kindIdentity(target) !== kindIdentity(compositionKinds.crd) || owner === undefined) return false;
+    return this.#entries.get(identityAt(compositionKinds.definition, { name: owner.name }))?.isChanged !== true;
   }
 
   /** The answer of the server that can judge the write. */

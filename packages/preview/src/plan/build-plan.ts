@@ -22,6 +22,7 @@ interface PlanInputs {
   readonly findings: readonly DefinitionFinding[];
   readonly errors: readonly PlanError[];
   readonly warnings: readonly string[];
+  readonly functions: Plan["functions"];
   readonly isStale: boolean;
   /** Objects whose changes are never the subject: revisions and derived definitions follow from others. */
   readonly listed: ReadonlySet<string>;
@@ -54,6 +55,7 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     isStale: inputs.isStale,
     hasBaseline: inputs.baseline !== undefined,
     warnings: inputs.warnings,
+    functions: inputs.functions,
   };
 }
 

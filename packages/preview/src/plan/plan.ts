@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { Approximation } from "../overlay/overlay-entry.ts";
+import type { UsedFunction } from "../settle/step-record.ts";
 import type { FieldChange } from "./compare.ts";
 
 /** What happens to an object. */
@@ -124,4 +125,6 @@ export interface Plan {
   readonly isStale: boolean;
   readonly hasBaseline: boolean;
   readonly warnings: readonly string[];
+  /** The functions that ran. */
+  readonly functions: readonly UsedFunction[];
 }

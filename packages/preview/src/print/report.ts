@@ -16,6 +16,7 @@ export function planReport(plan: Plan): JsonObject {
     xrs: plan.composites.map(compositeReport),
     compositions: compositionReports(plan),
     definitions: definitionReports(plan.findings),
+    functions: plan.functions.map((one) => ({ ...one })),
     warnings: [...plan.warnings],
     errors: [...plan.errors.map((error) => errorReport(error)), ...plan.composites.flatMap(compositeErrors)],
   });

@@ -11,18 +11,32 @@ export interface StepRecord {
   recording(functions: PassFunctions): PassFunctions;
   /** The step that last changed a resource of a composite resource, by the identity of that. */
   stepOf(composite: string, resource: string): string | undefined;
+  /** The functions that ran, by name. */
+  functions(): readonly UsedFunction[];
+}
+
+/** A function that ran in a preview. */
+export interface UsedFunction {
+  readonly name: string;
+  /** The FunctionRevision, or the Function itself when it runs from a source or at an address of its own. */
+  readonly revision: string;
+  readonly endpoint: string;
 }
 
 /** Makes an empty record. */
 export function createStepRecord(): StepRecord {
   const steps = new Map<string, string>();
+  const used = new Map<string, UsedFunction>();
   return {
+    functions: () => [...used.values()].sort((a, b) => (a.name < b.name ? -1 : 1)),
     stepOf: (composite, resource) => steps.get(`${composite}\n\n${resource}`),
     recording: (functions) => ({
       ...functions,
       close: () => functions.close(),
       async runStep(reference, request, call) {
         const run = await functions.runStep(reference, request, call);
+        const { revisionName, endpoint } = run.target;
+        used.set(reference.functionName, { name: reference.functionName, revision: revisionName, endpoint });
         const composite = compositeOf(request);
         for (const [name, { resource }] of run.response.desired?.resources ?? []) {
           const before = request.desired?.resources.get(name)?.resource;
