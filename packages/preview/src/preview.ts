@@ -57,7 +57,7 @@ async function previewOnce(
   const { changes, signal } = options;
   const errors: PlanError[] = [];
   const steps = createStepRecord();
-  const roots = (client: ControllerClient, pass: Pass) => rootsOf(client, pass, changes, options.roots);
+  const roots = (pass: Pass) => rootsOf(pass, changes, options.roots);
   const shared = { ...options, live, roots };
   // Secrets that either pass sees are hidden in the texts of both.
   await using baseline = options.baseline ? await runPass({ ...shared, stages: [] }) : undefined;

@@ -20,11 +20,11 @@ export interface RootOptions {
  * changes, those whose pipelines run a changed function, and all when it changes anything else that functions may read.
  */
 export async function rootsOf(
-  client: ControllerClient,
   pass: Pass,
   { stages, deletes }: ChangeSet,
   options: RootOptions,
 ): Promise<readonly KubeObject[]> {
+  const { client } = pass;
   const definitions = await pass.definitions();
   const roots: KubeObject[] = [];
   const kinds = new Map<string, DefinitionFacts>();

@@ -35,16 +35,11 @@ interface Pair {
 function compareAt(pair: Pair, changes: FieldChange[]): void {
   const { path, before, after } = pair;
   if (isSame(pair)) return;
-  if (isJsonObject(before) && isJsonObject(after)) return compareObjects({ ...pair, before, after }, changes);
-  if (Array.isArray(before) && Array.isArray(after)) return compareLists({ ...pair, before, after }, changes);
-  if (isAbsent(before)) return addAll(pair, changes);
-  if (isAbsent(after)) return void changes.push({ path, op: "remove", old: before });
-  changes.push({ path, op: "replace", old: before, new: after });
-}
-
-/** A new object at a place that objects have is told by its fields, one level deep, as is a map. */
-function addAll({ path, after }: Pair, changes: FieldChange[]): void {
-  changes.push({ path, op: "add", new: after });
+  if (isJsonObject(before) && isJsonObject(after)) compareObjects({ ...pair, before, after }, changes);
+  else if (Array.isArray(before) && Array.isArray(after)) compareLists({ ...pair, before, after }, changes);
+  else if (isAbsent(before)) changes.push({ path, op: "add", new: after });
+  else if (isAbsent(after)) changes.push({ path, op: "remove", old: before });
+  else changes.push({ path, op: "replace", old: before, new: after });
 }
 
 function isAbsent(value: JsonValue | undefined): boolean {
@@ -96,21 +91,25 @@ function memberPath(path: string, name: string): string {
   return `${path}[${name}]`;
 }
 
-function compareLists(
-  pair: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
-  changes: FieldChange[],
-): void {
+function compareLists(pair: ListPair, changes: FieldChange[]): void {
   const { path, before, after, schema } = pair;
-  const kind = listKind(path, before, after, schema);
+  const kind = listKind(pair);
   const items = isJsonObject(schema?.["items"]) ? schema["items"] : undefined;
-  if (kind.type === "map") return compareByKeys(pair, kind.keys, changes);
-  if (kind.type === "set") return compareSets(pair, changes);
-  if (before.length === after.length && before.every((item, at) => isJsonObject(item) && isJsonObject(after[at]))) {
-    for (const [at, item] of before.entries())
+  const isPaired =
+    before.length === after.length && before.every((item, at) => isJsonObject(item) && isJsonObject(after[at]));
+  if (kind.type === "map") compareByKeys(pair, kind.keys, changes);
+  else if (kind.type === "set") compareSets(pair, changes);
+  else if (!isPaired) compareSequences(pair, changes);
+  else {
+    for (const [at, item] of before.entries()) {
       compareAt({ path: `${path}[${at}]`, before: item, after: after[at], schema: items }, changes);
-    return;
+    }
   }
-  compareSequences(pair, changes);
+}
+
+interface ListPair extends Pair {
+  readonly before: readonly JsonValue[];
+  readonly after: readonly JsonValue[];
 }
 
 type ListKind =
@@ -120,17 +119,11 @@ type ListKind =
 
 const guessedKeys = ["name", "key", "id", "type"];
 
-function listKind(
-  path: string,
-  before: readonly JsonValue[],
-  after: readonly JsonValue[],
-  schema: JsonObject | undefined,
-): ListKind {
+function listKind({ path, before, after, schema }: ListPair): ListKind {
   const declared = schema?.["x-kubernetes-list-type"];
   const keys = schema?.["x-kubernetes-list-map-keys"];
   if (declared === "map" && Array.isArray(keys)) return { type: "map", keys: keys.map(String) };
   if (declared === "set" || path === "metadata.finalizers") return { type: "set" };
-  if (schema !== undefined && declared !== undefined) return { type: "atomic" };
   // In a custom resource a list without a type is replaced as a whole, and its order counts.
   if (schema !== undefined) return { type: "atomic" };
   const key = guessedKeys.find((name) => isUniqueKey(before, name) && isUniqueKey(after, name));
@@ -143,12 +136,7 @@ function isUniqueKey(items: readonly JsonValue[], key: string): boolean {
 }
 
 function compareByKeys(
-  {
-    path,
-    before,
-    after,
-    schema,
-  }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
+  { path, before, after, schema }: ListPair,
   keys: readonly string[],
   changes: FieldChange[],
 ): void {
@@ -164,10 +152,7 @@ function compareByKeys(
   }
 }
 
-function compareSets(
-  { path, before, after }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
-  changes: FieldChange[],
-): void {
+function compareSets({ path, before, after }: ListPair, changes: FieldChange[]): void {
   const has = (items: readonly JsonValue[], item: JsonValue): boolean => items.some((one) => jsonEqual(one, item));
   for (const item of before)
     if (!has(after, item)) changes.push({ path: `${path}[${textOfItem(item)}]`, op: "remove", old: item });
@@ -182,10 +167,7 @@ function textOfItem(item: JsonValue): string {
 /** Lists longer than this are told as a whole: a longest common subsequence costs their product. */
 const longest = 400;
 
-function compareSequences(
-  { path, before, after }: Pair & { readonly before: readonly JsonValue[]; readonly after: readonly JsonValue[] },
-  changes: FieldChange[],
-): void {
+function compareSequences({ path, before, after }: ListPair, changes: FieldChange[]): void {
   if (before.length > longest || after.length > longest) {
     changes.push({ path, op: "replace", old: before as JsonValue, new: after as JsonValue });
     return;

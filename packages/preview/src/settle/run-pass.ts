@@ -28,7 +28,7 @@ export interface PassFunctions {
 }
 
 /** One step of a change set. */
-export type ApplyStage = (client: ControllerClient, pass: Pass) => Promise<void>;
+export type ApplyStage = (client: ControllerClient) => Promise<void>;
 
 /** What a pass runs. */
 export interface PassOptions {
@@ -38,7 +38,7 @@ export interface PassOptions {
   /** Stages of the change set; everything settles after each. None for the baseline. */
   readonly stages: readonly ApplyStage[];
   /** The composite resources and claims to reconcile, whether or not the change set wakes them. */
-  readonly roots: (client: ControllerClient, pass: Pass) => Promise<readonly KubeObject[]>;
+  readonly roots: (pass: Pass) => Promise<readonly KubeObject[]>;
   readonly assume: Assumptions | undefined;
   readonly hasControllerRights?: boolean | undefined;
   readonly parallel: number;
@@ -67,10 +67,10 @@ export async function runPass(options: PassOptions): Promise<Pass> {
   const { engine } = pass;
   await startDefinitions(pass, signal);
   for (const stage of options.stages) {
-    await stage(pass.client, pass);
+    await stage(pass.client);
     await startDefinitions(pass, signal);
   }
-  for (const root of await options.roots(pass.client, pass)) await enqueueRoot(pass, root);
+  for (const root of await options.roots(pass)) await enqueueRoot(pass, root);
   await settle(pass, signal);
   await forecast(pass, options);
   const opened = closing.move();
