@@ -11,12 +11,9 @@ export { createBreakerMetrics } from "./composite/watch/prometheus-breaker-metri
 export {
   annotations as crossplaneAnnotations,
   eventSources,
-  finalizers as crossplaneFinalizers,
   kinds as compositionKinds,
-  labels as crossplaneLabels,
 } from "./composite-resource/constants.ts";
 export {
-  type CompositeSchema,
   compositionRefOf,
   resourceRefsOf,
   revisionRefOf,

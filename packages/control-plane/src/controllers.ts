@@ -22,7 +22,7 @@ import type { ControlPlaneSettings } from "./control-plane-options.ts";
 import type { FunctionPlane } from "./function-plane.ts";
 
 /** The dependencies of the controllers of composition. */
-export interface ControllerDeps extends Pick<ControlPlaneDeps, "client" | "engine" | "events"> {
+interface ControllerDeps extends Pick<ControlPlaneDeps, "client" | "engine" | "events"> {
   readonly functionPlane: Pick<FunctionPlane, "runStep" | "fetchers">;
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;

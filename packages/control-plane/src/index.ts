@@ -11,10 +11,10 @@ export {
 // The rights that it needs.
 export { controlPlaneRules } from "./control-plane-rules.ts";
 // Its controllers, for other ways to run them.
-export { type ControllerDeps, compositionControllers } from "./controllers.ts";
+export { compositionControllers } from "./controllers.ts";
 // The guard against a second control plane.
 export { isLiveCrossplane, refuseBesideCrossplane } from "./crossplane-guard.ts";
-export { createFunctionPlane, type FunctionPlane, serverOpenAPI } from "./function-plane.ts";
+export { createFunctionPlane } from "./function-plane.ts";
 // Packages on a cluster.
 export {
   type ClusterPackageOptions,

@@ -3,7 +3,6 @@
 // What reconcilers are given.
 export { wouldApplyChange } from "./apply/would-change.ts";
 export type {
-  ApplyIfChangedOptions,
   CachedListOptions,
   ClosableControllerClient,
   ControllerClient,

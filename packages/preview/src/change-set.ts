@@ -102,7 +102,7 @@ function parsed(text: string | undefined): JsonObject {
 }
 
 /** The merge patch of a client-side apply: what the file says, and nulls for what it said before and no longer says. */
-export function threeWayPatch(before: JsonObject, wanted: JsonObject, current: JsonObject): JsonObject {
+function threeWayPatch(before: JsonObject, wanted: JsonObject, current: JsonObject): JsonObject {
   const patch: Record<string, JsonValue> = {};
   for (const [name, value] of Object.entries(wanted)) {
     const now = ownValue(current, name);

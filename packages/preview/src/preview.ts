@@ -5,6 +5,7 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { applyStages, type ChangeSet } from "./change-set.ts";
 import { identityOf, LiveReads } from "./overlay/live-reads.ts";
 import { buildPlan } from "./plan/build-plan.ts";
+import { judgeFinalForms } from "./plan/judge-final.ts";
 import { Mask } from "./plan/mask.ts";
 import type { ChangeContext } from "./plan/object-changes.ts";
 import type { Plan, PlanError } from "./plan/plan.ts";
@@ -64,6 +65,7 @@ async function previewOnce(
   const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error))];
   const functions = (client: ControllerClient): PassFunctions => steps.recording(options.functions(client));
   await using candidate = await runPass({ ...shared, functions, stages });
+  for (const pass of [baseline, candidate]) if (pass !== undefined) await judgeFinalForms(pass.overlay, signal);
   const changed = await live.changedSince(signal);
   const mask = new Mask();
   const plan = await buildPlan({

@@ -23,6 +23,8 @@ export interface Cluster extends AsyncDisposable {
 interface ConnectOptions {
   /** Wraps the way to the API server. */
   readonly transport?: ((inner: KubeTransport) => KubeTransport) | undefined;
+  /** Leave out the warnings that the API server sends. */
+  readonly ignoresWarnings?: boolean;
 }
 
 /**
@@ -35,7 +37,9 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
     const place = findKubeconfig(input, io);
     const access = await readAccess(place.files, input, io);
     const client = createKubeClient(transport(createHttpsTransport(access)), {
-      onWarning: eachOnce((text) => io.stderr.write(`warning: ${harmlessLine(text)}\n`)),
+      ...(!options.ignoresWarnings && {
+        onWarning: eachOnce((text) => io.stderr.write(`warning: ${harmlessLine(text)}\n`)),
+      }),
     });
     await reach(client, { ...place, server: access.server, io });
     const namespace = textOption(input, "namespace") ?? access.namespace ?? readProjectFile(io).namespace ?? "default";

@@ -41,7 +41,7 @@ async function previewFiles(input: CommandInput, diff: DiffInput, io: Io): Promi
     throw new UserError(`${diff.paths.join(", ")}: no objects found: nothing to preview`, { exitCode: 2 });
   refuseDuplicates(manifests);
   const assume = await readAssumptions(input, io);
-  await using cluster = await openCluster(input, io, { transport: guardTransport });
+  await using cluster = await openCluster(input, io, { transport: guardTransport, ignoresWarnings: true });
   const signal = AbortSignal.any([io.signal, AbortSignal.timeout(diff.timeoutMs)]);
   const deletes = await findDeletes(cluster, diff.deletes, signal);
   const certificates = readClientCertificates(input, io);

@@ -28,7 +28,7 @@ const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as
 const diffManager = "purlin-diff";
 
 /** The functions of previews of one control plane. */
-export interface DiffFunctions extends AsyncDisposable {
+interface DiffFunctions extends AsyncDisposable {
   readonly settings: Partial<ControlPlaneSettings>;
   readonly open: (client: ControllerClient) => PassFunctions;
 }

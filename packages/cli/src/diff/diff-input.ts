@@ -13,7 +13,7 @@ import { readTimeout } from "../options/duration.ts";
 import { UserError } from "../user-error.ts";
 
 /** The formats of a preview. */
-export type DiffFormat = "plan" | "diff" | "json" | "yaml" | "markdown";
+type DiffFormat = "plan" | "diff" | "json" | "yaml" | "markdown";
 type ExitStyle = "purlin" | "kubectl" | "terraform" | "none";
 
 /** What the command line of `purlin diff` says. */
@@ -165,7 +165,7 @@ export function refuseDuplicates(manifests: readonly Manifest[]): void {
 }
 
 /** What a preview came to. */
-export interface DiffOutcome {
+interface DiffOutcome {
   readonly hasFailed: boolean;
   readonly isInvalid: boolean;
   readonly hasChanges: boolean;

@@ -7,7 +7,7 @@ import { type KubeObject, memberAt, parseApiVersion, type TypeRef } from "@purli
 const user = { name: "preview", groups: [mastersGroup] };
 
 /** Finds the CustomResourceDefinition that serves a kind, as the preview sees it. */
-export type FindDefinition = (type: TypeRef) => Promise<KubeObject | undefined>;
+type FindDefinition = (type: TypeRef) => Promise<KubeObject | undefined>;
 
 /**
  * The API server's own request handling in memory, for writes that the live server cannot judge: a second write to an object, or objects

@@ -47,10 +47,10 @@ interface OverlayOptions {
 }
 
 /** A write as either server gets it: as a dry run, with the resourceVersion that stands for the current object there. */
-export type SendWrite = (client: KubeClient, resourceVersion: string | undefined) => Promise<KubeObject>;
+type SendWrite = (client: KubeClient, resourceVersion: string | undefined) => Promise<KubeObject>;
 
 /** What to write. */
-export interface OverlayWrite {
+interface OverlayWrite {
   readonly target: KubeObject;
   readonly send: SendWrite;
   readonly options: Pick<WriteOptions, "subresource" | "signal">;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import { compositeControllerName, compositionKinds, type DefinitionFacts, resourceRefsOf } from "@purlin/composition";
-import { type KubeObject, keyText } from "@purlin/kube-objects/object";
+import { controllerOf, type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { identityAt, kindIdentity } from "../overlay/live-reads.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
 import { keyFromText, type Pass } from "../settle/run-pass.ts";
@@ -47,6 +47,7 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     composites: shown,
     findings: inputs.findings,
     errors: inputs.errors,
+    examined: candidate.groups.length,
     summary: summaryOf(
       changes,
       shown.reduce((count, { pending }) => count + pending.length, 0),
@@ -72,7 +73,7 @@ interface Changes {
   readonly groups: readonly Group[];
 }
 
-/** Follow from Compositions and XRDs: they are told with those. */
+/** Follow from Compositions and XRDs: reported with those. */
 const derivedKinds = new Set([kindIdentity(compositionKinds.revision), kindIdentity(compositionKinds.crd)]);
 
 async function changesOf(pass: Pass, inputs: PlanInputs): Promise<Changes> {
@@ -120,16 +121,22 @@ function keyOfObject({ metadata }: KubeObject): { readonly namespace?: string | 
   return { namespace: metadata.namespace, name: metadata.name ?? "" };
 }
 
-/** The composite resource that an object belongs to: the one that wrote it first, or itself, or the one behind a claim. */
+/** The composite resource that an object belongs to: its controller, the one that wrote it first, itself, or the one behind a claim. */
 function groupFor(id: string, { writers, now, before }: OverlayEntry, groups: readonly Group[]): Group | undefined {
+  const object = now ?? before;
+  const owner = object && controllerOf(object);
+  const namespace = object?.metadata.namespace;
+  const owned = groups.find(({ facts, key }) => {
+    if (owner === undefined || kindIdentity(owner) !== kindIdentity(facts.compositeType)) return false;
+    return key === owner.name || key === `${namespace}/${owner.name}`;
+  });
+  if (owned !== undefined) return owned;
   for (const { controller, key } of writers) {
     const group = groups.find((one) => controller === compositeControllerName(one.facts.name) && one.key === key);
     if (group !== undefined && group.id !== id) return group;
   }
   const own = groups.find((group) => group.id === id);
-  if (own !== undefined) return own;
-  const object = now ?? before;
-  return object && groups.find((group) => isClaimOf(object, group));
+  return own ?? (object && groups.find((group) => isClaimOf(object, group)));
 }
 
 function isClaimOf(object: KubeObject, { facts, key }: Group): boolean {
@@ -170,9 +177,9 @@ async function addLeftBehind(
 function leftBehind({ apiVersion, kind, metadata }: KubeObject): PlannedChange {
   const { namespace, name = "" } = metadata;
   const resource = metadata.annotations?.["crossplane.io/composition-resource-name"];
-  const told = { apiVersion, kind, namespace, name, resource };
+  const object = { apiVersion, kind, namespace, name, resource };
   return {
-    ...told,
+    ...object,
     class: "leave-behind",
     isNameGenerated: false,
     round: 0,

@@ -164,7 +164,7 @@ function textOfItem(item: JsonValue): string {
   return typeof item === "string" ? item : JSON.stringify(item);
 }
 
-/** Lists longer than this are told as a whole: a longest common subsequence costs their product. */
+/** Lists longer than this are reported as a whole: a longest common subsequence costs their product. */
 const longest = 400;
 
 function compareSequences({ path, before, after }: ListPair, changes: FieldChange[]): void {

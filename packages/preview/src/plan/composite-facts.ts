@@ -41,7 +41,9 @@ export async function compositeFacts(
     kind: type.kind,
     namespace: key.namespace,
     name: key.name,
-    isNameGenerated: before === undefined && Boolean(xr?.metadata.generateName),
+    isNameGenerated:
+      before === undefined &&
+      (entry?.writers[0]?.controller.startsWith("claim/") || Boolean(xr?.metadata.generateName)),
     composition: xr && compositionRefOf(xr, schema),
     revision: {
       from: before && (await revisionNumber(pass, revisionRefOf(before, schema))),

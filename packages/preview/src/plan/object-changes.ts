@@ -49,7 +49,7 @@ export async function objectChange(entry: OverlayEntry, context: ChangeContext):
     kind: shown.kind,
     namespace: shown.metadata.namespace,
     name: shown.metadata.name ?? "",
-    isNameGenerated: before === undefined && isGenerated(shown, context.newUids),
+    isNameGenerated: isGenerated(entry, context),
     resource: annotationOf(shown, crossplaneAnnotations.resourceName),
     round,
     ...(round >= context.pass.forecastFrom && { after: "composed resources are ready" }),
@@ -85,11 +85,12 @@ function classOf(entry: OverlayEntry, fields: readonly FieldChange[]): ChangeCla
   return isAdopted ? "adopt" : "update";
 }
 
-/** Names of composed resources contain a hash of the uid of their composite resource. */
-function isGenerated(object: KubeObject, newUids: ReadonlySet<string>): boolean {
-  const { generateName } = object.metadata;
-  if (!generateName) return false;
-  return controllerOf(object) === undefined || [...newUids].some((uid) => isControlledBy(object, uid));
+/** Names of composed resources contain a hash of the uid of their composite resource, and a claim makes up the name of its own. */
+function isGenerated({ before, now, writers }: OverlayEntry, { newUids }: ChangeContext): boolean {
+  if (before !== undefined || now === undefined) return false;
+  if (writers[0]?.controller.startsWith("claim/")) return true;
+  if (!now.metadata.generateName) return false;
+  return controllerOf(now) === undefined || [...newUids].some((uid) => isControlledBy(now, uid));
 }
 
 /** What the deletion of a managed resource does to what it manages. */

@@ -116,6 +116,8 @@ export interface Plan {
   /** Objects of the change set that are neither composite resources nor claims. */
   readonly inputs: readonly PlannedChange[];
   readonly composites: readonly PlannedComposite[];
+  /** How many composite resources were looked at; those without anything to tell are not listed. */
+  readonly examined: number;
   readonly findings: readonly DefinitionFinding[];
   readonly errors: readonly PlanError[];
   readonly summary: PlanSummary;

@@ -4,7 +4,7 @@ import { type DiffTextOptions, objectDiff } from "./diff-text.ts";
 import { counted, headline } from "./plan-text.ts";
 
 /** A comment of a pull request. */
-export interface MarkdownOptions extends DiffTextOptions {
+interface MarkdownOptions extends DiffTextOptions {
   /** By which a later run finds the comment that it updates. */
   readonly key: string;
 }

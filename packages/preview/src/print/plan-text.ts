@@ -4,7 +4,7 @@ import type { FieldChange } from "../plan/compare.ts";
 import type { Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
 
 /** What a plan for people shows. */
-export interface PlanTextOptions {
+interface PlanTextOptions {
   readonly showsUnchanged: boolean;
   readonly showsPending: boolean;
 }
@@ -27,17 +27,15 @@ export function planText(plan: Plan, options: PlanTextOptions): string {
 }
 
 /** The last line of a plan. */
-export function headline({ summary, composites, inputs, errors }: Plan): string {
+export function headline({ summary, composites, inputs, errors, examined }: Plan): string {
   const failed = composites.filter((one) => one.errors.length > 0).length;
   const problems = failed + errors.length === 0 ? "" : ` Failed: ${failed + errors.length}.`;
   const { added, modified, removed, refused, destructive } = summary;
   if (added + modified + removed + refused + destructive === 0)
-    return `No changes in ${counted(composites.length, "composite resource")}.${problems}`;
+    return `No changes in ${counted(examined, "composite resource")}.${problems}`;
   const changed = composites.filter(({ changes }) => changes.length > 0).length;
   const where =
-    composites.length === 0 && inputs.length > 0
-      ? ""
-      : ` in ${changed} of ${counted(composites.length, "composite resource")}`;
+    examined === 0 && inputs.length > 0 ? "" : ` in ${changed} of ${counted(examined, "composite resource")}`;
   const more = [
     refused > 0 ? ` Refused: ${refused}.` : "",
     destructive > 0 ? ` Destructive: ${destructive}.` : "",

@@ -11,6 +11,7 @@ export function planReport(plan: Plan): JsonObject {
     hash: plan.hash,
     stale: plan.isStale,
     baseline: plan.hasBaseline,
+    examined: plan.examined,
     summary: { ...plan.summary },
     changes: changes.map(changeReport),
     xrs: plan.composites.map(compositeReport),

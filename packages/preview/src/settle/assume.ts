@@ -12,7 +12,7 @@ import { applyMergePatch } from "@purlin/kube-objects/patch";
 import type { Pass } from "./run-pass.ts";
 
 /** What composed resources report once they are ready, beyond their conditions. */
-export interface AssumedStatus {
+interface AssumedStatus {
   readonly match: {
     readonly apiVersion?: string;
     readonly kind?: string;

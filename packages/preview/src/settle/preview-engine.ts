@@ -20,7 +20,7 @@ interface Item {
 }
 
 /** A key whose reconcile failed, or did not settle. */
-export interface ReconcileFailure extends Item {
+interface ReconcileFailure extends Item {
   readonly text: string;
   readonly error: unknown;
   readonly round: number;

@@ -31,7 +31,7 @@ export interface PassFunctions {
 export type ApplyStage = (client: ControllerClient) => Promise<void>;
 
 /** What a pass runs. */
-export interface PassOptions {
+interface PassOptions {
   readonly live: LiveReads;
   readonly functions: (client: ControllerClient) => PassFunctions;
   readonly settings?: Partial<ControlPlaneSettings> | undefined;
@@ -174,7 +174,7 @@ async function enqueueRoot({ engine, definitions }: Pass, root: KubeObject): Pro
 }
 
 /** The composite resources that were reconciled in a pass and exist, with their definitions. */
-export async function reconciledComposites(
+async function reconciledComposites(
   pass: Pass,
 ): Promise<readonly { readonly xr: KubeObject; readonly facts: DefinitionFacts }[]> {
   const found: { readonly xr: KubeObject; readonly facts: DefinitionFacts }[] = [];
@@ -197,7 +197,7 @@ export function keyFromText(text: string): ObjectKey {
   return key;
 }
 
-/** Composed resources of the reconciled composite resources that are no composite resources themselves. */
+/** Composed resources of the reconciled composite resources that are not composite resources themselves. */
 async function composedResources(pass: Pass): Promise<readonly KubeObject[]> {
   const composites = await reconciledComposites(pass);
   const kinds = new Set((await pass.definitions()).map(({ compositeType }) => kindIdentity(compositeType)));

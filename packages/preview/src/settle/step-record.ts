@@ -6,7 +6,7 @@ import { identityOf } from "../overlay/live-reads.ts";
 import type { PassFunctions } from "./run-pass.ts";
 
 /** Which step of a pipeline last changed each desired resource. */
-export interface StepRecord {
+interface StepRecord {
   /** Functions whose responses are looked at. */
   recording(functions: PassFunctions): PassFunctions;
   /** The step that last changed a resource of a composite resource, by the identity of that. */

@@ -42,7 +42,7 @@ function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Com
   const place = (object: JsonObject): JsonObject =>
     xr["kind"] === "XThing" ? { ...object, metadata: { namespace: "default" } } : object;
   if (spec.fail === version || spec.fail === mode) {
-    response.fatal(rsp, `told to fail: ${spec.fail}`);
+    response.fatal(rsp, `asked to fail: ${spec.fail}`);
     return;
   }
   const isOther = spec.kind === "Widget";

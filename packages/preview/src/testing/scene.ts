@@ -15,7 +15,7 @@ import { sceneFunction } from "./scene-function.ts";
 import { appFields, claimDefinition, composition, definition, functionAt, widgetCrd } from "./scene-objects.ts";
 
 /** What a test changes of a preview. */
-export type PreviewChanges = Partial<Omit<PreviewOptions, "changes">> & {
+type PreviewChanges = Partial<Omit<PreviewOptions, "changes">> & {
   readonly objects?: readonly KubeObject[];
   readonly deletes?: PreviewOptions["changes"]["deletes"];
   readonly transport?: (inner: KubeTransport) => KubeTransport;
