@@ -4,10 +4,6 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 
 /** The kinds of the scene. */
 export const appType = { apiVersion: "example.org/v1", kind: "App" } as const;
-export const partType = { apiVersion: "example.org/v1", kind: "Part" } as const;
-export const widgetType = { apiVersion: "things.example.org/v1", kind: "Widget" } as const;
-export const thingType = { apiVersion: "example.org/v1", kind: "Thing" } as const;
-export const configMapType = { apiVersion: "v1", kind: "ConfigMap" } as const;
 
 const text: JsonObject = { type: "string" };
 
