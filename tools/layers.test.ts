@@ -14,7 +14,7 @@ const layers: readonly (readonly string[])[] = [
   ["function-process"],
   ["composition", "package-manager", "workload-simulator", "console"],
   ["control-plane"],
-  ["preview"],
+  ["preview", "explain"],
   ["cli", "testkit"],
 ];
 

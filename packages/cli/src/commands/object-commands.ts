@@ -98,6 +98,30 @@ export const objectCommands: readonly CommandSpec[] = [
     load: () => import("../trace/trace-command.ts"),
   },
   {
+    name: "explain",
+    summary: "find the cause of an object that is not ready",
+    arguments: [
+      {
+        name: "[type]",
+        description: "TYPE/NAME, or a type as for purlin get; all unhealthy objects if omitted",
+      },
+      { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
+    ],
+    options: [
+      { flags: "--all", description: "show all causes in full, not only the first one" },
+      { flags: "--code <code>", description: "show what a cause code means, such as E11" },
+      { flags: "-o, --output <format>", description: "text, json or yaml", default: "text" },
+      {
+        flags: "--system-namespace <name>",
+        description: "namespace of packages and of the control plane's Lease",
+        default: "crossplane-system",
+      },
+      namespaceOption,
+      ...clusterOptions,
+    ],
+    load: () => import("../explain/explain-command.ts"),
+  },
+  {
     name: "logs",
     summary: "show the logs of a function",
     arguments: [{ name: "<function>", description: "name of the Function" }],

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+
+let folder: TempFolder;
+let server: EmbeddedServer;
+const explain = (...args: string[]): Promise<Outcome> => runInProcess(["explain", ...args], { cwd: folder.path });
+
+before(async () => {
+  folder = tempFolder({
+    "maps.yaml":
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: fine}\n---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: quiet, annotations: {crossplane.io/paused: 'true'}}\n",
+  });
+  server = await startEmbeddedServer({ directory: join(folder.path, ".purlin"), port: 0, warn: () => {} });
+  assert.equal((await runInProcess(["apply", "maps.yaml"], { cwd: folder.path })).exitCode, 0);
+});
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+test("a healthy object is one line and exit code 0", async () => {
+  assert.deepEqual(await explain("configmap/fine"), {
+    exitCode: 0,
+    stdout: "ConfigMap default/fine is healthy\n",
+    stderr: "",
+  });
+});
+
+test("a cause is printed with its effect, evidence and next step, and the exit code is 3", async () => {
+  const { exitCode, stdout } = await explain("configmap", "quiet");
+  assert.equal(exitCode, 3);
+  assert.equal(
+    stdout,
+    [
+      "Cause:    E08 PAUSED: ConfigMap default/quiet is paused",
+      "Effect:   ConfigMap default/quiet",
+      'Evidence: ConfigMap default/quiet metadata.annotations["crossplane.io/paused"]: true',
+      "Next:     kubectl annotate configmap/quiet -n default crossplane.io/paused-",
+      "",
+    ].join("\n"),
+  );
+  const json = await explain("configmap/quiet", "-o", "json");
+  const { kind, verdict, causes } = JSON.parse(json.stdout) as {
+    kind: string;
+    verdict: string;
+    causes: { code: string; effects: string[] }[];
+  };
+  assert.deepEqual([json.exitCode, kind, verdict, causes[0]?.code], [3, "Explanation", "broken", "E08"]);
+});
+
+test("an API server without XRDs has nothing unhealthy", async () => {
+  const { exitCode, stdout } = await explain();
+  assert.deepEqual([exitCode, stdout], [0, "All 0 claims and composite resources, and all packages, are healthy\n"]);
+});
+
+test("an object that does not exist is exit code 1, also as one JSON document", async () => {
+  const text = await explain("configmap/absent");
+  assert.deepEqual([text.exitCode, text.stdout], [1, ""]);
+  assert.match(text.stderr, /configmaps "absent" not found: check the name and --namespace/);
+  const json = await explain("configmap/absent", "-o", "json");
+  const { errors } = JSON.parse(json.stdout) as { errors: { message: string }[] };
+  assert.equal(json.exitCode, 1);
+  assert.match(errors[0]?.message ?? "", /not found/);
+});
+
+test("a code is documented without a control plane; unknown codes and formats are exit code 2", async () => {
+  const { exitCode, stdout } = await runInProcess(["explain", "--code", "e11"], { cwd: "/" });
+  assert.deepEqual([exitCode, stdout.split("\n")[0]], [0, "E11 FUNCTION_NOT_INSTALLED"]);
+  const unknown = await explain("--code", "E99");
+  assert.deepEqual([unknown.exitCode, unknown.stderr], [2, "error: --code E99: unknown code: expected E01 to E67\n"]);
+  assert.equal((await explain("-o", "xml")).exitCode, 2);
+});

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+import {
+  causeTable,
+  causeText,
+  type Explanation,
+  exitCodes,
+  explainAll,
+  explainObject,
+  explanationText,
+  groupByCause,
+  groupText,
+  isCauseCode,
+  readOnlyTransport,
+} from "@purlin/explain";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { findTargets } from "../cluster/find-resource.ts";
+import { printYaml } from "../files/yaml-file.ts";
+import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { harmless, harmlessJson } from "../terminal/harmless.ts";
+import { isUserError, textOf, UserError } from "../user-error.ts";
+
+const version = "explain.purlin.dev/v1alpha1";
+const formats = ["text", "json", "yaml"];
+
+/** `purlin explain [TYPE/NAME]` */
+export async function run(input: CommandInput, io: Io): Promise<number> {
+  const output = textOption(input, "output") ?? "text";
+  if (!formats.includes(output)) {
+    throw new UserError(`--output ${output}: expected ${formats.join(", ")}`, { exitCode: 2 });
+  }
+  const code = textOption(input, "code");
+  if (code !== undefined) return printCode(code, output, io);
+  try {
+    return await explain(input, output, io);
+  } catch (error) {
+    if (output === "text" || !isUserError(error)) throw error;
+    const { message, exitCode } = error;
+    printData({ apiVersion: version, kind: "Explanation", errors: [{ message }] }, output, io);
+    io.stderr.write(`error: ${harmless(message)}\n`);
+    return exitCode;
+  }
+}
+
+function printCode(text: string, output: string, io: Io): number {
+  const code = text.toUpperCase();
+  if (!isCauseCode(code)) {
+    throw new UserError(`--code ${text}: unknown code: expected E01 to E67`, { exitCode: 2 });
+  }
+  if (output === "text") io.stdout.write(causeText(code));
+  else printData({ code, ...causeTable[code] }, output, io);
+  return 0;
+}
+
+async function explain(input: CommandInput, output: string, io: Io): Promise<number> {
+  await using cluster = await openCluster(input, io, { transport: readOnlyTransport });
+  const options = { client: cluster.client, signal: io.signal, ...systemNamespace(input) };
+  if (input.args.length === 0) return explainUnhealthy(await explainAll(options), output, io);
+  const explanations: Explanation[] = [];
+  for (const object of await findObjects(input, cluster, io)) explanations.push(await explainObject(object, options));
+  const [only, ...others] = explanations;
+  if (output !== "text") {
+    const list = { apiVersion: version, kind: "ExplanationList", items: explanations };
+    printData(only !== undefined && others.length === 0 ? only : list, output, io);
+  } else {
+    const texts = explanations.map((one) => explanationText(one, { all: isSet(input, "all") }));
+    io.stdout.write(harmless(texts.join("\n")));
+  }
+  return worstOf(explanations);
+}
+
+function systemNamespace(input: CommandInput): { readonly systemNamespace?: string } {
+  const name = textOption(input, "systemNamespace");
+  return name === undefined ? {} : { systemNamespace: name };
+}
+
+async function findObjects(input: CommandInput, { client, namespace }: Cluster, io: Io): Promise<KubeObject[]> {
+  const objects: KubeObject[] = [];
+  for (const { resource, name } of await findTargets(client, input.args, io.signal)) {
+    const within = resource.namespaced ? namespace : undefined;
+    if (name === undefined) {
+      objects.push(...(await client.list(resource, { namespace: within, signal: io.signal })).items);
+      continue;
+    }
+    const read = client.get(resource, { name, namespace: within }, { signal: io.signal });
+    objects.push(
+      await read.catch((error: unknown) => {
+        throw new UserError(isNotFound(error) ? `${textOf(error)}: check the name and --namespace` : textOf(error), {
+          cause: error,
+        });
+      }),
+    );
+  }
+  return objects;
+}
+
+type AllExplanations = Awaited<ReturnType<typeof explainAll>>;
+
+function explainUnhealthy({ explanations, notRead, total }: AllExplanations, output: string, io: Io): number {
+  const groups = groupByCause(explanations);
+  if (output !== "text") {
+    const summary = groups.map(({ code, objects, example }) => ({
+      ...(code === undefined ? {} : { code }),
+      verdict: example.verdict,
+      objects,
+    }));
+    printData(
+      { apiVersion: version, kind: "ExplanationList", groups: summary, items: explanations, notRead },
+      output,
+      io,
+    );
+    return worstOf(explanations);
+  }
+  if (explanations.length === 0) {
+    io.stdout.write(`All ${total} claims and composite resources, and all packages, are healthy\n`);
+  }
+  io.stdout.write(harmless(groups.map(groupText).join("\n")));
+  for (const line of notRead) io.stdout.write(harmless(`Not read: ${line}\n`));
+  return worstOf(explanations);
+}
+
+/** Broken before unknown before waiting. */
+function worstOf(explanations: readonly Explanation[]): number {
+  const order = ["broken", "unknown", "waiting", "healthy"] as const;
+  const worst = order.find((verdict) => explanations.some((one) => one.verdict === verdict)) ?? "healthy";
+  return exitCodes[worst];
+}
+
+function printData(data: object, output: string, io: Io): void {
+  io.stdout.write(output === "json" ? `${harmlessJson(JSON.stringify(data, undefined, 2))}\n` : printYaml(data));
+}

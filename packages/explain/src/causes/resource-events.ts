@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// E36: the details of an invalid resource are in events only.
+
+import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { type Condition, type KubeObject, stringAt } from "@purlin/kube-objects/object";
+import { argumentOf, refOf, refText } from "../inspect/facts.ts";
+import { found, type Recognized, type TextContext, type TextRule } from "../inspect/inspection.ts";
+import type { Evidence } from "../model/explanation.ts";
+import type { RecordedRun } from "../model/run-history.ts";
+
+/** Recognizes resources that the API server refused, by the events of the reconcile that the condition is about. */
+export function eventRule(rules: readonly TextRule[]): TextRule {
+  return async (context) => {
+    if (!/Unsynced resources: |some resources were invalid/.test(context.text)) return undefined;
+    const events = await context.inspection.reader.eventsOf(context.object);
+    const refusal = newestRefusal(events, context.condition);
+    if (refusal === undefined) return withoutEvent(context);
+    const about = { ...context, text: refusal.text, evidence: [...context.evidence, refusal] };
+    for (const rule of rules) {
+      const recognized = await rule(about);
+      if (recognized !== undefined) return recognized;
+    }
+    return invalidResource(about);
+  };
+}
+
+const refusalText = /cannot apply composed resource "|some resources were invalid|is invalid: /;
+
+function newestRefusal(events: readonly KubeObject[], { lastTransitionTime }: Condition): Evidence | undefined {
+  const since = Date.parse(lastTransitionTime);
+  return events
+    .filter((event) => stringAt(event, ["type"]) === "Warning" && refusalText.test(stringAt(event, ["message"])))
+    .map((event) => ({ event, time: timeOf(event) }))
+    .filter(({ time }) => Number.isNaN(since) || Date.parse(time) >= since)
+    .sort((a, b) => (a.time < b.time ? 1 : a.time > b.time ? -1 : messageOf(a.event) < messageOf(b.event) ? -1 : 1))
+    .map(({ event, time }) => ({ object: refText(refOf(event)), path: "message", time, text: messageOf(event) }))[0];
+}
+
+function messageOf(event: KubeObject): string {
+  return stringAt(event, ["message"]);
+}
+
+function timeOf(event: KubeObject): string {
+  const series = stringAt(event, ["series", "lastObservedTime"]);
+  return (
+    series ||
+    stringAt(event, ["lastTimestamp"]) ||
+    stringAt(event, ["eventTime"]) ||
+    (event.metadata.creationTimestamp ?? "")
+  );
+}
+
+function withoutEvent(context: TextContext): Recognized {
+  const names = /Unsynced resources: (.*)$/.exec(context.text)?.[1];
+  return found("E36", context, {
+    sentence: `The API server refuses ${names === undefined ? "some resources" : `resources ${names}`} as invalid; no event with the details was found`,
+    next: [`purlin events --for ${argumentOf(refOf(context.object))}: it is emitted again at the next reconcile`],
+  });
+}
+
+async function invalidResource(context: TextContext): Promise<Recognized> {
+  const name = /composed resource "([^"]+)"/.exec(context.text)?.[1] ?? "";
+  const [, path = "", why = ""] = /is invalid: \[?((?:[\w.-]+|\[[^\]]*\])+): ([\s\S]*?)\]?$/.exec(context.text) ?? [];
+  const field = path.replace(/^\./, "");
+  const blame = await blamed(context, name, field);
+  const detail = field === "" ? context.text : `${field}: ${why}`;
+  return found("E36", context, {
+    ...(field === "" ? {} : { path: field }),
+    sentence: `Resource "${name}" is invalid: ${detail}${blame}`,
+    next: ["correct the field in the function, or check the manifests with purlin validate"],
+  });
+}
+
+/** The step that set a field, from the last recorded run. */
+async function blamed({ inspection, object }: TextContext, resource: string, path: string): Promise<string> {
+  const [run] = (await inspection.history?.runsOf(refOf(object), 1)) ?? [];
+  if (run === undefined || path === "") return "";
+  const step = stepThatSet(run, resource, path);
+  return step === undefined ? "" : `; set by step "${step.name}" to ${JSON.stringify(step.value)}`;
+}
+
+function stepThatSet(
+  run: RecordedRun,
+  resource: string,
+  path: string,
+): { readonly name: string; readonly value: JsonValue } | undefined {
+  let found: { readonly name: string; readonly value: JsonValue } | undefined;
+  for (const { step, desired } of run.steps) {
+    const value = valueAt(desired.resources[resource]?.object ?? {}, path);
+    if (value !== undefined && JSON.stringify(value) !== JSON.stringify(found?.value)) found = { name: step, value };
+  }
+  return found;
+}
+
+function valueAt(object: JsonValue, path: string): JsonValue | undefined {
+  let value: JsonValue | undefined = object;
+  for (const key of path.split(/[.[\]]+/).filter((part) => part !== "")) {
+    if (Array.isArray(value)) value = value[Number(key)];
+    else value = isJsonObject(value) ? value[key] : undefined;
+  }
+  return value;
+}

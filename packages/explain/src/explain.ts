@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeReader } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import { isHealthyPackage } from "./causes/packages.ts";
+import { ageMs, elapsed, isTrue, refOf } from "./inspect/facts.ts";
+import { type Inspection, kindKey, readDefinedKinds, referenceableType } from "./inspect/inspection.ts";
+import type { Cause, Explanation, ObjectRef, Verdict } from "./model/explanation.ts";
+import type { RunHistory } from "./model/run-history.ts";
+import { type ReadBudget, Reader } from "./read/reader.ts";
+import { type RankedCause, type WalkResult, walk } from "./walk.ts";
+
+/** How to explain. */
+interface ExplainOptions {
+  readonly client: Pick<KubeReader, "get" | "list">;
+  readonly signal?: AbortSignal;
+  readonly now?: () => number;
+  readonly history?: RunHistory | undefined;
+  readonly budget?: Partial<ReadBudget>;
+  readonly systemNamespace?: string;
+}
+
+const youngMs = 5 * 60_000;
+
+/** Explains one object; undefined when it does not exist. */
+export async function explainObject(object: KubeObject, options: ExplainOptions): Promise<Explanation> {
+  const inspection = await startInspection(options, false);
+  inspection.reader.add(object);
+  return explainRoot(object, inspection);
+}
+
+async function startInspection(options: ExplainOptions, byList: boolean): Promise<Inspection> {
+  const { client, signal, now = Date.now, history, budget, systemNamespace = "crossplane-system" } = options;
+  const reader = new Reader({ client, signal, budget, byList });
+  return { reader, now: now(), history, systemNamespace, kinds: await readDefinedKinds(reader) };
+}
+
+async function explainRoot(object: KubeObject, inspection: Inspection): Promise<Explanation> {
+  const root = refOf(object);
+  const result = await walk(root, inspection);
+  const verdict = await verdictOf(object, result, inspection);
+  return {
+    apiVersion: "explain.purlin.dev/v1alpha1",
+    kind: "Explanation",
+    object: root,
+    verdict,
+    causes: ordered(result.causes),
+    waiting: result.waiting,
+    unknown: result.unknown,
+    notes: result.notes,
+    notRead: inspection.reader.notRead,
+  };
+}
+
+/** Nearest to the failed step, then oldest, then most effects; then by text, so that the order is stable. */
+function ordered(causes: readonly RankedCause[]): readonly Cause[] {
+  const key = ({ cause }: RankedCause): string => `${cause.code} ${JSON.stringify(cause.object)}`;
+  return causes
+    .toSorted(
+      (a, b) =>
+        a.stage - b.stage ||
+        compare(a.cause.since ?? "9", b.cause.since ?? "9") ||
+        b.effects - a.effects ||
+        compare(key(a), key(b)),
+    )
+    .map(({ cause }) => cause);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+async function verdictOf(object: KubeObject, result: WalkResult, inspection: Inspection): Promise<Verdict> {
+  if (result.causes.length > 0) return "broken";
+  if (result.unknown.length > 0) return "unknown";
+  if (result.waiting.length === 0) return isHealthy(object, inspection) ? "healthy" : "unknown";
+  const since = Math.min(
+    ...result.waiting.map((one) => elapsed(one.since, inspection.now) ?? 0).filter((ms) => ms >= 0),
+    ageOfWait(object, inspection),
+  );
+  return since < (await patience(object, inspection)) ? "waiting" : "unknown";
+}
+
+function ageOfWait(object: KubeObject, { now }: Inspection): number {
+  const ready = elapsed(readyTime(object), now);
+  return ready ?? ageMs(object, now);
+}
+
+function readyTime(object: KubeObject): string | undefined {
+  const conditions = (
+    object["status"] as
+      | { readonly conditions?: readonly { readonly type: string; readonly lastTransitionTime?: string }[] }
+      | undefined
+  )?.conditions;
+  return conditions?.find(({ type }) => type === "Ready")?.lastTransitionTime;
+}
+
+/** Three times what objects of the kind usually take to become ready. */
+async function patience(object: KubeObject, { reader, now, kinds }: Inspection): Promise<number> {
+  if (!kinds.has(kindKey(object))) return youngMs;
+  const { apiVersion, kind } = object;
+  const all = (await reader.list({ apiVersion, kind })) ?? [];
+  const times = all
+    .filter((one) => isTrue(one, "Ready"))
+    .map((one) => ageMs(one, now) - (elapsed(readyTime(one), now) ?? 0))
+    .filter((ms) => ms >= 0)
+    .sort((a, b) => a - b);
+  const usual = times[Math.floor(times.length / 2)];
+  return usual === undefined ? youngMs : Math.max(30_000, 3 * usual);
+}
+
+function isHealthy(object: KubeObject, { kinds }: Inspection): boolean {
+  if (kinds.has(kindKey(object))) return isTrue(object, "Ready") && isTrue(object, "Synced");
+  return true;
+}
+
+/** Explains all unhealthy claims, composite resources and packages. */
+export async function explainAll(options: ExplainOptions): Promise<{
+  readonly explanations: readonly Explanation[];
+  readonly notRead: readonly string[];
+  readonly total: number;
+}> {
+  const inspection = await startInspection(options, true);
+  const { reader, kinds } = inspection;
+  const types = [...kinds.values()].flatMap((kind) => referenceableType(kind) ?? []);
+  const lists = await Promise.all(types.map((type) => reader.list(type)));
+  const composites = lists.flatMap((all) => all ?? []);
+  const packages = (await Promise.all(packageTypes.map((type) => reader.list(type)))).flatMap((all) => all ?? []);
+  const definitions = [...new Set([...kinds.values()].map(({ definition }) => definition))];
+  const unhealthy = [
+    ...composites.filter((one) => !isHealthy(one, inspection) || one.metadata.deletionTimestamp),
+    ...packages.filter((one) => !isHealthyPackage(one)),
+    ...definitions.filter((one) => !isTrue(one, "Established") || one.metadata.deletionTimestamp),
+  ];
+  const explanations: Explanation[] = [];
+  for (const object of rootsOf(unhealthy)) {
+    reader.add(object);
+    explanations.push(await explainRoot(object, inspection));
+  }
+  return { explanations, notRead: reader.notRead, total: composites.length };
+}
+
+const packageTypes = ["Configuration", "Function", "Provider"].map((kind) => ({
+  apiVersion: "pkg.crossplane.io/v1",
+  kind,
+}));
+
+/** Objects that another unhealthy one refers to are explained there. */
+function rootsOf(objects: readonly KubeObject[]): readonly KubeObject[] {
+  const claimed = new Set(objects.flatMap(claimedText));
+  return objects
+    .filter((one) => !claimed.has(text(refOf(one))))
+    .toSorted((a, b) => compare(text(refOf(a)), text(refOf(b))));
+}
+
+function text({ kind, name, namespace }: Pick<ObjectRef, "kind" | "name" | "namespace">): string {
+  return `${kind} ${namespace ?? ""}/${name}`;
+}
+
+function claimedText(object: KubeObject): string[] {
+  const ref = (
+    object["spec"] as { readonly resourceRef?: { readonly kind?: string; readonly name?: string } } | undefined
+  )?.resourceRef;
+  return ref === undefined ? [] : [text({ kind: ref.kind ?? "", name: ref.name ?? "" })];
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real control plane on an API server in this process, with one function that fails as its input says.
+import { startControlPlane } from "@purlin/control-plane";
+import {
+  nopLogger,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  request,
+  response,
+  start,
+} from "@purlin/function-sdk";
+import { createKubeClient, type KubeClient } from "@purlin/kube-client";
+import { eventually, startTestServer } from "@purlin/kube-controller/testing";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { conditionsOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+
+const configMap = { apiVersion: "v1", kind: "ConfigMap" };
+
+let calls = 0;
+
+/** What the function does, by `do` of its input. */
+const behaviors: Readonly<Record<string, (rsp: RunFunctionResponse, name: string) => void>> = {
+  compose: (rsp) =>
+    response.setDesiredComposedResource(rsp, "map", { ...configMap, data: { a: "b" } }, { ready: true }),
+  fatal: (rsp) => response.fatal(rsp, "the port is missing"),
+  unstable: (rsp) =>
+    response.requireResources(rsp, "a", { ...configMap, matchName: `m${calls++}`, namespace: "default" }),
+  invalid: (rsp) => response.setDesiredComposedResource(rsp, "map", { ...configMap, data: { "not valid!": "b" } }),
+  kind: (rsp) =>
+    response.setDesiredComposedResource(rsp, "bucket", { apiVersion: "s3.example.org/v1", kind: "Bucket" }),
+  namespace: (rsp) =>
+    response.setDesiredComposedResource(rsp, "map", { ...configMap, metadata: { name: "m", namespace: "nowhere" } }),
+  name: (rsp) => response.setDesiredComposedResource(rsp, "map", { ...configMap, metadata: { name: "Web_1" } }),
+  scope: (rsp) =>
+    response.setDesiredComposedResource(rsp, "space", { apiVersion: "v1", kind: "Namespace", metadata: { name: "x" } }),
+  same: (rsp) => {
+    for (const name of ["one", "two"]) {
+      response.setDesiredComposedResource(rsp, name, { ...configMap, metadata: { name: "same" } });
+    }
+  },
+  taken: (rsp) => response.setDesiredComposedResource(rsp, "map", { ...configMap, metadata: { name: "taken" } }),
+  status: (rsp) => response.setDesiredCompositeStatus(rsp, { seen: 5 }),
+  waiting: (rsp) =>
+    response.setDesiredComposedResource(rsp, "map", { ...configMap, data: { a: "b" } }, { ready: false }),
+};
+
+function run(req: RunFunctionRequest): RunFunctionResponse {
+  const rsp = response.to(req);
+  const input = request.getInput(req) as { readonly do?: string } | undefined;
+  behaviors[input?.do ?? "compose"]?.(rsp, "");
+  return rsp;
+}
+
+/** A running platform. */
+export interface Platform extends AsyncDisposable {
+  readonly users: KubeClient;
+  apply(...objects: readonly KubeObject[]): Promise<void>;
+  /** An object once a condition of it has this status. */
+  until(object: KubeObject, type: string, status: string): Promise<KubeObject>;
+}
+
+/** Starts API server, function and control plane. */
+export async function startPlatform(): Promise<Platform> {
+  await using starting = new AsyncDisposableStack();
+  const server = await startTestServer();
+  starting.defer(() => server.stop());
+  const users = createKubeClient(server.connect());
+  starting.defer(() => users.close());
+  const client = createKubeClient(server.connect("crossplane"));
+  starting.defer(() => client.close());
+  const fn = await start(run, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
+  starting.defer(() => fn[Symbol.asyncDispose]());
+  const settings = { developmentFunctions: true };
+  const plane = startControlPlane({ client, functions: { security: "plaintext" }, settings });
+  starting.defer(() => plane[Symbol.asyncDispose]());
+  await plane.ready;
+  const closing = starting.move();
+  const platform: Platform = {
+    users,
+    async apply(...objects) {
+      for (const object of objects) {
+        await eventually(`${object.kind} is accepted`, () =>
+          users.apply(object, { fieldManager: "test", force: true }),
+        );
+      }
+    },
+    until: (object, type, status) =>
+      eventually(`${object.kind} ${object.metadata.name ?? ""} has ${type}=${status}`, async () => {
+        const found = await users.get(object, keyOf(object));
+        return conditionsOf(found).some((one) => one.type === type && one.status === status) && found;
+      }),
+    [Symbol.asyncDispose]: () => closing.disposeAsync(),
+  };
+  await platform.apply(developmentFunction("fn", fn.address));
+  return platform;
+}
+
+/** A Function that another program serves. */
+function developmentFunction(name: string, address: string): KubeObject {
+  const annotations = {
+    "render.crossplane.io/runtime": "Development",
+    "render.crossplane.io/runtime-development-target": address,
+  };
+  const spec = { package: `registry.example.org/${name}:v1` };
+  return { apiVersion: "pkg.crossplane.io/v1", kind: "Function", metadata: { name, annotations }, spec };
+}
+
+/** An XRD of one kind; with claims when it is cluster-scoped. */
+export function definitionOf(
+  kind: string,
+  { scope = "Namespaced", claim }: { readonly scope?: string; readonly claim?: string } = {},
+): KubeObject {
+  const plural = `${kind.toLowerCase()}s`;
+  const isLegacy = claim !== undefined;
+  return {
+    apiVersion: `apiextensions.crossplane.io/${isLegacy ? "v1" : "v2"}`,
+    kind: "CompositeResourceDefinition",
+    metadata: { name: `${plural}.example.org` },
+    spec: {
+      group: "example.org",
+      ...(isLegacy ? { claimNames: { kind: claim, plural: `${claim.toLowerCase()}s` } } : { scope }),
+      names: { kind, plural },
+      versions: [{ name: "v1", served: true, referenceable: true, schema: { openAPIV3Schema: schema } }],
+    },
+  };
+}
+
+const schema: JsonObject = {
+  type: "object",
+  properties: {
+    spec: { type: "object", properties: { text: { type: "string" } } },
+    status: { type: "object", properties: { seen: { type: "string" } } },
+  },
+};
+
+/** A Composition of one step. */
+export function compositionOf(name: string, kind: string, step: JsonObject): KubeObject {
+  return {
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "Composition",
+    metadata: { name },
+    spec: {
+      compositeTypeRef: { apiVersion: "example.org/v1", kind },
+      mode: "Pipeline",
+      pipeline: [{ step: "render", functionRef: { name: "fn" }, ...step }],
+    },
+  };
+}
+
+/** The input of a step that makes the function behave in one way. */
+export function doing(behavior: string): JsonObject {
+  return { input: { apiVersion: "test.example.org/v1", kind: "Input", do: behavior } };
+}
