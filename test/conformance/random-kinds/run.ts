@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sends random requests for every built-in kind to both servers and collects the answers that differ.
+import { createRandom, type Random } from "../../fuzz/engine/random.ts";
+import { compareTranscripts, type Difference } from "../harness/compare.ts";
+import { startEmbedded } from "../harness/embedded-server.ts";
+import type { Loose } from "../harness/loose.ts";
+import { startReference } from "../harness/reference-server.ts";
+import type { ServerUnderTest } from "../harness/server-under-test.ts";
+import { type Answer, Session } from "../harness/session.ts";
+import { type Mutation, mutate } from "./mutate.ts";
+import { limitedNamespace, readSamples, type Sample } from "./samples.ts";
+
+/** How much to ask, and from which seed. */
+export interface RandomKindsOptions {
+  readonly seed: number;
+  readonly requests: number;
+  /** Parts of kinds' names; all kinds when empty. */
+  readonly kinds?: readonly string[];
+  readonly referenceOnly?: boolean;
+}
+
+/** A request that the servers answer differently. */
+export interface Finding {
+  readonly number: number;
+  readonly title: string;
+  readonly mutations: readonly Mutation[];
+  readonly differences: readonly Difference[];
+  readonly ours: Loose;
+  readonly theirs: Loose;
+}
+
+const namespace = "default";
+const atOnce = 8;
+
+/** Starts both servers and compares their answers to random requests. */
+export async function compareRandomKinds(options: RandomKindsOptions): Promise<Finding[]> {
+  const servers = await Promise.all([options.referenceOnly ? startReference() : startEmbedded(), startReference()]);
+  try {
+    return await compareOn(servers, options);
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+}
+
+async function compareOn(servers: readonly ServerUnderTest[], options: RandomKindsOptions): Promise<Finding[]> {
+  const [ours, theirs] = servers.map((server) => new Session(server, namespace)) as [Session, Session];
+  await Promise.all([ours, theirs].map(createNamespace));
+  const all = await readSamples(theirs);
+  const isWanted = ({ title }: Sample): boolean => (options.kinds ?? [""]).some((part) => title.includes(part));
+  const samples = all.filter(isWanted);
+  const existing = await Promise.all(samples.map((sample) => createOnBoth(sample, ours, theirs)));
+  const findings: Finding[] = [];
+  let next = 0;
+  const work = async (): Promise<void> => {
+    for (let number = next++; number < options.requests; number = next++) {
+      const index = number % samples.length;
+      const random = createRandom(Math.imul(options.seed, 1_000_003) + number);
+      const asked = randomRequest(random, samples[index] as Sample, existing[index] as Existing);
+      const finding = await askBoth(servers, asked);
+      if (finding) findings.push({ number, ...finding });
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
+  return findings.toSorted((a, b) => a.number - b.number);
+}
+
+async function createNamespace(session: Session): Promise<void> {
+  const metadata = { name: limitedNamespace };
+  await session.post("/api/v1/namespaces", { apiVersion: "v1", kind: "Namespace", metadata });
+  const account = `/api/v1/namespaces/${namespace}/serviceaccounts/default`;
+  await session.until(account, ({ code }) => code === 200);
+}
+
+/** The object that updates change: its content, and the version that each server gave it. */
+interface Existing {
+  readonly object: Loose;
+  readonly versions: readonly string[];
+}
+
+async function createOnBoth(sample: Sample, ...sessions: readonly Session[]): Promise<Existing> {
+  const { object, collection, title } = sample;
+  const path = `${collection}/${object.metadata.name}`;
+  const created = await Promise.all(sessions.map((session) => created1(session, { collection, path, object })));
+  for (const { code, text } of created) {
+    if (code >= 300) throw new Error(`the sample of ${title} was refused: ${text}`);
+  }
+  const { uid: _uid, resourceVersion: _v, creationTimestamp: _t, generation: _g, managedFields: _m, ...metadata } =
+    created[1]?.body.metadata ?? {};
+  return {
+    object: { ...created[1]?.body, metadata },
+    versions: created.map(({ body }) => body.metadata.resourceVersion),
+  };
+}
+
+async function created1(
+  session: Session,
+  { collection, path, object }: { readonly collection: string; readonly path: string; readonly object: Loose },
+): Promise<Answer> {
+  const answer = await session.post(collection, object, { quiet: true });
+  return answer.code === 409 ? await session.get(path, { quiet: true }) : answer;
+}
+
+/** A request with the same meaning for both servers. */
+interface RandomRequest {
+  readonly title: string;
+  readonly mutations: readonly Mutation[];
+  readonly method: "POST" | "PUT";
+  readonly path: string;
+  readonly body: (server: number) => Loose;
+}
+
+function randomRequest(random: Random, sample: Sample, existing: Existing): RandomRequest {
+  const kind = random.below(10);
+  // Events expire, so there may be none to update.
+  if (kind < 5 || sample.object.kind === "Event") return randomCreate(random, sample);
+  const subresource = kind >= 8 && sample.subresources.includes("status") ? "status" : "";
+  const object = structuredClone(existing.object);
+  const part = subresource === "" ? object : (object.status ??= {});
+  const schema = subresource === "" ? sample.schema : (sample.schema.properties?.status ?? {});
+  const mutations = mutateSome(random, part, schema);
+  const suffix = subresource === "" ? "" : `/${subresource}`;
+  return {
+    title: `PUT${suffix} ${sample.title}`,
+    mutations,
+    method: "PUT",
+    path: `${sample.collection}/${existing.object.metadata.name}${suffix}?dryRun=All`,
+    body: (server) => withVersion(object, existing.versions[server]),
+  };
+}
+
+function randomCreate(random: Random, sample: Sample): RandomRequest {
+  const object = structuredClone(sample.object);
+  if (object.kind !== "IPAddress") object.metadata.name = "new";
+  const mutations = mutateSome(random, object, sample.schema);
+  const strict = random.below(10) === 0 ? "&fieldValidation=Strict" : "";
+  return {
+    title: `POST ${sample.title}`,
+    mutations,
+    method: "POST",
+    path: `${sample.collection}?dryRun=All${strict}`,
+    body: () => object,
+  };
+}
+
+function mutateSome(random: Random, object: Loose, schema: Loose): Mutation[] {
+  return Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => mutate(random, object, schema));
+}
+
+function withVersion(object: Loose, resourceVersion: string | undefined): Loose {
+  return { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+async function askBoth(servers: readonly ServerUnderTest[], asked: RandomRequest): Promise<Omit<Finding, "number"> | undefined> {
+  const { title, mutations, method, path, body } = asked;
+  const sessions = servers.map((server) => new Session(server, namespace));
+  await Promise.all(sessions.map((session, n) => session.ask(method, path, body(n), { title, part: withoutChoices })));
+  const [ours, theirs] = sessions.map(({ transcript }) => transcript) as [Session["transcript"], Session["transcript"]];
+  const differences = compareTranscripts(ours, theirs);
+  return differences.length === 0 ? undefined : { title, mutations, differences, ours: ours[0]?.answer, theirs: theirs[0]?.answer };
+}
+
+/** Addresses and ports that each server chooses. */
+function withoutChoices(body: Loose): Loose {
+  if (body.kind !== "Service" || body.spec === undefined) return body;
+  const text = JSON.stringify(body.spec).replaceAll(/"10\.0\.0\.\d+"/g, '"<address>"');
+  return { ...body, spec: JSON.parse(text.replaceAll(/("(?:nodePort|healthCheckNodePort)":)3[0-2]\d{3}/g, '$1"<port>"')) };
+}
