@@ -3,6 +3,7 @@
 // no other package.
 export { type Clock, repeat, systemClock } from "./clock.ts";
 export {
+  type Cidr,
   cidrOf,
   formatIpAddress,
   type IpAddress,

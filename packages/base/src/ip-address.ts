@@ -10,7 +10,7 @@ export interface IpAddress {
 }
 
 /** An address and the length of its prefix. */
-interface Cidr {
+export interface Cidr {
   readonly address: IpAddress;
   readonly length: number;
 }

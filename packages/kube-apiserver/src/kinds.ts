@@ -9,6 +9,7 @@ export {
   all,
   type Check,
   eachItem,
+  hasUnreadableSelector,
   inRange,
   isPort,
   listAt,

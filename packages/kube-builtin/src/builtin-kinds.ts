@@ -5,7 +5,6 @@ import {
   type KindRow,
   type KindRules,
   type KindSource,
-  notNegative,
   scaleSubresource,
   statusSubresource,
   validatingBindingErrors,
@@ -13,11 +12,11 @@ import {
   wholeMetaChecks,
   withEmptyLists,
 } from "@purlin/kube-apiserver/kinds";
-import { invalidValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
-import { formatApiVersion, memberAt, objectAt } from "@purlin/kube-objects/object";
+import { formatApiVersion } from "@purlin/kube-objects/object";
 import { autoscalerKinds, disruptionKinds } from "./autoscaling/autoscaler-kinds.ts";
+import { leaseRules } from "./cluster/class-rules.ts";
 import { clusterKinds, groupKinds } from "./cluster/cluster-kinds.ts";
 import { builtinPrinter } from "./columns/builtin-columns.ts";
 import { configMapRules, secretRules } from "./config/config-data.ts";
@@ -36,6 +35,7 @@ import {
   daemonSetRules,
   deploymentRules,
   replicaSetRules,
+  revisionRules,
   statefulSetRules,
   workloadScale,
 } from "./workloads/workload-rules.ts";
@@ -56,7 +56,7 @@ export const builtinKinds: KindSource = (deps) =>
     ...webhookKinds,
     ...defineKinds({ group: "coordination.k8s.io", version: "v1", priority: 16_500 }, [lease]),
     ...defineKinds({ group: "discovery.k8s.io", version: "v1", priority: 16_200 }, [endpointSlice]),
-    ...groupKinds,
+    ...groupKinds(deps),
   ].map(withDefaultsAndColumns);
 
 const hourSeconds = 3600;
@@ -73,24 +73,13 @@ const lease: KindRow = {
   resource: "leases",
   kind: "Lease",
   write: { createOnUpdate: true, unconditionalUpdate: false },
-  rules: {
-    acceptsAnyFinalizer: true,
-    validate: (object) => {
-      const spec = objectAt(object, ["spec"]);
-      const seconds = memberAt(spec, ["leaseDurationSeconds"]);
-      const isOver = typeof seconds === "number" && seconds <= 0;
-      return [
-        ...(isOver ? [invalidValue("spec.leaseDurationSeconds", seconds, "must be greater than 0")] : []),
-        ...notNegative("leaseTransitions")(spec, "spec"),
-      ];
-    },
-  },
+  rules: leaseRules,
 };
 
 const endpointSlice: KindRow = {
   resource: "endpointslices",
   kind: "EndpointSlice",
-  write: { generation: "spec" },
+  write: { generation: "outside-metadata" },
   rules: withEmptyLists(["endpoints", "ports"], endpointSliceRules),
 };
 
@@ -181,7 +170,7 @@ const scaled: Pick<KindRules, "scale" | "emptyMembers"> = {
 };
 
 const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }, [
-  { resource: "controllerrevisions", kind: "ControllerRevision" },
+  { resource: "controllerrevisions", kind: "ControllerRevision", rules: revisionRules },
   {
     resource: "daemonsets",
     kind: "DaemonSet",
@@ -198,7 +187,7 @@ const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }
     ...workload,
     subresources: [scaleSubresource, statusSubresource],
     write: { generation: "spec-and-annotations" },
-    rules: { ...deploymentRules, ...scaled, statusResets: [["spec"], ["metadata", "labels"]] },
+    rules: { ...deploymentRules, ...scaled, resets: { status: [["spec"], ["metadata", "labels"]] } },
   },
   {
     resource: "replicasets",
@@ -252,7 +241,11 @@ const admission: Pick<KindRow, "cluster" | "categories" | "write" | "rules"> = {
   },
 };
 
-const webhookConfiguration = { ...admission, rules: { ...webhookRules, acceptsAnyFinalizer: true } };
+const webhookConfiguration = {
+  ...admission,
+  write: { ...admission.write, generation: "outside-metadata" as const },
+  rules: { ...webhookRules, acceptsAnyFinalizer: true },
+};
 
 const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", version: "v1", priority: 16_700 }, [
   { resource: "mutatingadmissionpolicies", kind: "MutatingAdmissionPolicy", storageVersion: "v1beta1", ...admission },

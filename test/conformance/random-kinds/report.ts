@@ -6,7 +6,10 @@ import type { Finding } from "./run.ts";
 export function describeFindings(findings: readonly Finding[], limit = 60): string {
   const groups = Map.groupBy(findings, signature);
   const sorted = [...groups].toSorted(([, a], [, b]) => b.length - a.length);
-  return sorted.slice(0, limit).map(([text, members]) => describeGroup(text, members)).join("\n");
+  return sorted
+    .slice(0, limit)
+    .map(([text, members]) => describeGroup(text, members))
+    .join("\n");
 }
 
 function describeGroup(text: string, members: readonly Finding[]): string {
@@ -41,6 +44,8 @@ function causes({ body, warning }: Loose): string[] {
 }
 
 function short(value: unknown): string {
-  const text = JSON.stringify(value, (_, member) => (typeof member === "bigint" ? `${member}n` : (member as unknown))) ?? "(removed)";
+  const text =
+    JSON.stringify(value, (_, member) => (typeof member === "bigint" ? `${member}n` : (member as unknown))) ??
+    "(removed)";
   return text.length > 400 ? `${text.slice(0, 400)}…` : text;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sends random requests for every built-in kind to both servers and collects the answers that differ.
+import { parseJson, printJson } from "@purlin/kube-objects/json";
 import { createRandom, type Random } from "../../fuzz/engine/random.ts";
 import { compareTranscripts, type Difference } from "../harness/compare.ts";
 import { startEmbedded } from "../harness/embedded-server.ts";
@@ -71,11 +72,8 @@ async function createNamespace(session: Session): Promise<void> {
   await session.until(account, ({ code }) => code === 200);
 }
 
-/** The object that updates change: its content, and the version that each server gave it. */
-interface Existing {
-  readonly object: Loose;
-  readonly versions: readonly string[];
-}
+/** The object that updates change, as each server returned it. */
+type Existing = readonly Loose[];
 
 async function createOnBoth(sample: Sample, ...sessions: readonly Session[]): Promise<Existing> {
   const { object, collection, title } = sample;
@@ -84,12 +82,18 @@ async function createOnBoth(sample: Sample, ...sessions: readonly Session[]): Pr
   for (const { code, text } of created) {
     if (code >= 300) throw new Error(`the sample of ${title} was refused: ${text}`);
   }
-  const { uid: _uid, resourceVersion: _v, creationTimestamp: _t, generation: _g, managedFields: _m, ...metadata } =
-    created[1]?.body.metadata ?? {};
-  return {
-    object: { ...created[1]?.body, metadata },
-    versions: created.map(({ body }) => body.metadata.resourceVersion),
-  };
+  return created.map(({ body }) => withoutServerFields(body));
+}
+
+function withoutServerFields(object: Loose): Loose {
+  const {
+    uid: _uid,
+    creationTimestamp: _time,
+    generation: _generation,
+    managedFields: _fields,
+    ...metadata
+  } = object.metadata;
+  return { ...object, metadata };
 }
 
 async function created1(
@@ -109,23 +113,41 @@ interface RandomRequest {
   readonly body: (server: number) => Loose;
 }
 
+/** Events expire, and a controller of the reference writes the status of FlowSchemas: their versions change. */
+const changedByServer = new Set(["Event", "FlowSchema", "PriorityLevelConfiguration"]);
+
 function randomRequest(random: Random, sample: Sample, existing: Existing): RandomRequest {
   const kind = random.below(10);
-  // Events expire, so there may be none to update.
-  if (kind < 5 || sample.object.kind === "Event") return randomCreate(random, sample);
+  if (kind < 5 || changedByServer.has(sample.object.kind)) return randomCreate(random, sample);
   const subresource = kind >= 8 && sample.subresources.includes("status") ? "status" : "";
-  const object = structuredClone(existing.object);
-  const part = subresource === "" ? object : (object.status ??= {});
-  const schema = subresource === "" ? sample.schema : (sample.schema.properties?.status ?? {});
-  const mutations = mutateSome(random, part, schema);
   const suffix = subresource === "" ? "" : `/${subresource}`;
+  const schema = subresource === "" ? sample.schema : (sample.schema.properties?.status ?? {});
+  const seed = random.below(2 ** 31);
+  // Both objects have the same fields, so the same seed changes the same ones.
+  const changed = existing.map((object) => changedObject(object, { schema, subresource, seed }));
   return {
     title: `PUT${suffix} ${sample.title}`,
-    mutations,
+    mutations: changed[1]?.mutations ?? [],
     method: "PUT",
-    path: `${sample.collection}/${existing.object.metadata.name}${suffix}?dryRun=All`,
-    body: (server) => withVersion(object, existing.versions[server]),
+    path: `${sample.collection}/${sample.object.metadata.name}${suffix}?dryRun=All`,
+    body: (server) => changed[server]?.object,
   };
+}
+
+interface Change {
+  readonly schema: Loose;
+  readonly subresource: string;
+  readonly seed: number;
+}
+
+function changedObject(
+  existing: Loose,
+  { schema, subresource, seed }: Change,
+): { object: Loose; mutations: Mutation[] } {
+  const object = structuredClone(existing);
+  if (subresource !== "") object[subresource] ??= {};
+  const part = subresource === "" ? object : object[subresource];
+  return { object, mutations: mutateSome(createRandom(seed), part, schema) };
 }
 
 function randomCreate(random: Random, sample: Sample): RandomRequest {
@@ -146,22 +168,28 @@ function mutateSome(random: Random, object: Loose, schema: Loose): Mutation[] {
   return Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => mutate(random, object, schema));
 }
 
-function withVersion(object: Loose, resourceVersion: string | undefined): Loose {
-  return { ...object, metadata: { ...object.metadata, resourceVersion } };
-}
-
-async function askBoth(servers: readonly ServerUnderTest[], asked: RandomRequest): Promise<Omit<Finding, "number"> | undefined> {
+async function askBoth(
+  servers: readonly ServerUnderTest[],
+  asked: RandomRequest,
+): Promise<Omit<Finding, "number"> | undefined> {
   const { title, mutations, method, path, body } = asked;
   const sessions = servers.map((server) => new Session(server, namespace));
   await Promise.all(sessions.map((session, n) => session.ask(method, path, body(n), { title, part: withoutChoices })));
   const [ours, theirs] = sessions.map(({ transcript }) => transcript) as [Session["transcript"], Session["transcript"]];
   const differences = compareTranscripts(ours, theirs);
-  return differences.length === 0 ? undefined : { title, mutations, differences, ours: ours[0]?.answer, theirs: theirs[0]?.answer };
+  return differences.length === 0
+    ? undefined
+    : { title, mutations, differences, ours: ours[0]?.answer, theirs: theirs[0]?.answer };
 }
 
-/** Addresses and ports that each server chooses. */
+/** Addresses, ports and names that each server chooses. */
 function withoutChoices(body: Loose): Loose {
-  if (body.kind !== "Service" || body.spec === undefined) return body;
-  const text = JSON.stringify(body.spec).replaceAll(/"10\.0\.0\.\d+"/g, '"<address>"');
-  return { ...body, spec: JSON.parse(text.replaceAll(/("(?:nodePort|healthCheckNodePort)":)3[0-2]\d{3}/g, '$1"<port>"')) };
+  if (body.spec === undefined || !chosen.has(body.kind)) return body;
+  const text = printJson(body.spec)
+    .replaceAll(/"10\.0\.\d+\.\d+"/g, '"<address>"')
+    .replaceAll(/("(?:nodePort|healthCheckNodePort)":)3[0-2]\d{3}/g, '$1"<port>"')
+    .replaceAll(/kube-api-access-[a-z0-9]{5}/g, "kube-api-access-<name>");
+  return { ...body, spec: parseJson(text) };
 }
+
+const chosen = new Set(["Service", "Pod"]);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One or more valid objects of every built-in kind, with the paths and schemas that random requests need.
 import { readFileSync } from "node:fs";
-import { builtinSchema } from "@purlin/kube-objects/openapi";
 import { gvkOf } from "@purlin/kube-objects/object";
+import { builtinSchema } from "@purlin/kube-objects/openapi";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
 
@@ -67,7 +67,9 @@ interface Found {
 function sampleOf(session: Session, { object, base, listed, title }: Found): Sample {
   const { name, namespaced } = listed.find((one: Loose) => one.kind === object.kind && !one.name.includes("/"));
   const prefix = `${name}/`;
-  const subresources = listed.flatMap((one: Loose) => (one.name.startsWith(prefix) ? [one.name.slice(prefix.length)] : []));
+  const subresources = listed.flatMap((one: Loose) =>
+    one.name.startsWith(prefix) ? [one.name.slice(prefix.length)] : [],
+  );
   const namespace = limiting.has(object.kind) ? limitedNamespace : session.namespace;
   const collection = namespaced ? `${base}/namespaces/${namespace}/${name}` : `${base}/${name}`;
   const schema = builtinSchema(gvkOf(object)) ?? {};

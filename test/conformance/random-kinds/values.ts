@@ -7,15 +7,67 @@ const long = "x".repeat(64);
 const strings = [
   ...["a", "b", "web", "a-b", "a.b", "example.org", "example.org/x", "http", "UDP", "80", "1", "True", "Foo"],
   ...["", "A", "a b", "-a", "a_b", "a/b/c", "/a", "/a/b", "/a/../b", "*", "*.example.org", "a=b", "ü", long],
-  ...["1.2.3.4", "::1", "127.0.0.1", "10.0.0.0/8", "1.2.3.4/8", "fe80::/64", "50%", "150%", "1Gi", "https://a.example.org/x"],
-  ...["${a}", "x".repeat(260)],
+  ...[
+    "1.2.3.4",
+    "::1",
+    "127.0.0.1",
+    "10.0.0.0/8",
+    "1.2.3.4/8",
+    "fe80::/64",
+    "50%",
+    "150%",
+    "1Gi",
+    "https://a.example.org/x",
+  ],
+  ...["$(a)", "x".repeat(260)],
 ];
-const integers = [-1, 0, 1, 2, 3, 5, 10, 30, 80, 100, 101, 443, 3600, 8080, 32_768, 65_535, 65_536, 1_000_000_001, 2_147_483_647];
-const quantities: readonly Loose[] = ["0", "1", "2", "100m", "1Gi", "10k", "1500Mi", "1.5", "0.5m", "1n", "-1", "-100m", 1, 2];
+const integers = [
+  -1, 0, 1, 2, 3, 5, 10, 30, 80, 100, 101, 443, 3600, 8080, 32_768, 65_535, 65_536, 1_000_000_001, 2_147_483_647,
+];
+const quantities: readonly Loose[] = [
+  "0",
+  "1",
+  "2",
+  "100m",
+  "1Gi",
+  "10k",
+  "1500Mi",
+  "1.5",
+  "0.5m",
+  "1n",
+  "-1",
+  "-100m",
+  1,
+  2,
+];
 const resourceNames = [
-  ...["cpu", "memory", "storage", "pods", "ephemeral-storage", "hugepages-2Mi", "example.org/gpu", "services", "secrets"],
-  ...["requests.cpu", "limits.memory", "requests.storage", "count/pods", "count/deployments.apps", "persistentvolumeclaims"],
-  ...["foo", "Bad_", "kubernetes.io/x", "requests.example.org/gpu", "a b", "x.storageclass.storage.k8s.io/requests.storage"],
+  ...[
+    "cpu",
+    "memory",
+    "storage",
+    "pods",
+    "ephemeral-storage",
+    "hugepages-2Mi",
+    "example.org/gpu",
+    "services",
+    "secrets",
+  ],
+  ...[
+    "requests.cpu",
+    "limits.memory",
+    "requests.storage",
+    "count/pods",
+    "count/deployments.apps",
+    "persistentvolumeclaims",
+  ],
+  ...[
+    "foo",
+    "Bad_",
+    "kubernetes.io/x",
+    "requests.example.org/gpu",
+    "a b",
+    "x.storageclass.storage.k8s.io/requests.storage",
+  ],
 ];
 const mapKeys = ["a", "b", "app", "example.org/x", "-bad", "a b", "b/c/d", long];
 const times = ["2026-01-02T03:04:05Z", "2027-11-30T00:00:00Z"];
@@ -45,7 +97,9 @@ export function randomValue(random: Random, schema: Loose, depth = 0): Loose {
     case "boolean":
       return random.below(2) === 0;
     case "array":
-      return Array.from({ length: random.pick([0, 1, 1, 1, 2, 2, 3]) }, () => randomValue(random, plain.items ?? {}, depth + 1));
+      return Array.from({ length: random.pick([0, 1, 1, 1, 2, 2, 3]) }, () =>
+        randomValue(random, plain.items ?? {}, depth + 1),
+      );
     case "object":
       return randomObject(random, plain, depth);
     default:
@@ -73,7 +127,10 @@ function randomObject(random: Random, schema: Loose, depth: number): Loose {
 
 function randomMap(random: Random, schema: Loose, depth: number): Loose {
   const keys = isQuantity(merged(schema)) ? resourceNames : mapKeys;
-  const entries = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => [randomKey(random, keys), randomValue(random, schema, depth + 1)]);
+  const entries = Array.from({ length: random.pick([0, 1, 1, 2]) }, () => [
+    randomKey(random, keys),
+    randomValue(random, schema, depth + 1),
+  ]);
   return Object.fromEntries(entries) as Loose;
 }
 

@@ -30,6 +30,14 @@ const serviceAccountPrinter: TablePrinter = {
   cells: (object, now) => [nameOfObject(object), ageOfObject(object, now)],
 };
 
+/** References to Secrets have only their names. */
+function withSecretNames(account: JsonObject): JsonObject {
+  const { secrets } = account;
+  if (!isJsonArray(secrets) || secrets.length === 0) return account;
+  const names = secrets.map((one) => (isJsonObject(one) && one["name"] !== undefined ? { name: one["name"] } : {}));
+  return { ...account, secrets: names };
+}
+
 const apiServicePrinter: TablePrinter = {
   columns: [nameColumn, column("Service"), column("Available"), ageColumn],
   cells: (object, now) => [
@@ -95,7 +103,12 @@ export const serverKinds: KindSource = ({ now }) => [
         },
       ],
       write: { returnsDeleted: true },
-      rules: { metaChecks: wholeMetaChecks, printer: serviceAccountPrinter },
+      rules: {
+        metaChecks: wholeMetaChecks,
+        printer: serviceAccountPrinter,
+        prepareCreate: withSecretNames,
+        prepareUpdate: withSecretNames,
+      },
     },
   ]),
   ...defineKinds({ group: "apiregistration.k8s.io", version: "v1", priority: 20_000 }, [

@@ -162,6 +162,12 @@ interface SelectorRules {
   readonly unreadable: string;
 }
 
+/** Whether a selector of a workload is there and cannot be read. */
+export function hasUnreadableSelector(object: JsonObject): boolean {
+  const selector = memberAt(object, ["spec", "selector"]);
+  return isJsonObject(selector) && selectorProblems(selector, "").length > 0;
+}
+
 /** What is wrong with the selector of a workload, and with its template when the selector does not pick its Pods. */
 export function selectorErrors(object: JsonObject, { noun, isRequired, unreadable }: SelectorRules): FieldError[] {
   const selector = memberAt(object, ["spec", "selector"]);

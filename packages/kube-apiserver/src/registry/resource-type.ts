@@ -18,8 +18,8 @@ export interface WriteRules {
   readonly createOnUpdate: boolean;
   /** PUT may leave out the resourceVersion. */
   readonly unconditionalUpdate: boolean;
-  /** What counts as a change of specification; undefined: the type has no generation. */
-  readonly generation: "spec" | "spec-and-annotations" | "outside-metadata" | undefined;
+  /** What counts as a change of specification; undefined: the type has no generation. `changed-spec`: new objects have none. */
+  readonly generation: "spec" | "spec-and-annotations" | "outside-metadata" | "changed-spec" | undefined;
   /** DELETE answers with the object instead of a Status. */
   readonly returnsDeleted: boolean;
   /** Deleting without a policy leaves dependents alone. */

@@ -144,7 +144,8 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
     creationTimestamp: timestamp(now()),
   };
   const { generation } = type.rules;
-  const named = withMeta(object, { ...system, ...(generation === undefined ? {} : { generation: 1 }) });
+  const isCounted = generation !== undefined && generation !== "changed-spec";
+  const named = withMeta(object, { ...system, ...(isCounted ? { generation: 1 } : {}) });
   const cleared = strategy.storage.prepareCreate(named, rest.request.user);
   requireAllowed(rest, cleared, undefined);
   yield;

@@ -24,6 +24,7 @@ export function nextGeneration(type: ResourceType, { next, old, endpoint }: Repl
 function hasChanged(type: ResourceType, next: JsonObject, old: JsonObject): boolean {
   switch (type.rules.generation) {
     case "spec":
+    case "changed-spec":
       return !same(next["spec"], old["spec"]);
     case "spec-and-annotations":
       return !same(next["spec"], old["spec"]) || !same(annotations(next), annotations(old));

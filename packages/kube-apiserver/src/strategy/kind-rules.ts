@@ -20,6 +20,8 @@ export interface KindRules {
   /** A new object keeps the status that it is sent with. Default: the status of a new object is empty. */
   readonly keepsNewStatus?: boolean;
   readonly prepareUpdate?: (object: JsonObject, old: JsonObject, endpoint: Endpoint) => JsonObject;
+  /** Fields of features that are off by default: a write drops them. */
+  readonly droppedFields?: readonly (readonly string[])[];
   /** Validates an object, new or changed. */
   readonly validate?: (object: JsonObject) => readonly FieldError[];
   /** Validates what applies only to a new object. */
@@ -44,8 +46,8 @@ export interface KindRules {
   /** The kind as another group shows it. */
   readonly toServed?: (stored: JsonObject) => JsonObject;
   readonly toStored?: (served: JsonObject) => JsonObject;
-  /** Members that a write to the status cannot own. Default: the spec. */
-  readonly statusResets?: readonly string[][];
+  /** Members that a write to an endpoint cannot own. Default: the spec for the status, the status for the object. */
+  readonly resets?: { readonly [endpoint in Endpoint]?: readonly string[][] };
   /** Members that the kind writes even in an empty object. */
   readonly emptyMembers?: { readonly spec?: JsonObject; readonly annotations?: JsonObject };
   /** Default: the name and the creation time. */

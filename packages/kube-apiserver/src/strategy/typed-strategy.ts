@@ -4,7 +4,7 @@ import { finish, type Work } from "@purlin/base";
 import { createFieldManager, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
 import { badRequest, type FieldError, firstErrors, invalidValue } from "@purlin/kube-objects/errors";
 import { type Fractions, goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { parseApiVersion } from "@purlin/kube-objects/object";
+import { parseApiVersion, withMember as withMemberAt } from "@purlin/kube-objects/object";
 import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
 import { metaOf, withMember, withMeta } from "../objects/object-meta.ts";
 import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
@@ -61,12 +61,14 @@ function typedStorage(type: ResourceType, rules: KindRules, now: () => Date): Ob
   const managers = new Map<Endpoint, FieldManager>();
   const hasStatus = hasSubresource(type, "status");
   return {
-    prepareCreate: (object, user) => {
+    prepareCreate: (whole, user) => {
+      const sent = withoutFields(whole, rules);
       const isCleared = hasStatus && rules.keepsNewStatus !== true;
-      const cleared = isCleared ? withMember(object, "status", emptyObject(type)["status"]) : object;
+      const cleared = isCleared ? withMember(sent, "status", emptyObject(type)["status"]) : sent;
       return rules.prepareCreate?.(cleared, user) ?? cleared;
     },
-    prepareUpdate: (object, old, endpoint) => {
+    prepareUpdate: (whole, old, endpoint) => {
+      const object = withoutFields(whole, rules);
       const own = hasStatus ? onlyPart(object, old, endpoint) : object;
       return rules.prepareUpdate?.(own, old, endpoint) ?? own;
     },
@@ -165,6 +167,10 @@ function newEmptyObject(apiVersion: string, kind: string): JsonObject {
     : { apiVersion, kind, metadata: {}, spec: {}, status: {} };
 }
 
+function withoutFields(object: JsonObject, { droppedFields = [] }: KindRules): JsonObject {
+  return droppedFields.reduce((kept, path) => withMemberAt(kept, path, undefined), object);
+}
+
 /** Each way to an object changes only its part: the status, or everything else. */
 function onlyPart(object: JsonObject, old: JsonObject, endpoint: Endpoint): JsonObject {
   if (endpoint === "") return withMember(object, "status", old["status"]);
@@ -173,6 +179,7 @@ function onlyPart(object: JsonObject, old: JsonObject, endpoint: Endpoint): Json
 }
 
 const specReset: readonly string[][] = [["spec"]];
+const statusReset: readonly string[][] = [["status"]];
 
 interface ManagerOptions {
   readonly type: ResourceType;
@@ -181,9 +188,8 @@ interface ManagerOptions {
 }
 
 function createManager({ type, rules, now }: ManagerOptions, endpoint: Endpoint): FieldManager {
-  const { statusResets = specReset } = rules;
   const hasOwnStatus = endpoint === "" && hasSubresource(type, "status");
-  const reset = endpoint === "status" ? statusResets : hasOwnStatus ? [["status"]] : [];
+  const reset = rules.resets?.[endpoint] ?? (endpoint === "status" ? specReset : hasOwnStatus ? statusReset : []);
   const apiVersion = apiVersionOf(type);
   return createFieldManager({
     apiVersion,

@@ -3,6 +3,7 @@ import { defineKinds, type KindDefinition, type KindRow, statusSubresource } fro
 import { policyPrinters } from "../columns/policy-columns.ts";
 import { autoscalerRules } from "./autoscaler-rules.ts";
 import { toFirstVersion, toSecondVersion } from "./autoscaler-versions.ts";
+import { disruptionRules } from "./disruption-rules.ts";
 
 const autoscaler: KindRow = {
   resource: "horizontalpodautoscalers",
@@ -21,7 +22,7 @@ export const autoscalerKinds: readonly KindDefinition[] = [
     {
       ...autoscaler,
       rules: {
-        ...autoscalerRules,
+        ...autoscalerRules(toSecondVersion),
         toServed: toFirstVersion,
         toStored: toSecondVersion,
         ...(printer && {
@@ -31,7 +32,7 @@ export const autoscalerKinds: readonly KindDefinition[] = [
     },
   ]),
   ...defineKinds({ group: "autoscaling", version: "v2", priority: 17_500 }, [
-    { ...autoscaler, rules: autoscalerRules },
+    { ...autoscaler, rules: autoscalerRules() },
   ]),
 ];
 
@@ -45,7 +46,7 @@ export const disruptionKinds: readonly KindDefinition[] = defineKinds(
       short: ["pdb"],
       subresources: [statusSubresource],
       write: { unconditionalUpdate: false, generation: "spec", name: () => [] },
-      rules: { acceptsAnyFinalizer: true },
+      rules: disruptionRules,
     },
   ],
 );

@@ -3,6 +3,7 @@ import {
   defineKinds,
   type KindDefinition,
   type KindRow,
+  type KindSource,
   type Store,
   scaleSubresource,
   statusSubresource,
@@ -10,9 +11,13 @@ import {
 } from "@purlin/kube-apiserver/kinds";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { pathSegmentName } from "@purlin/kube-objects/metadata";
+import { claimRules, claimTemplateRules, deviceClassRules } from "../devices/device-rules.ts";
+import { limitRangeRules } from "../quota/limit-range-rules.ts";
 import { defaultStorageClass, limitRanger } from "../quota/limit-ranger.ts";
 import { ResourceQuotas } from "../quota/resource-quota.ts";
-import { controllerRules } from "../workloads/replication-controller-rules.ts";
+import { controllerRules, podTemplateRules } from "../workloads/replication-controller-rules.ts";
+import { priorityClassRules, runtimeClassRules } from "./class-rules.ts";
+import { flowSchemaRules, priorityLevelRules } from "./flow-rules.ts";
 import { nodeRules } from "./node-rules.ts";
 import { signingRequestRules } from "./signing-request-rules.ts";
 
@@ -34,6 +39,7 @@ export function clusterKinds(store: Store<JsonObject>): readonly KindRow[] {
       kind: "LimitRange",
       short: ["limits"],
       write: { createOnUpdate: true },
+      rules: limitRangeRules,
       admission: [limitRanger(store), defaultStorageClass(store)],
     },
     {
@@ -49,6 +55,7 @@ export function clusterKinds(store: Store<JsonObject>): readonly KindRow[] {
       resource: "podtemplates",
       kind: "PodTemplate",
       write: { generation: "outside-metadata", returnsDeleted: true },
+      rules: podTemplateRules,
     },
     {
       resource: "replicationcontrollers",
@@ -95,7 +102,7 @@ const flowKind: Pick<KindRow, "cluster" | "subresources" | "write"> = {
 };
 
 /** Kinds of small groups about requests, priorities, runtimes and devices. */
-export const groupKinds: readonly KindDefinition[] = [
+export const groupKinds = ({ now }: Pick<Parameters<KindSource>[0], "now">): readonly KindDefinition[] => [
   ...defineKinds({ group: "certificates.k8s.io", version: "v1", priority: 17_300 }, [
     {
       resource: "certificatesigningrequests",
@@ -104,7 +111,7 @@ export const groupKinds: readonly KindDefinition[] = [
       cluster: true,
       subresources: [{ name: "approval", verbs: ["get", "patch", "update"] }, statusSubresource],
       write: { name: pathSegmentName },
-      rules: signingRequestRules,
+      rules: signingRequestRules(now),
     },
   ]),
   ...defineKinds({ group: "scheduling.k8s.io", version: "v1", priority: 16_600 }, [
@@ -114,6 +121,7 @@ export const groupKinds: readonly KindDefinition[] = [
       short: ["pc"],
       cluster: true,
       write: { generation: "spec" },
+      rules: priorityClassRules,
       initialObjects: systemPriorities,
     },
   ]),
@@ -123,7 +131,7 @@ export const groupKinds: readonly KindDefinition[] = [
       kind: "RuntimeClass",
       cluster: true,
       write: { createOnUpdate: true, unconditionalUpdate: false },
-      rules: { acceptsAnyFinalizer: true },
+      rules: runtimeClassRules,
     },
   ]),
   ...defineKinds({ group: "resource.k8s.io", version: "v1", priority: 16_200 }, [
@@ -132,14 +140,21 @@ export const groupKinds: readonly KindDefinition[] = [
       kind: "DeviceClass",
       cluster: true,
       write: { generation: "spec", returnsDeleted: true },
+      rules: deviceClassRules,
     },
     {
       resource: "resourceclaims",
       kind: "ResourceClaim",
       subresources: [statusSubresource],
       write: { returnsDeleted: true },
+      rules: claimRules,
     },
-    { resource: "resourceclaimtemplates", kind: "ResourceClaimTemplate", write: { returnsDeleted: true } },
+    {
+      resource: "resourceclaimtemplates",
+      kind: "ResourceClaimTemplate",
+      write: { returnsDeleted: true },
+      rules: claimTemplateRules,
+    },
     {
       resource: "resourceslices",
       kind: "ResourceSlice",
@@ -151,7 +166,12 @@ export const groupKinds: readonly KindDefinition[] = [
     },
   ]),
   ...defineKinds({ group: "flowcontrol.apiserver.k8s.io", version: "v1", priority: 16_100 }, [
-    { resource: "flowschemas", kind: "FlowSchema", ...flowKind },
-    { resource: "prioritylevelconfigurations", kind: "PriorityLevelConfiguration", ...flowKind },
+    { resource: "flowschemas", kind: "FlowSchema", ...flowKind, rules: flowSchemaRules },
+    {
+      resource: "prioritylevelconfigurations",
+      kind: "PriorityLevelConfiguration",
+      ...flowKind,
+      rules: priorityLevelRules,
+    },
   ]),
 ];

@@ -1,7 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import {
+  duplicateValue,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
+import { rangeErrors, rangeOf } from "../checks/range-text.ts";
+import { amountErrors } from "../quota/resource-names.ts";
 
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 
@@ -14,8 +25,109 @@ function withNotReadyTaint(node: JsonObject): JsonObject {
   return isThere ? node : { ...node, spec: { ...objectAt(node, ["spec"]), taints: [...taints, notReady] } };
 }
 
+const effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+/** A taint as the reference prints it. */
+function inGo(taint: JsonObject): JsonObject {
+  return {
+    Key: stringAt(taint, ["key"]),
+    Value: stringAt(taint, ["value"]),
+    Effect: stringAt(taint, ["effect"]),
+    TimeAdded: memberAt(taint, ["timeAdded"]) ?? null,
+  };
+}
+
+function taintErrors(node: JsonObject): FieldError[] {
+  const seen = new Set<string>();
+  return listAt(node, "spec", "taints").flatMap((taint, index) => {
+    const path = `metadata.taints[${index}]`;
+    const [key, value, effect] = ["key", "value", "effect"].map((name) => stringAt(taint, [name])) as [
+      string,
+      string,
+      string,
+    ];
+    const isTaken = seen.has(`${effect}/${key}`);
+    seen.add(`${effect}/${key}`);
+    const problems = labelValueProblems(value);
+    return [
+      ...labelKeyProblems(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
+      ...(problems.length === 0 ? [] : [invalidValue(`${path}.value`, value, problems.join(";"))]),
+      ...(effect === "" ? [requiredValue(`${path}.effect`)] : []),
+      ...(effect === "" || effects.includes(effect) ? [] : [unsupportedValue(`${path}.effect`, effect, effects)]),
+      ...(isTaken ? [duplicateTaint(path, taint)] : []),
+    ];
+  });
+}
+
+function duplicateTaint(path: string, taint: JsonObject): FieldError {
+  const { body, ...error } = duplicateValue(path, inGo(taint));
+  return { ...error, body: `${body}: taints must be unique by key and effect pair` };
+}
+
+/** Capacities are never negative, and whole where a resource is counted. */
+function capacityErrors(node: JsonObject): FieldError[] {
+  return ["capacity", "allocatable"].flatMap((member) => {
+    const amounts = objectAt(node, ["status", member]);
+    return sortedKeys(amounts).flatMap((name) => amountErrors(name, String(amounts[name]), `status.${member}.${name}`));
+  });
+}
+
+function rangeOfPodsErrors(node: JsonObject): FieldError[] {
+  const ranges = textsAt(node, ["spec", "podCIDRs"]);
+  const families = new Set(ranges.map((text) => rangeOf(text)?.address.bits));
+  const isOnePerFamily = ranges.length < 2 || (ranges.length === 2 && families.size === 2);
+  const why = "may specify no more than one CIDR for each IP family";
+  return [
+    ...ranges.flatMap((text, index) => rangeErrors(text, `spec.podCIDRs[${index}]`)),
+    ...(isOnePerFamily ? [] : [invalidValue("spec.podCIDRs", ranges, why)]),
+  ];
+}
+
+/** The first range of Pods has two fields; the older one decides. */
+function withRanges(node: JsonObject): JsonObject {
+  const [single, all] = [stringAt(node, ["spec", "podCIDR"]), textsAt(node, ["spec", "podCIDRs"])];
+  if (single !== "" && single !== all[0]) return withMember(node, ["spec", "podCIDRs"], [single]);
+  const [first] = all;
+  return first === undefined || first === single ? node : withMember(node, ["spec", "podCIDR"], first);
+}
+
+const keptText = (name: string): string => `node updates may not change ${name} except from "" to valid`;
+
+function nodeChange(node: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [node, old].map((one) => textsAt(one, ["spec", "podCIDRs"])) as [string[], string[]];
+  const moved = now.length === before.length ? before.filter((range, index) => range !== now[index]) : [""];
+  const id = stringAt(old, ["spec", "providerID"]);
+  return [
+    ...(before.length === 0 ? [] : moved.map(() => forbiddenValue("spec.podCIDRs", keptText("podCIDR")))),
+    ...(id !== "" && id !== stringAt(node, ["spec", "providerID"])
+      ? [forbiddenValue("spec.providerID", keptText("providerID"))]
+      : []),
+    ...addressErrors(node),
+  ];
+}
+
+function addressErrors(node: JsonObject): FieldError[] {
+  const seen = new Set<string>();
+  return listAt(node, "status", "addresses").flatMap((one, index) => {
+    const shown = { Type: stringAt(one, ["type"]), Address: stringAt(one, ["address"]) };
+    const key = JSON.stringify(shown);
+    const isTaken = seen.has(key);
+    seen.add(key);
+    return isTaken ? [duplicateValue(`status.addresses[${index}]`, shown)] : [];
+  });
+}
+
+/** The rules of Nodes. */
 export const nodeRules: KindRules = {
+  decode: withRanges,
+  droppedFields: [
+    ["spec", "configSource"],
+    ["status", "config"],
+  ],
   keepsNewStatus: true,
   prepareCreate: withNotReadyTaint,
+  validate: (node) => [...taintErrors(node), ...capacityErrors(node)],
+  validateNew: rangeOfPodsErrors,
+  validateChange: nodeChange,
   fields: { "spec.unschedulable": (node) => String(memberAt(node, ["spec", "unschedulable"]) === true) },
 };

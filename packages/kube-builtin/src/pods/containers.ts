@@ -21,18 +21,13 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
-import { dns1123LabelProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
+import { amountErrors, containerResourceErrors, isHugePages, isNative } from "../quota/resource-names.ts";
 import { env, envFrom } from "./env.ts";
 import { lifeOfContainer, noLifeOfInitContainer } from "./probes.ts";
 import { volumeMounts } from "./volumes.ts";
-
-const standard: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage"]);
-
-const isHugePages = (name: string): boolean => name.startsWith("hugepages-");
-
-const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/");
 
 const mayExceed = (name: string): boolean => isNative(name) && !isHugePages(name);
 
@@ -43,7 +38,7 @@ const resources: Check = (container, path) => {
     objectAt(container, ["resources", "requests"]),
   ];
   const at = `${path}.resources`;
-  return [...amountErrors(limits, `${at}.limits`), ...requestErrors(requests, limits, at)];
+  return [...containerAmounts(limits, `${at}.limits`), ...requestErrors(requests, limits, at)];
 };
 
 const maxId = 2 ** 31 - 1;
@@ -153,38 +148,17 @@ const restartPolicy: Check = (container, path) => {
     : [unsupportedValue(`${path}.restartPolicy`, policy, restartPolicies)];
 };
 
-function nameErrors(name: string, path: string): FieldError[] {
-  const found = labelKeyProblems(name).map((problem) => invalidValue(path, name, problem));
-  if (found.length > 0 || name.includes("/") || standard.has(name) || isHugePages(name)) return found;
-  const isResource = ["pods", "services", "storage", "persistentvolumeclaims"].includes(name);
-  return [
-    ...(isResource ? [] : [invalidValue(path, name, "must be a standard resource type or fully qualified")]),
-    invalidValue(path, name, "must be a standard resource for containers"),
-  ];
-}
-
-function amountErrors(amounts: JsonObject, path: string): FieldError[] {
+/** The errors of amounts of resources that a container asks for or may use. */
+export function containerAmounts(amounts: JsonObject, path: string): FieldError[] {
   return sortedKeys(amounts).flatMap((name) => {
     const [at, amount] = [keyPath(path, name), String(amounts[name])];
-    return [
-      ...nameErrors(name, at),
-      ...(compareQuantities(amount, "0") < 0
-        ? [invalidValue(at, amount, "must be greater than or equal to 0")]
-        : !isNative(name) && compareQuantities(amount, wholeOf(amount)) !== 0
-          ? [invalidValue(at, amount, "must be an integer")]
-          : []),
-    ];
+    return [...containerResourceErrors(name, at), ...amountErrors(name, amount, at)];
   });
-}
-
-/** The amount itself where it is whole; anything else is another one. */
-function wholeOf(amount: string): string {
-  return /[num]$/.test(amount) ? "-1" : amount;
 }
 
 function requestErrors(requests: JsonObject, limits: JsonObject, path: string): FieldError[] {
   return sortedKeys(requests).flatMap((name) => {
-    const own = amountErrors({ [name]: requests[name] ?? "0" }, `${path}.requests`);
+    const own = containerAmounts({ [name]: requests[name] ?? "0" }, `${path}.requests`);
     const [asked, limit] = [String(requests[name]), limits[name]];
     if (limit === undefined) {
       const why = "Limit must be set for non overcommitable resources";

@@ -81,7 +81,8 @@ const spread: Check = (constraint, path) => {
   ];
 };
 
-function tolerationErrors(toleration: JsonObject, path: string): FieldError[] {
+/** The errors of a toleration. */
+export function tolerationErrors(toleration: JsonObject, path: string): FieldError[] {
   const [key, operator, value] = [
     stringAt(toleration, ["key"]),
     stringAt(toleration, ["operator"]),

@@ -8,11 +8,11 @@ import {
   invalidValue,
   notFoundValue,
   requiredValue,
-  unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
+import { hostPath } from "../storage/volume-sources.ts";
 
 const modeProblem = "must be a number between 0 and 0777 (octal), both inclusive";
 
@@ -42,18 +42,6 @@ const item: Check = (object, path) => {
   ];
 };
 const files: Check = all(mode("defaultMode"), eachItem("items", item));
-
-const hostTypes = ["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
-
-/** A place on the machine, which may not be left by the way it is written. */
-const hostPath: Check = (source, path) => {
-  const [place, type] = [stringAt(source, ["path"]), stringAt(source, ["type"])];
-  if (place === "") return [requiredValue(`${path}.path`)];
-  return [
-    ...(place.split("/").includes("..") ? [invalidValue(`${path}.path`, place, "must not contain '..'")] : []),
-    ...(hostTypes.includes(type) ? [] : [unsupportedValue(`${path}.type`, type, hostTypes)]),
-  ];
-};
 
 /** Sources of volumes with rules of their own here, in the order in which the reference looks at them. */
 const sources: Readonly<Record<string, Check>> = {

@@ -14,6 +14,7 @@ import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-obj
 import { NamespacedObjects } from "./followed-objects.ts";
 import { type Usage, usageOf } from "./object-usage.ts";
 import { type Amounts, amountsAt } from "./pod-resources.ts";
+import { quotaChecks } from "./quota-rules.ts";
 import { isInScope } from "./quota-scopes.ts";
 import { QuotaUsage } from "./quota-usage.ts";
 
@@ -49,6 +50,7 @@ export class ResourceQuotas {
 
   /** The rules of ResourceQuotas: the status shows the usage at the time of the read. */
   readonly rules: KindRules = {
+    ...quotaChecks,
     toServed: (quota) => ({ ...quota, status: this.#status(quota) }),
     warnings: (quota, old) => (old === undefined ? limitWarnings(amountsAt(quota, ["spec", "hard"])) : []),
   };

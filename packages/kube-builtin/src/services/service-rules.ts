@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-import { at, items, type KindRules, labelText, listAt, number, text, textFields } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import {
+  at,
+  type Check,
+  eachItem,
+  items,
+  type KindRules,
+  labelText,
+  listAt,
+  number,
+  text,
+  textFields,
+  within,
+} from "@purlin/kube-apiserver/kinds";
+import {
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { loadBalancer } from "../networking/ingress-rules.ts";
 import {
   allocated,
   isExternal,
@@ -31,18 +50,60 @@ export function serviceRules(taken: TakenPlaces): KindRules {
       endpoint === "status"
         ? object
         : { ...object, spec: allocated(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"])), taken) },
-    validate: serviceErrors,
-    validateNew: (object) => nodePortErrors(objectAt(object, ["spec"]), {}, taken),
-    validateChange: (object, old) => [
-      ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
-      ...nodePortErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"]), taken),
-    ],
-    warnings: (object) =>
-      stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== ""
-        ? ['spec.externalName is ignored when spec.type is not "ExternalName"']
-        : [],
+    validateNew: (object) => firstOf(portErrors(object, {}, taken), () => serviceErrors(object)),
+    validateChange: (object, old, endpoint) =>
+      endpoint === "status"
+        ? statusErrors(object)
+        : firstOf(portErrors(object, old, taken), () => [
+            ...serviceErrors(object),
+            ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
+          ]),
+    warnings: serviceWarnings,
     fields: textFields("spec.clusterIP", "spec.type"),
   };
+}
+
+/** Ports are allocated before the Service is validated: an error there is reported alone. */
+function firstOf(errors: FieldError[], others: () => FieldError[]): FieldError[] {
+  return errors.length > 0 ? errors : others();
+}
+
+function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): FieldError[] {
+  const spec = objectAt(object, ["spec"]);
+  return needsPorts(spec) ? nodePortErrors(spec, objectAt(old, ["spec"]), taken) : [];
+}
+
+function serviceWarnings(object: JsonObject): string[] {
+  const isIgnored =
+    stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
+  const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;
+  return [
+    ...(hasAddresses ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"] : []),
+    ...(isIgnored ? ['spec.externalName is ignored when spec.type is not "ExternalName"'] : []),
+  ];
+}
+
+const addressModes = ["Proxy", "VIP"];
+
+const addressMode: Check = (one, path) => {
+  const [mode, hasAddress] = [memberAt(one, ["ipMode"]), stringAt(one, ["ip"]) !== ""];
+  const at = `${path}.ipMode`;
+  if (typeof mode !== "string") return hasAddress ? [requiredValue(at, "must be specified when `ip` is set")] : [];
+  if (!hasAddress) return [forbiddenValue(at, "may not be specified when `ip` is not set")];
+  return addressModes.includes(mode) ? [] : [unsupportedValue(at, mode, addressModes)];
+};
+
+function statusErrors(object: JsonObject): readonly FieldError[] {
+  const status = objectAt(object, ["status"]);
+  const path = "status.loadBalancer.ingress";
+  const isUsed = listAt(status, "loadBalancer", "ingress").length > 0;
+  if (stringAt(object, ["spec", "type"]) !== "LoadBalancer" && isUsed) {
+    return [forbiddenValue(path, "may only be used when `spec.type` is 'LoadBalancer'")];
+  }
+  return [
+    ...loadBalancer(status, "status"),
+    ...within("loadBalancer", eachItem("ingress", addressMode))(status, "status"),
+  ];
 }
 
 function addressErrors(spec: JsonObject, old: JsonObject): FieldError[] {

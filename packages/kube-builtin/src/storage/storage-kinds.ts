@@ -6,7 +6,8 @@ import {
   type KindSource,
   statusSubresource,
 } from "@purlin/kube-apiserver/kinds";
-import { requiredValue } from "@purlin/kube-objects/errors";
+import { attributesClassRules, storageCapacityRules, storageClassRules } from "./class-rules.ts";
+import { attachmentRules, csiNodeRules, driverRules } from "./driver-rules.ts";
 import { claimRules, volumeRules } from "./volume-rules.ts";
 
 /** PersistentVolumes and their claims. */
@@ -42,23 +43,28 @@ export const storageKinds: readonly KindDefinition[] = defineKinds(
       resource: "csidrivers",
       kind: "CSIDriver",
       cluster: true,
-      write: { unconditionalUpdate: false, returnsDeleted: true },
+      write: { unconditionalUpdate: false, returnsDeleted: true, generation: "changed-spec" },
+      rules: driverRules,
     },
     {
       resource: "csinodes",
       kind: "CSINode",
       cluster: true,
       write: { unconditionalUpdate: false, returnsDeleted: true },
+      rules: csiNodeRules,
     },
-    { resource: "csistoragecapacities", kind: "CSIStorageCapacity", write: { unconditionalUpdate: false } },
+    {
+      resource: "csistoragecapacities",
+      kind: "CSIStorageCapacity",
+      write: { unconditionalUpdate: false },
+      rules: storageCapacityRules,
+    },
     {
       resource: "storageclasses",
       kind: "StorageClass",
       short: ["sc"],
       ...clusterClass,
-      rules: {
-        validate: ({ provisioner = "" }) => (provisioner === "" ? [requiredValue("provisioner", "")] : []),
-      },
+      rules: storageClassRules,
     },
     {
       resource: "volumeattachments",
@@ -66,7 +72,14 @@ export const storageKinds: readonly KindDefinition[] = defineKinds(
       cluster: true,
       subresources: [statusSubresource],
       write: { unconditionalUpdate: false, returnsDeleted: true },
+      rules: attachmentRules,
     },
-    { resource: "volumeattributesclasses", kind: "VolumeAttributesClass", short: ["vac"], ...clusterClass },
+    {
+      resource: "volumeattributesclasses",
+      kind: "VolumeAttributesClass",
+      short: ["vac"],
+      ...clusterClass,
+      rules: attributesClassRules,
+    },
   ],
 );

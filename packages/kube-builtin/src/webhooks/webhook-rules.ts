@@ -20,7 +20,7 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
 const sideEffectClasses = ["None", "NoneOnDryRun"];
@@ -98,9 +98,14 @@ const reviewVersions: Check = (hook, path) => {
   const versions = texts(hook, "admissionReviewVersions");
   const at = `${path}.admissionReviewVersions`;
   if (versions.length === 0) return [requiredValue(at, `must specify one of ${knownReviewVersions.join(", ")}`)];
-  return versions.some((one) => knownReviewVersions.includes(one))
-    ? []
-    : [invalidValue(at, versions, `must include at least one of ${knownReviewVersions.join(", ")}`)];
+  const isKnown = versions.some((one) => knownReviewVersions.includes(one));
+  return [
+    ...versions.flatMap((one, index) => [
+      ...dns1035LabelProblems(one).map((problem) => invalidValue(`${at}[${index}]`, one, problem)),
+      ...(versions.indexOf(one) < index ? [invalidValue(`${at}[${index}]`, one, "duplicate version")] : []),
+    ]),
+    ...(isKnown ? [] : [invalidValue(at, versions, `must include at least one of ${knownReviewVersions.join(", ")}`)]),
+  ];
 };
 
 const hook: Check = all(

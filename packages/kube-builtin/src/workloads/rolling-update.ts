@@ -24,7 +24,8 @@ function amountOf(value: JsonValue | undefined): number {
   return typeof value === "number" ? value : (percentOf(value) ?? 0);
 }
 
-function amountErrors(update: JsonObject, name: string, path: string): readonly FieldError[] {
+/** A number of Pods or a percentage. */
+export function amountErrors(update: JsonObject, name: string, path: string): readonly FieldError[] {
   const value = memberAt(update, [name]);
   if (typeof value === "string") {
     return percentOf(value) === undefined ? [invalidValue(`${path}.${name}`, value, percentText)] : [];
@@ -32,7 +33,8 @@ function amountErrors(update: JsonObject, name: string, path: string): readonly 
   return notNegative(name)(update, path);
 }
 
-function atMostAll(update: JsonObject, name: string, path: string): FieldError[] {
+/** A percentage of at most 100. */
+export function atMostAll(update: JsonObject, name: string, path: string): FieldError[] {
   const value = memberAt(update, [name]);
   return (percentOf(value) ?? 0) > 100
     ? [invalidValue(`${path}.${name}`, value ?? 0, "must not be greater than 100%")]

@@ -7,8 +7,8 @@ import { validateAnnotations, validateLabels } from "@purlin/kube-objects/metada
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { podSpec } from "../pods/pod-spec.ts";
 
-/** What is wrong with a Pod's template, whatever it is for. */
-function templateErrors(template: JsonObject, path: string): FieldError[] {
+/** The errors of a template of Pods. */
+export function templateErrors(template: JsonObject, path: string): FieldError[] {
   const texts = (name: string): Record<string, string> =>
     objectAt(template, ["metadata", name]) as Record<string, string>;
   const ephemeral = "ephemeral containers not allowed in pod template";

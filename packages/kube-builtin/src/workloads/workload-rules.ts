@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import {
+  all,
   type Endpoint,
+  hasUnreadableSelector,
   type KindRules,
   listAt,
   maybeNamed,
@@ -12,14 +14,22 @@ import {
   withMeta,
 } from "@purlin/kube-apiserver/kinds";
 
-import { type FieldError, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { formatLabelSelector, type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
 import { TypedFormError } from "@purlin/kube-objects/typed";
+import { changes, notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
 import { fractionOfBytes } from "../pods/container-warnings.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
+import { replicaStatus } from "./replication-controller-rules.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
 import { lastingTemplateErrors } from "./template.ts";
 
@@ -88,17 +98,53 @@ function claimWarnings(claim: JsonObject, path: string): string[] {
   return ["requests", "limits"].flatMap((member) => [...fractionOfBytes(resources, { member, name: "storage", path })]);
 }
 
+const most = "cannot be greater than status.replicas";
+
+const deploymentStatus = all(
+  notNegativeAt(
+    ...["observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas"],
+    ...["unavailableReplicas", "terminatingReplicas", "collisionCount"],
+  ),
+  notAbove(["updatedReplicas", "readyReplicas", "availableReplicas"], "replicas", most),
+  notAbove(["availableReplicas"], "readyReplicas", "cannot be greater than readyReplicas"),
+);
+
+const daemonStatus = notNegativeAt(
+  ...["currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration"],
+  ...["updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount"],
+);
+
+const statefulStatus = all(
+  notNegativeAt(
+    ...["replicas", "readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"],
+    ...["observedGeneration", "collisionCount"],
+  ),
+  notAbove(["readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas"], "replicas", most),
+  notAbove(["availableReplicas"], "readyReplicas", "cannot be greater than status.readyReplicas"),
+);
+
+/** The rules of ControllerRevisions: their data is an object that never changes. */
+export const revisionRules: KindRules = {
+  validate: (object) => notNegativeAt("revision")(object, "").map((error) => ({ ...error, field: "revision" })),
+  validateNew: ({ data }) => {
+    if (data === undefined || data === null) return [requiredValue("data", "data is mandatory")];
+    return isJsonObject(data) ? [] : [requiredValue("data", "data must be a valid JSON object")];
+  },
+  validateChange: ({ data }, old) =>
+    jsonEqual(data ?? null, old["data"] ?? null) ? [] : [invalidValue("data", data ?? null, "field is immutable")],
+};
+
 export const deploymentRules: KindRules = {
   warnings: namedTemplateWarnings,
   validate: (object) => [
     ...numbers(object, "replicas"),
     ...selectorErrors(object, { ...required, noun: "deployment" }),
-    ...lastingTemplateErrors(object, "ReplicaSet"),
+    ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(object, "ReplicaSet")),
     ...deploymentStrategyErrors(object),
     ...numbers(object, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"),
     ...deadlineErrors(object),
   ],
-  validateChange: immutable("selector"),
+  validateChange: changes(immutable("selector"), onStatus(deploymentStatus)),
   prepareUpdate: keepsLabels,
 };
 
@@ -107,9 +153,9 @@ export const replicaSetRules: KindRules = {
   validate: (object) => [
     ...numbers(object, "replicas", "minReadySeconds"),
     ...selectorErrors(object, { ...required, noun: "deployment" }),
-    ...lastingTemplateErrors(object, "ReplicaSet"),
+    ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(object, "ReplicaSet")),
   ],
-  validateChange: immutable("selector"),
+  validateChange: changes(immutable("selector"), onStatus(replicaStatus)),
 };
 
 /** What a DaemonSet must be; what else is particular about it is beside. */
@@ -122,7 +168,7 @@ const daemonSetChecks: KindRules = {
     ...daemonStrategyErrors(object),
     ...numbers(object, "revisionHistoryLimit"),
   ],
-  validateChange: immutable("selector"),
+  validateChange: changes(immutable("selector"), onStatus(daemonStatus)),
 };
 
 const claimPolicies = ["Retain", "Delete"];
@@ -179,12 +225,12 @@ export const statefulSetRules: KindRules = {
   validate: (object) => [
     ...statefulErrors(object),
     ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),
-    ...lastingTemplateErrors(withClaims(object), "StatefulSet"),
+    ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(withClaims(object), "StatefulSet")),
   ],
-  validateChange: (object, old) =>
-    jsonEqual(fixedSpec(object), fixedSpec(old))
-      ? []
-      : [{ type: "FieldValueForbidden", field: "spec", body: `Forbidden: ${mutableText}` }],
+  validateChange: changes(
+    (object, old) => (jsonEqual(fixedSpec(object), fixedSpec(old)) ? [] : [forbiddenValue("spec", mutableText)]),
+    onStatus(statefulStatus),
+  ),
 };
 
 const replicas = ["spec", "replicas"];

@@ -33,6 +33,19 @@ export function canonicalQuantity(text: string): string | undefined {
   return amount === undefined ? undefined : print(amount);
 }
 
+const million = 1_000_000n;
+
+/** A canonical quantity rounded up to thousandths, as amounts of resources by name are stored. */
+export function roundedToMilli(canonical: string): string {
+  if (!/[nu.]/.test(canonical)) return canonical;
+  const amount = parse(canonical);
+  if (amount === undefined || amount.nanos % million === 0n) return canonical;
+  const { format, nanos } = amount;
+  const size = nanos < 0n ? -nanos : nanos;
+  const rounded = ((size + million - 1n) / million) * million;
+  return print({ format, nanos: nanos < 0n ? -rounded : rounded });
+}
+
 /** The value of a resource quantity; undefined when the text is not a quantity. */
 export function quantityValue(text: string): number | undefined {
   const amount = parse(text);

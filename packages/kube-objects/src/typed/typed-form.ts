@@ -10,6 +10,7 @@ import { parseApiVersion } from "../object/gvk.ts";
 import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
 import { canonicalBase64 } from "./go-base64.ts";
+import { roundedToMilli } from "./quantity.ts";
 import { specialForms } from "./special-forms.ts";
 import { TypedFormError } from "./typed-error.ts";
 
@@ -267,9 +268,11 @@ class TypedWriter {
     const keys = sortedKeys(value);
     if (keys.length === 0) return noMembers;
     const written: Record<string, JsonValue> = {};
+    const isAmounts = of.kind === "message" && of.name === "resource.Quantity";
     for (const [index, key] of keys.entries()) {
       if (index % keysInOnePart === 0) yield;
-      setOwnValue(written, key, this.#item(of, value[key] ?? null, childPath(path, key)));
+      const item = this.#item(of, value[key] ?? null, childPath(path, key));
+      setOwnValue(written, key, isAmounts ? roundedToMilli(String(item)) : item);
     }
     return written;
   }

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The names of resources and the amounts that they can have.
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import { labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
+
+const counted = [
+  ...["pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"],
+  ...["persistentvolumeclaims", "services.nodeports", "services.loadbalancers"],
+];
+const computed = ["cpu", "memory", "ephemeral-storage"];
+const quotaNames: ReadonlySet<string> = new Set([
+  ...computed,
+  ...computed.flatMap((name) => [`requests.${name}`, `limits.${name}`]),
+  "requests.storage",
+  ...counted,
+]);
+
+export const isHugePages = (name: string): boolean => name.startsWith("hugepages-");
+const isQuotaHugePages = (name: string): boolean => isHugePages(name) || name.startsWith("requests.hugepages-");
+
+/** Whether a resource is one of Kubernetes itself. */
+export const isNative = (name: string): boolean => !name.includes("/") || name.includes("kubernetes.io/");
+
+/** Whether a resource is one that devices offer. */
+export function isExtended(name: string): boolean {
+  return !isNative(name) && !name.startsWith("requests.") && labelKeyProblems(`requests.${name}`).length === 0;
+}
+
+/** Whether quotas know a resource by its name alone. */
+export const isQuotaName = (name: string): boolean => quotaNames.has(name) || isQuotaHugePages(name);
+
+/** The errors of the name of a resource. */
+export function resourceNameErrors(name: string, path: string): FieldError[] {
+  const found = labelKeyProblems(name).map((problem) => invalidValue(path, name, problem));
+  if (found.length > 0 || name.includes("/") || name === "storage" || isQuotaName(name)) return found;
+  return [invalidValue(path, name, "must be a standard resource type or fully qualified")];
+}
+
+/** The errors of the name of a resource that containers use. */
+export function containerResourceErrors(name: string, path: string): FieldError[] {
+  const found = resourceNameErrors(name, path);
+  if (name.split("/").length === 1) {
+    const isKnown = computed.includes(name) || isHugePages(name);
+    return isKnown ? found : [...found, invalidValue(path, name, "must be a standard resource for containers")];
+  }
+  return isNative(name) || isExtended(name)
+    ? found
+    : [...found, invalidValue(path, name, "doesn't follow extended resource name standard")];
+}
+
+const milli = 1_000_000n;
+
+/** The errors of the amount of a resource: never negative, and whole where the resource is counted. */
+export function amountErrors(name: string, amount: string, path: string): FieldError[] {
+  const isCounted = counted.includes(name) || isExtended(name);
+  const nanos = quantityNanos(amount);
+  const thousandths = (nanos + (nanos > 0n ? milli - 1n : 0n)) / milli;
+  return [
+    ...(compareQuantities(amount, "0") < 0 ? [invalidValue(path, amount, "must be greater than or equal to 0")] : []),
+    ...(isCounted && thousandths % 1000n !== 0n ? [invalidValue(path, amount, "must be an integer")] : []),
+  ];
+}

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of CSIDrivers, CSINodes and VolumeAttachments.
+import { all, type Check, type KindRules, listAt, within } from "@purlin/kube-apiserver/kinds";
+import {
+  duplicateValue,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  tooLong,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, numberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import {
+  changes,
+  driverName,
+  hasObject,
+  immutable,
+  inMember,
+  notNegativeAt,
+  optionallyOneOf,
+} from "../checks/rule-checks.ts";
+import { inlineVolume } from "./volume-spec.ts";
+
+const tokens: Check = (spec, path) => {
+  const audiences = new Set<string>();
+  return listAt(spec, "tokenRequests").flatMap((request, index) => {
+    const [at, audience] = [`${path}.tokenRequests[${index}]`, stringAt(request, ["audience"])];
+    if (audiences.has(audience)) return [duplicateValue(`${at}.audience`, audience)];
+    audiences.add(audience);
+    return expirationErrors(request, at);
+  });
+};
+
+const leastSeconds = 600;
+
+function expirationErrors(request: JsonObject, path: string): FieldError[] {
+  const [seconds, at] = [memberAt(request, ["expirationSeconds"]), `${path}.expirationSeconds`];
+  if (typeof seconds !== "number") return [];
+  return [
+    ...(seconds < leastSeconds ? [invalidValue(at, seconds, "may not specify a duration less than 10 minutes")] : []),
+    ...(seconds > 2 ** 32 ? [invalidValue(at, seconds, "may not specify a duration larger than 2^32 seconds")] : []),
+  ];
+}
+
+const modes = ["Persistent", "Ephemeral"];
+
+const driver: Check = all(
+  optionallyOneOf("fsGroupPolicy", ["File", "None", "ReadWriteOnceWithFSType"]),
+  tokens,
+  (spec, path) =>
+    textsAt(spec, ["volumeLifecycleModes"])
+      .filter((mode) => !modes.includes(mode))
+      .map((mode) => unsupportedValue(`${path}.volumeLifecycleModes`, mode, modes)),
+  (spec, path) => {
+    const period = memberAt(spec, ["nodeAllocatableUpdatePeriodSeconds"]);
+    return typeof period === "number" && period < 10
+      ? [
+          invalidValue(
+            `${path}.nodeAllocatableUpdatePeriodSeconds`,
+            period,
+            "must be greater than or equal to 10 seconds",
+          ),
+        ]
+      : [];
+  },
+  (spec, path) => {
+    const inSecrets = memberAt(spec, ["serviceAccountTokenInSecrets"]);
+    const why = "serviceAccountTokenInSecrets is set but no tokenRequests are specified";
+    return typeof inSecrets === "boolean" && listAt(spec, "tokenRequests").length === 0
+      ? [invalidValue(`${path}.serviceAccountTokenInSecrets`, inSecrets, why)]
+      : [];
+  },
+);
+
+/** The rules of CSIDrivers. */
+export const driverRules: KindRules = {
+  droppedFields: [["spec", "preventPodSchedulingIfMissing"]],
+  validate: inMember("spec", driver),
+  validateChange: changes(
+    immutable(["spec", "attachRequired"], "spec.attachedRequired"),
+    immutable(["spec", "volumeLifecycleModes"]),
+  ),
+};
+
+const maxNodeId = 256;
+
+const nodeDriver: Check = all(
+  driverName("name"),
+  (one, path) => {
+    const id = stringAt(one, ["nodeID"]);
+    const at = `${path}.nodeID`;
+    if (id === "") return [requiredValue(at)];
+    return utf8Length(id) > maxNodeId ? [invalidValue(at, id, `must be ${maxNodeId} characters or less`)] : [];
+  },
+  within("allocatable", notNegativeAt("count")),
+  (one, path) => {
+    const keys = textsAt(one, ["topologyKeys"]);
+    return keys.flatMap((key, index) => [
+      ...(key === "" ? [requiredValue(path)] : []),
+      ...(keys.indexOf(key) < index ? [duplicateValue(path, key)] : []),
+      ...labelKeyProblems(key).map((problem) => invalidValue(path, key, problem)),
+    ]);
+  },
+);
+
+function nodeErrors(object: JsonObject): FieldError[] {
+  const names = new Set<string>();
+  return listAt(object, "spec", "drivers").flatMap((one, index) => {
+    const [at, name] = [`spec.drivers[${index}]`, stringAt(one, ["name"])];
+    const isTaken = names.has(name);
+    names.add(name);
+    return [...nodeDriver(one, at), ...(isTaken ? [duplicateValue(`${at}.name`, name)] : [])];
+  });
+}
+
+/** A driver as the reference prints it. */
+function inGo(one: JsonObject): JsonValue {
+  const keys = memberAt(one, ["topologyKeys"]);
+  return {
+    Name: stringAt(one, ["name"]),
+    NodeID: stringAt(one, ["nodeID"]),
+    TopologyKeys: Array.isArray(keys) && keys.length > 0 ? keys : null,
+    Allocatable: null,
+  };
+}
+
+/** A driver of a node changes only what the node can hold. */
+function nodeChange(object: JsonObject, old: JsonObject): FieldError[] {
+  return listAt(old, "spec", "drivers").flatMap((before) =>
+    listAt(object, "spec", "drivers").flatMap((now) => {
+      const isOther = stringAt(now, ["name"]) !== stringAt(before, ["name"]);
+      if (isOther || jsonEqual(inGo(now), inGo(before))) return [];
+      return [invalidValue("spec.drivers", inGo(now), "field is immutable")];
+    }),
+  );
+}
+
+/** The rules of CSINodes. */
+export const csiNodeRules: KindRules = { validate: nodeErrors, validateChange: nodeChange };
+
+const oneSource = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+
+const source: Check = (one, path) => {
+  const [name, isInline] = [memberAt(one, ["persistentVolumeName"]), hasObject(one, "inlineVolumeSpec")];
+  if (typeof name === "string" && isInline) return [forbiddenValue(path, oneSource)];
+  if (isInline) return inlineVolume(objectAt(one, ["inlineVolumeSpec"]), `${path}.inlineVolumeSpec`);
+  if (typeof name !== "string") return [requiredValue(path, oneSource)];
+  return name === ""
+    ? [requiredValue(`${path}.persistentVolumeName`, "must specify non empty persistentVolumeName")]
+    : [];
+};
+
+const attachment: Check = all(
+  driverName("attacher"),
+  (spec, path) => source(objectAt(spec, ["source"]), `${path}.source`),
+  (spec, path) => {
+    const node = stringAt(spec, ["nodeName"]);
+    return dns1123SubdomainProblems(node).map((problem) => invalidValue(`${path}.nodeName`, node, problem));
+  },
+  (spec) => {
+    const name = memberAt(spec, ["source", "persistentVolumeName"]);
+    return typeof name === "string"
+      ? dns1123SubdomainProblems(name).map((problem) => invalidValue("spec.source.persistentVolumeName", name, problem))
+      : [];
+  },
+);
+
+const maxMetadata = 256 * 1024;
+
+const volumeError: Check = (one, path) => {
+  const code = numberAt(one, ["errorCode"]);
+  return [
+    ...(utf8Length(stringAt(one, ["message"])) > 1024 ? [tooLong(`${path}.message`, maxMetadata)] : []),
+    ...(code < 0 ? [invalidValue(`${path}.errorCode`, code, "must be between 0 and 2147483647, inclusive")] : []),
+  ];
+};
+
+/** The rules of VolumeAttachments. */
+export const attachmentRules: KindRules = {
+  validate: (object) => [
+    ...inMember("spec", attachment)(object),
+    ...inMember("status", all(within("attachError", volumeError), within("detachError", volumeError)))(object),
+  ],
+  validateChange: immutable(["spec"]),
+};

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+import { all, type Check, maybeNamed, within } from "@purlin/kube-apiserver/kinds";
+import {
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  keyPath,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
+import { nodeSelector } from "../checks/node-selector.ts";
+import { hasObject, optionallyOneOf } from "../checks/rule-checks.ts";
+import { volumeSources } from "./volume-sources.ts";
+
+const modes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
+
+/** How a volume or a claim is used. */
+export const accessModes: Check = (spec, path) => {
+  const given = textsAt(spec, ["accessModes"]);
+  const [at, known] = [`${path}.accessModes`, given.filter((mode) => modes.includes(mode))];
+  const isMixed = known.includes("ReadWriteOncePod") && known.some((mode) => mode !== "ReadWriteOncePod");
+  return [
+    ...given.filter((mode) => !modes.includes(mode)).map((mode) => unsupportedValue(at, mode, modes)),
+    ...(isMixed ? [forbiddenValue(at, "may not use ReadWriteOncePod with other access modes")] : []),
+  ];
+};
+
+/** Whether a volume has a file system. */
+export const volumeMode: Check = optionallyOneOf("volumeMode", ["Block", "Filesystem"]);
+
+const someMode: Check = (spec, path) =>
+  textsAt(spec, ["accessModes"]).length === 0 ? [requiredValue(`${path}.accessModes`)] : [];
+
+/** An amount of storage that must be more than nothing. */
+export function positiveAmount(amount: string, path: string): FieldError[] {
+  return compareQuantities(amount, "0") <= 0 ? [invalidValue(path, amount, "must be greater than zero")] : [];
+}
+
+/** An amount that may be nothing. */
+export function basicAmount(amount: string, path: string): FieldError[] {
+  const whole = Number.parseInt(amount, 10);
+  return compareQuantities(amount, "0") < 0 && whole < 0
+    ? [invalidValue(path, whole, "must be a valid resource quantity")]
+    : [];
+}
+
+const capacity: Check = (spec, path) => {
+  const amounts = objectAt(spec, ["capacity"]);
+  const [names, at] = [sortedKeys(amounts), `${path}.capacity`];
+  const isStorage = names.length === 1 && names[0] === "storage";
+  return [
+    ...(names.length === 0 ? [requiredValue(at)] : []),
+    ...(isStorage ? [] : [unsupportedValue(at, hasObject(spec, "capacity") ? amounts : null, ["storage"])]),
+    ...names.flatMap((name) => {
+      const amount = String(amounts[name]);
+      return [...basicAmount(amount, keyPath(at, name)), ...positiveAmount(amount, keyPath(at, name))];
+    }),
+  ];
+};
+
+const affinity: Check = (one, path) =>
+  hasObject(one, "required")
+    ? nodeSelector(objectAt(one, ["required"]), `${path}.required`)
+    : [requiredValue(`${path}.required`, "must specify required node constraints")];
+
+const otherPath: Readonly<Record<string, string>> = { cephfs: "cephFS" };
+const ownPath: Readonly<Record<string, string>> = { gcePersistentDisk: "persistentDisk" };
+
+const source: Check = (spec, path) => {
+  const given = Object.keys(volumeSources).filter((name) => hasObject(spec, name));
+  const [first] = given;
+  if (first === undefined) return [requiredValue(path, "must specify a volume type")];
+  return given.flatMap((name, index) => {
+    const check = volumeSources[name];
+    if (index > 0 && name !== "flexVolume") {
+      return [forbiddenValue(`${path}.${otherPath[name] ?? name}`, "may not specify more than 1 volume type")];
+    }
+    return check?.(objectAt(spec, [name]), `${path}.${ownPath[name] ?? name}`) ?? [];
+  });
+};
+
+const localNeedsNodes: Check = (spec, path) =>
+  hasObject(spec, "local") && !hasObject(spec, "nodeAffinity")
+    ? [requiredValue(`${path}.nodeAffinity`, "Local volume requires node affinity")]
+    : [];
+
+const recycledRoot: Check = (spec, path) => {
+  const isRoot = /^\/+$/.test(stringAt(spec, ["hostPath", "path"]));
+  return isRoot && stringAt(spec, ["persistentVolumeReclaimPolicy"]) === "Recycle"
+    ? [forbiddenValue(`${path}.persistentVolumeReclaimPolicy`, "may not be 'recycle' for a hostPath mount of '/'")]
+    : [];
+};
+
+const attributesClass: Check = (spec, path) => {
+  const name = memberAt(spec, ["volumeAttributesClassName"]);
+  if (typeof name !== "string") return [];
+  const at = `${path}.volumeAttributesClassName`;
+  return [
+    ...(name === "" ? [requiredValue(at, "an empty string is disallowed")] : []),
+    ...maybeNamed("volumeAttributesClassName", dns1123SubdomainProblems)(spec, path),
+    ...(hasObject(spec, "csi")
+      ? []
+      : [requiredValue(`${path}.csi`, "has to be specified when using volumeAttributesClassName")]),
+  ];
+};
+
+const reclaimPolicies = ["Delete", "Recycle", "Retain"];
+
+const reclaimPolicy: Check = (spec, path) => {
+  const policy = stringAt(spec, ["persistentVolumeReclaimPolicy"]);
+  return policy === "" || reclaimPolicies.includes(policy)
+    ? []
+    : [unsupportedValue(`${path}.persistentVolumeReclaimPolicy`, policy, reclaimPolicies)];
+};
+
+/** The spec of a PersistentVolume. */
+export const volumeSpec: Check = all(
+  someMode,
+  accessModes,
+  capacity,
+  reclaimPolicy,
+  within("nodeAffinity", affinity),
+  source,
+  localNeedsNodes,
+  recycledRoot,
+  maybeNamed("storageClassName", dns1123SubdomainProblems),
+  volumeMode,
+  attributesClass,
+);
+
+const inlineText = "in the context of inline volumes";
+
+function inlineForbidden(spec: JsonObject, path: string): FieldError[] {
+  const isSet = (name: string): boolean => {
+    const value = spec[name];
+    return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+  };
+  const forbidden = ["claimRef", "capacity", "nodeAffinity"].filter(isSet);
+  const policy = stringAt(spec, ["persistentVolumeReclaimPolicy"]);
+  const mode = stringAt(spec, ["volumeMode"]);
+  return [
+    ...forbidden.map((name) => forbiddenValue(`${path}.${name}`, `may not be specified ${inlineText}`)),
+    ...(hasObject(spec, "csi") ? [] : [requiredValue(`${path}.csi`, `has to be specified ${inlineText}`)]),
+    ...(policy === "" || policy === "Retain"
+      ? []
+      : [forbiddenValue(`${path}.persistentVolumeReclaimPolicy`, `may only be Retain ${inlineText}`)]),
+    ...(stringAt(spec, ["storageClassName"]) === ""
+      ? []
+      : [forbiddenValue(`${path}.storageClassName`, `may not be specified ${inlineText}`)]),
+    ...(mode === "" || mode === "Filesystem"
+      ? []
+      : [forbiddenValue(`${path}.volumeMode`, `may not specify volumeMode other than Filesystem ${inlineText}`)]),
+  ];
+}
+
+/** The spec of a volume that has no PersistentVolume. */
+export const inlineVolume: Check = all(inlineForbidden, someMode, accessModes, source, localNeedsNodes, recycledRoot);
