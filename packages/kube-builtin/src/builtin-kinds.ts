@@ -131,7 +131,9 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
       ...workload,
       subresources: [
         { name: "binding", verbs: ["create"], kind: { group: "", version: "", kind: "Binding" } },
+        { name: "ephemeralcontainers", verbs: ["get", "patch", "update"] },
         { name: "eviction", verbs: ["create"], kind: { group: "policy", version: "v1", kind: "Eviction" } },
+        { name: "resize", verbs: ["get", "patch", "update"] },
         statusSubresource,
       ],
       unserved: {
@@ -140,8 +142,6 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
         attach: "attach to",
         portforward: "forward ports to",
         proxy: "proxy requests to",
-        ephemeralcontainers: "add a container to",
-        resize: "resize",
       },
       write: { generation: "spec", returnsDeleted: true },
       rules: { ...podRules, metaChecks: wholeMetaChecks },

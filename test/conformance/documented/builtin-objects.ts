@@ -202,26 +202,6 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     },
   },
   {
-    topic:
-      "Validation of PersistentVolumes, Ingresses, NetworkPolicies, PodDisruptionBudgets, ResourceQuotas, LimitRanges, Nodes, CertificateSigningRequests and the other kinds that are not about workloads, Services, configuration or access",
-    ours: 201,
-    theirs: 422,
-    run: async (s) => {
-      const path = `/apis/networking.k8s.io/v1/namespaces/${s.namespace}/ingresses?dryRun=All`;
-      return (await s.post(path, { metadata: { name: "documented" }, spec: {} }, quiet)).code;
-    },
-  },
-  {
-    topic: "`pods/resize`, `pods/ephemeralcontainers`",
-    ours: 501,
-    theirs: 200,
-    run: async (s) => {
-      await withAccount(s);
-      await s.post(core(s, "pods"), pod("documented"), quiet);
-      return (await s.get(core(s, "pods", "documented/resize"), quiet)).code;
-    },
-  },
-  {
     topic: "ComponentStatuses",
     ours: 0,
     theirs: 3,

@@ -13,8 +13,10 @@ export function causesInOrder(value: Loose): Loose {
   const [start, inner] = splitMessage(value.message);
   if (value.reason !== "Invalid" || inner === undefined) return value;
   const texts = causes.map(textOf);
-  if (inner !== texts.join(", ")) return { ...value, note: "the message does not list the causes in their order" };
-  const message = `${start}[${texts.toSorted().join(", ")}]`;
+  // The message has each text once.
+  const unique = [...new Set(texts)];
+  if (inner !== unique.join(", ")) return { ...value, note: "the message does not list the causes in their order" };
+  const message = `${start}[${unique.toSorted().join(", ")}]`;
   return { ...value, message, details: { ...value.details, causes: inOrder(causes) } };
 }
 

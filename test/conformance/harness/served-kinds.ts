@@ -30,12 +30,10 @@ export const servedVersions: readonly string[] = [
 const unserved = new Set([
   "nodes/proxy",
   "pods/attach",
-  "pods/ephemeralcontainers",
   "pods/exec",
   "pods/log",
   "pods/portforward",
   "pods/proxy",
-  "pods/resize",
   "services/proxy",
 ]);
 

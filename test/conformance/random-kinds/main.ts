@@ -17,5 +17,7 @@ const all = await compareRandomKinds({ seed, requests, referenceOnly, ...(kinds.
 const findings = words.includes("--all") ? all : all.filter((finding) => !isKnown(finding));
 console.log(describeFindings(findings, Number(option("groups") ?? 60)));
 const seconds = ((performance.now() - started) / 1000).toFixed(1);
-console.log(`${findings.length} of ${requests} answers differ, ${all.length - findings.length} more in known gaps (${seconds} s).`);
+console.log(
+  `${findings.length} of ${requests} answers differ, ${all.length - findings.length} more in known gaps (${seconds} s).`,
+);
 process.exitCode = findings.length === 0 ? 0 : 1;

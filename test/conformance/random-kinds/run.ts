@@ -188,8 +188,9 @@ function withoutChoices(body: Loose): Loose {
   const text = printJson(body.spec)
     .replaceAll(/"10\.0\.\d+\.\d+"/g, '"<address>"')
     .replaceAll(/("(?:nodePort|healthCheckNodePort)":)3[0-2]\d{3}/g, '$1"<port>"')
+    .replaceAll(/X509SHA256=[0-9a-f]+/g, "X509SHA256=<digest>")
     .replaceAll(/kube-api-access-[a-z0-9]{5}/g, "kube-api-access-<name>");
   return { ...body, spec: parseJson(text) };
 }
 
-const chosen = new Set(["Service", "Pod"]);
+const chosen = new Set(["Service", "Pod", "CertificateSigningRequest"]);

@@ -80,5 +80,7 @@ function sampleOf(session: Session, { object, base, listed, title }: Found): Sam
 function named(object: Loose, n: number): Loose {
   const { namespace: _namespace, ...metadata } = object.metadata ?? {};
   const name = object.kind === "IPAddress" ? metadata.name : `sample-${n}`;
+  // An empty certificate is another value when the reference reads it back, so that every update counts as a change.
+  for (const { clientConfig } of object.webhooks ?? []) if (clientConfig.caBundle === "") delete clientConfig.caBundle;
   return { ...object, metadata: { ...metadata, name } };
 }

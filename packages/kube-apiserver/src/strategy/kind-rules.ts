@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { memberAt, withMember } from "@purlin/kube-objects/object";
 import type { AdmissionPlugin } from "../admission/admission.ts";
 import type { User } from "../auth/user.ts";
-import { withMember } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Store } from "../store/store.ts";
 import type { TablePrinter } from "../table/table.ts";
@@ -103,16 +103,18 @@ export function wholeMetaChecks(endpoint: Endpoint): MetaChecks {
 }
 
 /**
- * Adds to the rules of a kind that some of its lists are always written. The reference's storage does not distinguish an empty list from
+ * Adds to the rules of a kind that some of its lists, named by their paths, are always written. The reference's storage does not distinguish an empty list from
  * a missing one, so an empty list is read back as null; the client that sent it still owns it.
  */
 export function withEmptyLists(members: readonly string[], rules: KindRules = {}): KindRules {
+  const paths = members.map((member) => member.split("."));
+  const emptyIn = (sent: JsonObject, path: readonly string[]): boolean => isEmpty(memberAt(sent, path));
   const asNull = (object: JsonObject): JsonObject =>
-    members.reduce((made, member) => (isEmpty(made[member]) ? withMember(made, member, null) : made), object);
+    paths.reduce((made, path) => (emptyIn(made, path) ? withMember(made, path, null) : made), object);
   return {
     ...rules,
     decode: (object, sent) =>
-      members.reduce((made, member) => (isEmpty(sent[member]) ? withMember(made, member, []) : made), object),
+      paths.reduce((made, path) => (emptyIn(sent, path) ? withMember(made, path, []) : made), object),
     prepareCreate: asNull,
     prepareUpdate: asNull,
   };

@@ -208,21 +208,16 @@ const noMetrics: Check = (spec, path) => {
   return memberAt(spec, ["minReplicas"]) === 0 && !isServed ? [forbiddenValue(`${path}.metrics`, why)] : [];
 };
 
-const targetPath = "spec.scaleTargetRef";
-const targetOf = (object: JsonObject): JsonObject => objectAt(object, ["spec", "scaleTargetRef"]);
-
 /** The errors of a HorizontalPodAutoscaler in the form of version 2. */
 export function autoscalerErrors(object: JsonObject): readonly FieldError[] {
   const spec = all(
     replicas,
+    (own, path) => reference({ needsGroup: true })(objectAt(own, ["scaleTargetRef"]), `${path}.scaleTargetRef`),
     eachItem("metrics", metric),
     noMetrics,
     within("behavior", all(within("scaleUp", scalingRules), within("scaleDown", scalingRules))),
   );
-  return [
-    ...spec(objectAt(object, ["spec"]), "spec"),
-    ...reference({ needsGroup: true })(targetOf(object), targetPath),
-  ];
+  return spec(objectAt(object, ["spec"]), "spec");
 }
 
 /** The rules of HorizontalPodAutoscalers. `toSecond` converts an object of another version. */

@@ -97,9 +97,9 @@ const scheduling: Check = all(
 /** The rules of RuntimeClasses. */
 export const runtimeClassRules: KindRules = {
   acceptsAnyFinalizer: true,
-  validate: atRoot(named("handler", dns1123LabelProblems)),
-  validateNew: atRoot(
+  validate: atRoot(
     all(
+      named("handler", dns1123LabelProblems),
       within("overhead", (overhead, path) => containerAmounts(objectAt(overhead, ["podFixed"]), `${path}.limits`)),
       within("scheduling", scheduling),
     ),

@@ -128,6 +128,10 @@ export const nodeRules: KindRules = {
   prepareCreate: withNotReadyTaint,
   validate: (node) => [...taintErrors(node), ...capacityErrors(node)],
   validateNew: rangeOfPodsErrors,
-  validateChange: nodeChange,
+  // The reference validates the whole object and then the change, which includes taints and capacities again.
+  validateChange: (node, old, endpoint) => [
+    ...(endpoint === "status" ? [] : [...rangeOfPodsErrors(node), ...taintErrors(node), ...capacityErrors(node)]),
+    ...nodeChange(node, old),
+  ],
   fields: { "spec.unschedulable": (node) => String(memberAt(node, ["spec", "unschedulable"]) === true) },
 };

@@ -32,7 +32,13 @@ const statefulSet: Edit = inside(
     fill({ replicas: 1, revisionHistoryLimit: 10, podManagementPolicy: "OrderedReady", updateStrategy: {} }),
     fill({ persistentVolumeClaimRetentionPolicy: {} }),
     inside("persistentVolumeClaimRetentionPolicy", fill({ whenDeleted: "Retain", whenScaled: "Retain" })),
-    inside("updateStrategy", all(fill({ type: "RollingUpdate" }), rollingUpdate({ partition: 0 }))),
+    inside(
+      "updateStrategy",
+      all(
+        when(({ type }) => type === undefined, fill({ type: "RollingUpdate", rollingUpdate: {} })),
+        when(({ type }) => type === "RollingUpdate", inside("rollingUpdate", fill({ partition: 0 }))),
+      ),
+    ),
     template,
     each("volumeClaimTemplates", claim),
   ),

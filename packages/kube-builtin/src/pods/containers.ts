@@ -15,12 +15,14 @@ import {
 import {
   duplicateValue,
   type FieldError,
+  forbiddenValue,
   invalidValue,
   keyPath,
+  notFoundValue,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
@@ -132,8 +134,38 @@ export const containers: Check = (spec, path) => {
         isSidecar(one) ? lifeOfContainer : noLifeOfInitContainer,
       )(one, at("initContainers", index)),
     ),
+    ...listAt(spec, "ephemeralContainers").flatMap((one, index) =>
+      all(common(mounts), unique, ephemeral(spec))(one, at("ephemeralContainers", index)),
+    ),
   ];
 };
+
+const notEphemeral = ["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
+const notEphemeralText = "cannot be set for an Ephemeral Container";
+
+const isEmpty = (value: JsonValue | undefined): boolean =>
+  value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+
+/** A container for debugging has no lifecycle of its own. */
+function ephemeral(spec: JsonObject): Check {
+  const others = [...listAt(spec, "containers"), ...listAt(spec, "initContainers")];
+  return (one, path) => {
+    const target = stringAt(one, ["targetContainerName"]);
+    const isKnown = target === "" || others.some(({ name }) => name === target);
+    const mounts = listAt(one, "volumeMounts");
+    return [
+      ...(isKnown ? [] : [notFoundValue(`${path}.targetContainerName`, target)]),
+      ...notEphemeral
+        .filter((name) => !isEmpty(one[name]))
+        .map((name) => forbiddenValue(`${path}.${name}`, notEphemeralText)),
+      ...mounts.flatMap((mount, index) =>
+        ["subPath", "subPathExpr"]
+          .filter((name) => stringAt(mount, [name]) !== "")
+          .map((name) => forbiddenValue(`${path}.volumeMounts[${index}].${name}`, notEphemeralText)),
+      ),
+    ];
+  };
+}
 
 const restartPolicies = ["Always", "Never", "OnFailure"];
 

@@ -13,12 +13,11 @@ import {
 import { forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
-import { compareQuantities } from "@purlin/kube-objects/typed";
 import { podChangeErrors } from "./pod-change.ts";
+import { ephemeralContainerErrors, resizeErrors, withEphemeralContainers, withResources } from "./pod-parts.ts";
 import { podSpec } from "./pod-spec.ts";
 import { nameWarnings, podWarnings } from "./pod-warnings.ts";
-
-const countedResources = ["cpu", "memory"];
+import { qosClassOf } from "./qos-class.ts";
 
 const trimmed: Check = (container, path) => {
   const image = stringAt(container, ["image"]);
@@ -28,7 +27,11 @@ const trimmed: Check = (container, path) => {
 };
 
 /** What only a Pod itself must not have, a template may. */
-const onlyPod: Check = all(eachItem("containers", trimmed), eachItem("initContainers", trimmed));
+const onlyPod: Check = all(
+  eachItem("containers", trimmed),
+  eachItem("initContainers", trimmed),
+  eachItem("ephemeralContainers", trimmed),
+);
 
 /** A Pod that gives itself less than no time to end gets a second. */
 function withGrace(pod: JsonObject): JsonObject {
@@ -44,8 +47,11 @@ export const podRules: KindRules = {
     const known = withGrace(pod);
     return { ...known, status: { phase: "Pending", qosClass: qosClassOf(known) } };
   },
-  prepareUpdate: (pod, old, endpoint) =>
-    endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod,
+  prepareUpdate: (pod, old, endpoint) => {
+    if (endpoint === "ephemeralcontainers") return withEphemeralContainers(pod, old);
+    if (endpoint === "resize") return withResources(pod, old);
+    return endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod;
+  },
   validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, ["spec"]), "spec"),
   validateNew: (pod) =>
     listAt(pod, "spec", "ephemeralContainers").length > 0
@@ -54,7 +60,10 @@ export const podRules: KindRules = {
   // Pods change often, and mostly through programs that read no warnings.
   warnings: (pod, old) =>
     old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
-  validateChange: (pod: JsonObject, old: JsonObject) => podChangeErrors(pod, old),
+  validateChange: (pod, old, endpoint) => {
+    if (endpoint === "ephemeralcontainers") return ephemeralContainerErrors(pod, old);
+    return endpoint === "resize" ? resizeErrors(pod, old) : podChangeErrors(pod, old);
+  },
   fields: textFields(
     "spec.nodeName",
     "spec.restartPolicy",
@@ -67,29 +76,3 @@ export const podRules: KindRules = {
     "status.nominatedNodeName",
   ),
 };
-
-/** How surely a Pod gets what it asks for: the less it has said, the less surely. */
-export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guaranteed" {
-  const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
-  const amounts = containers.map((container) => ({
-    requests: counted(objectAt(container, ["resources", "requests"])),
-    limits: counted(objectAt(container, ["resources", "limits"])),
-  }));
-  if (amounts.every(({ requests, limits }) => requests.size + limits.size === 0)) return "BestEffort";
-  const isGuaranteed = amounts.every(
-    ({ requests, limits }) =>
-      limits.size === countedResources.length &&
-      countedResources.every(
-        (name) => compareQuantities(requests.get(name) ?? limits.get(name) ?? "", limits.get(name) ?? "") === 0,
-      ),
-  );
-  return isGuaranteed ? "Guaranteed" : "Burstable";
-}
-
-/** The amounts that count, unless they are nothing. */
-function counted(amounts: JsonObject): Map<string, string> {
-  const given = countedResources.filter(
-    (name) => amounts[name] !== undefined && compareQuantities(String(amounts[name]), "0") > 0,
-  );
-  return new Map(given.map((name) => [name, String(amounts[name])]));
-}

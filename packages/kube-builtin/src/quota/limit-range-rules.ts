@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of LimitRanges.
-import { type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
+import { type KindRules, listAt, withEmptyLists } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
@@ -136,7 +136,7 @@ function limitErrors(limit: JsonObject, path: string): FieldError[] {
 }
 
 /** The rules of LimitRanges. */
-export const limitRangeRules: KindRules = {
+export const limitRangeRules: KindRules = withEmptyLists(["spec.limits"], {
   validate: (object) => {
     const seen = new Set<string>();
     return listAt(object, "spec", "limits").flatMap((limit, index) => {
@@ -150,4 +150,4 @@ export const limitRangeRules: KindRules = {
       ];
     });
   },
-};
+});

@@ -88,6 +88,12 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
     ...(ranges.length > 0 && type !== "LoadBalancer"
       ? [forbiddenValue("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")]
       : ranges.flatMap((range, index) => rangeErrors(range, `spec.LoadBalancerSourceRanges[${index}]`))),
+    ...(type !== "LoadBalancer" && typeof memberAt(spec, ["allocateLoadBalancerNodePorts"]) === "boolean"
+      ? [forbiddenValue("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'")]
+      : []),
+    ...(type !== "LoadBalancer" && typeof memberAt(spec, ["loadBalancerClass"]) === "string"
+      ? [forbiddenValue("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'")]
+      : []),
     ...(type === "LoadBalancer" ? maybeNamed("loadBalancerClass", labelKeyProblems)(spec, "spec") : []),
   ];
 }

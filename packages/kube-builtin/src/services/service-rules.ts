@@ -73,7 +73,9 @@ function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): Fi
   return needsPorts(spec) ? nodePortErrors(spec, objectAt(old, ["spec"]), taken) : [];
 }
 
-function serviceWarnings(object: JsonObject): string[] {
+function serviceWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
+  // A write to the status gets no warnings.
+  if (old !== undefined && jsonEqual(object["spec"] ?? null, old["spec"] ?? null)) return [];
   const isIgnored =
     stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
   const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;

@@ -75,12 +75,9 @@ const topologies: Check = (object, path) => {
 
 /** The rules of StorageClasses. */
 export const storageClassRules: KindRules = {
-  validate: atRoot((object, path) =>
-    stringAt(object, ["provisioner"]) === "" ? [requiredValue(`${path}.provisioner`)] : [],
-  ),
-  validateNew: atRoot(
+  validate: atRoot(
     all(
-      (object, path) => (stringAt(object, ["provisioner"]) === "" ? [] : provisioner("provisioner")(object, path)),
+      provisioner("provisioner"),
       parameters({ required: false }),
       oneOf("reclaimPolicy", ["Delete", "Retain"]),
       exactlyOneOf("volumeBindingMode", ["Immediate", "WaitForFirstConsumer"]),

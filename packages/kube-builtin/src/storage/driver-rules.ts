@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of CSIDrivers, CSINodes and VolumeAttachments.
-import { all, type Check, type KindRules, listAt, within } from "@purlin/kube-apiserver/kinds";
+import { all, type Check, type KindRules, listAt, withEmptyLists, within } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
@@ -139,7 +139,10 @@ function nodeChange(object: JsonObject, old: JsonObject): FieldError[] {
 }
 
 /** The rules of CSINodes. */
-export const csiNodeRules: KindRules = { validate: nodeErrors, validateChange: nodeChange };
+export const csiNodeRules: KindRules = withEmptyLists(["spec.drivers"], {
+  validate: nodeErrors,
+  validateChange: nodeChange,
+});
 
 const oneSource = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
 

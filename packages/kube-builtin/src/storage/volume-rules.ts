@@ -113,7 +113,6 @@ function claimChange(claim: JsonObject, old: JsonObject, endpoint: Endpoint): Fi
   const why =
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
   return [
-    ...inMember("spec", claimSpec)(claim),
     ...(isFixed ? [] : [forbiddenValue("spec", why)]),
     ...(isLess && compareQuantities(now, capacity) <= 0 ? [forbiddenValue(storage.join("."), claimText)] : []),
     ...immutable(["spec", "volumeMode"], "volumeMode")(claim, old, endpoint),
@@ -145,6 +144,10 @@ function withDataSource(claim: JsonObject): JsonObject {
 /** The rules of PersistentVolumeClaims. */
 export const claimRules: KindRules = {
   prepareCreate: withDataSource,
+  prepareUpdate: (claim, old, endpoint) => {
+    const had = ["dataSource", "dataSourceRef"].some((name) => memberAt(old, ["spec", name]) !== undefined);
+    return endpoint === "status" || had ? claim : withDataSource(claim);
+  },
   validate: inMember("spec", claimSpec),
   validateChange: claimChange,
 };

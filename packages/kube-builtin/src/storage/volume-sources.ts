@@ -41,7 +41,7 @@ const items =
 const partition: Check = (source, path) => {
   const number = numberAt(source, ["partition"]);
   return number < 0 || number > 255
-    ? [invalidValue(`${path}.partition`, number, "must be between 0 and 255, inclusive")]
+    ? [invalidValue(`${path}.partition`, number, "must be between 1 and 255, inclusive")]
     : [];
 };
 

@@ -3,7 +3,6 @@ import { all, type Check, type KindRules, labelText, type ScalePaths } from "@pu
 import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, numberAt, objectAt } from "@purlin/kube-objects/object";
-import { labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
 import { lastingTemplateErrors, templateErrors } from "./template.ts";
 
@@ -22,10 +21,8 @@ const controllerScale: ScalePaths = {
 function controllerErrors(object: JsonObject): FieldError[] {
   const selector = objectAt(object, ["spec", "selector"]) as Record<string, string>;
   const labels = memberAt(object, ["spec", "template", "metadata", "labels"]) ?? null;
-  const isMatching = matchesLabels(
-    labelSelectorOf({ matchLabels: selector }),
-    (labels ?? {}) as Record<string, string>,
-  );
+  const own = objectAt(object, ["spec", "template", "metadata", "labels"]);
+  const isMatching = Object.entries(selector).every(([name, value]) => own[name] === value);
   const hasTemplate = isJsonObject(memberAt(object, ["spec", "template"]));
   const mismatch = "`selector` does not match template `labels`";
   return [

@@ -29,6 +29,7 @@ import { TypedFormError } from "@purlin/kube-objects/typed";
 import { changes, notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
 import { fractionOfBytes } from "../pods/container-warnings.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
+import { claimSpec } from "../storage/volume-rules.ts";
 import { replicaStatus } from "./replication-controller-rules.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
 import { lastingTemplateErrors } from "./template.ts";
@@ -227,6 +228,10 @@ export const statefulSetRules: KindRules = {
     ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),
     ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(withClaims(object), "StatefulSet")),
   ],
+  validateNew: (object) =>
+    listAt(object, "spec", "volumeClaimTemplates").flatMap((claim, index) =>
+      claimSpec(objectAt(claim, ["spec"]), `spec.volumeClaimTemplates[${index}].spec`),
+    ),
   validateChange: changes(
     (object, old) => (jsonEqual(fixedSpec(object), fixedSpec(old)) ? [] : [forbiddenValue("spec", mutableText)]),
     onStatus(statefulStatus),

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The subresources of Pods that change one part of the spec: `ephemeralcontainers` and `resize`.
+import { listAt, metaOf, withMeta } from "@purlin/kube-apiserver/kinds";
+import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
+import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
+import { qosClassOf } from "./qos-class.ts";
+
+/** The old Pod with another spec, and with the owners of fields that the new one has. */
+function withSpec(pod: JsonObject, old: JsonObject, spec: JsonObject): JsonObject {
+  const { managedFields, resourceVersion } = metaOf(pod);
+  return { ...withMeta(old, { managedFields, resourceVersion }), spec };
+}
+
+/** A Pod in which only the ephemeral containers change. */
+export function withEphemeralContainers(pod: JsonObject, old: JsonObject): JsonObject {
+  const { ephemeralContainers: _before, ...spec } = objectAt(old, ["spec"]);
+  const given = listAt(pod, "spec", "ephemeralContainers");
+  return withSpec(pod, old, given.length === 0 ? spec : { ...spec, ephemeralContainers: given });
+}
+
+/** Ephemeral containers stay as they are once they exist. */
+export function ephemeralContainerErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  const path = "spec.ephemeralContainers";
+  const now = new Map(listAt(pod, "spec", "ephemeralContainers").map((one) => [stringAt(one, ["name"]), one]));
+  return listAt(old, "spec", "ephemeralContainers").flatMap((before) => {
+    const name = goQuote(stringAt(before, ["name"]));
+    const after = now.get(stringAt(before, ["name"]));
+    if (after === undefined)
+      return [forbiddenValue(path, `existing ephemeral containers ${name} may not be removed\n`)];
+    return jsonEqual(after, before)
+      ? []
+      : [forbiddenValue(path, `existing ephemeral containers ${name} may not be changed\n`)];
+  });
+}
+
+const lists = ["containers", "initContainers"] as const;
+
+function haveSameNames(pod: JsonObject, old: JsonObject, list: string): boolean {
+  const names = (one: JsonObject): string => JSON.stringify(listAt(one, "spec", list).map(({ name }) => name));
+  return names(pod) === names(old);
+}
+
+/** A Pod in which only the resources of containers change. */
+export function withResources(pod: JsonObject, old: JsonObject): JsonObject {
+  const isSameLength = (list: string): boolean => listAt(pod, "spec", list).length === listAt(old, "spec", list).length;
+  if (!lists.every(isSameLength)) return pod;
+  const resized = Object.fromEntries(
+    lists
+      .filter((list) => listAt(pod, "spec", list).length > 0)
+      .map((list) => [list, haveSameNames(pod, old, list) ? resizedList(pod, old, list) : listAt(pod, "spec", list)]),
+  );
+  return withSpec(pod, old, { ...objectAt(old, ["spec"]), ...resized });
+}
+
+function resizedList(pod: JsonObject, old: JsonObject, list: string): JsonObject[] {
+  const news = listAt(pod, "spec", list);
+  return listAt(old, "spec", list).map(({ resources: _resources, resizePolicy: _policy, ...before }, index) => {
+    const { resources, resizePolicy } = news[index] ?? {};
+    return {
+      ...before,
+      ...(resources === undefined ? {} : { resources }),
+      ...(resizePolicy === undefined ? {} : { resizePolicy }),
+    };
+  });
+}
+
+/** Containers keep their number and their names. */
+function orderErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  return lists.flatMap((list) => {
+    const [now, before] = [listAt(pod, "spec", list), listAt(old, "spec", list)];
+    if (now.length !== before.length) {
+      return [forbiddenValue(`spec.${list}`, `${list} may not be added or removed on resize`)];
+    }
+    return before.flatMap((one, index) =>
+      one["name"] === now[index]?.["name"]
+        ? []
+        : [forbiddenValue(`spec.${list}[${index}].name`, `${list} may not be renamed or reordered on resize`)],
+    );
+  });
+}
+
+const resizable = ["cpu", "memory"];
+
+function removedErrors(now: JsonObject, before: JsonObject, path: string): FieldError[] {
+  return ["requests", "limits"].flatMap((member) => {
+    const [amounts, old] = [now, before].map((one) => objectAt(one, ["resources", member])) as [JsonObject, JsonObject];
+    const isRemoved = Object.keys(old).some((name) => !Object.hasOwn(amounts, name));
+    return isRemoved ? [forbiddenValue(`${path}.resources.${member}`, `resource ${member} cannot be removed`)] : [];
+  });
+}
+
+/** A container without the parts that a resize changes. */
+function fixedPart({ resources, resizePolicy: _policy, ...rest }: JsonObject): JsonValue {
+  const amounts = (member: string): JsonValue =>
+    Object.entries(objectAt({ resources: resources ?? {} }, ["resources", member])).filter(
+      ([name]) => !resizable.includes(name),
+    );
+  return { ...rest, requests: amounts("requests"), limits: amounts("limits") };
+}
+
+function containerErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  return lists.flatMap((list) => {
+    const news = listAt(pod, "spec", list);
+    return listAt(old, "spec", list).flatMap((before, index) => {
+      const now = news[index] ?? {};
+      const path = `spec.${list}[${index}]`;
+      const isPlainInit = list === "initContainers" && stringAt(before, ["restartPolicy"]) !== "Always";
+      if (isPlainInit) {
+        const why = "resources for non-sidecar init containers are immutable";
+        return jsonEqual(now, before) ? [] : [forbiddenValue("spec", why)];
+      }
+      const isFixed = jsonEqual(fixedPart(now), fixedPart(before));
+      return [
+        ...removedErrors(now, before, path),
+        ...(isFixed ? [] : [forbiddenValue("spec", "only cpu and memory resources are mutable")]),
+      ];
+    });
+  });
+}
+
+/** A container that runs without a record of its resources cannot be resized. */
+function isResizable(pod: JsonObject): boolean {
+  const running = listAt(pod, "status", "containerStatuses").find(
+    (one) => Object.keys(objectAt(one, ["state", "running"])).length > 0,
+  );
+  return running === undefined || running["resources"] !== undefined;
+}
+
+/** The errors of a resize. */
+export function resizeErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  const quality = stringAt(old, ["status", "qosClass"]) || qosClassOf(old);
+  const isSameQuality = quality === qosClassOf(pod);
+  const why = "Pod QOS Class may not change as a result of resizing";
+  const order = orderErrors(pod, old);
+  return [
+    ...(isSameQuality ? [] : [invalidValue("spec", quality, why)]),
+    ...(isResizable(old) ? [] : [forbiddenValue("spec", "Pod running on node without support for resize")]),
+    ...(order.length > 0 ? order : containerErrors(pod, old)),
+  ];
+}
