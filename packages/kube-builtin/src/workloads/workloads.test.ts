@@ -74,7 +74,12 @@ test("of a StatefulSet little may change, and its containers mount what its clai
     serviceName: "x",
     selector: { matchLabels: { a: "b" } },
     template: { metadata: { labels: { a: "b" } }, spec: { containers: [main] } },
-    volumeClaimTemplates: [{ metadata: { name: "data" }, spec: { resources: { requests: { storage: "1Gi" } } } }],
+    volumeClaimTemplates: [
+      {
+        metadata: { name: "data" },
+        spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+      },
+    ],
   };
   await server.post(sets, { metadata: { name: "set" }, spec });
   assert.equal(await patched(`${sets}/set`, { replicas: 3 }), "");
