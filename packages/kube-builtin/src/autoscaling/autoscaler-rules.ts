@@ -209,7 +209,7 @@ const noMetrics: Check = (spec, path) => {
 };
 
 /** The errors of a HorizontalPodAutoscaler in the form of version 2. */
-export function autoscalerErrors(object: JsonObject): readonly FieldError[] {
+function autoscalerErrors(object: JsonObject): readonly FieldError[] {
   const spec = all(
     replicas,
     (own, path) => reference({ needsGroup: true })(objectAt(own, ["scaleTargetRef"]), `${path}.scaleTargetRef`),

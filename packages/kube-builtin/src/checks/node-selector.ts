@@ -50,8 +50,7 @@ const fieldRequirement: Check = (one, path) => {
   ];
 };
 
-/** One term of a selector of nodes. */
-export const nodeSelectorTerm: Check = all(
+const nodeSelectorTerm: Check = all(
   eachItem("matchExpressions", labelRequirement),
   eachItem("matchFields", fieldRequirement),
 );

@@ -150,18 +150,5 @@ export const sharedConditions: Check = (status, path) => {
   });
 };
 
-/** Items of a list that must differ in one member. */
-export function uniqueBy(list: string, name: string): Check {
-  return (object, path) => {
-    const seen = new Set<string>();
-    return listAt(object, list).flatMap((item, index) => {
-      const value = stringAt(item, [name]);
-      const isTaken = seen.has(value);
-      seen.add(value);
-      return isTaken ? [duplicateValue(`${path}.${list}[${index}].${name}`, value)] : [];
-    });
-  };
-}
-
 /** Whether a member is an object. */
 export const hasObject = (object: JsonObject, name: string): boolean => isJsonObject(memberAt(object, [name]));

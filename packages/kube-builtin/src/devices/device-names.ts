@@ -24,8 +24,8 @@ function domainErrors(text: string, path: string): FieldError[] {
   ];
 }
 
-/** The errors of the name of an attribute or a capacity, with or without a domain. */
-export function qualifiedNameErrors(name: string, path: string): FieldError[] {
+/** The errors of the name of an attribute, with or without a domain. */
+function qualifiedNameErrors(name: string, path: string): FieldError[] {
   const [domain = "", id = "", ...more] = name.split("/");
   if (!name.includes("/")) return identifierErrors(name, path);
   if (more.length > 0) return [];

@@ -24,8 +24,8 @@ import {
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { loadBalancer, notAddress } from "../checks/load-balancer.ts";
 import { eachText, hasObject, inMember, onStatus, pathSegmentProblems } from "../checks/rule-checks.ts";
-import { addressErrors } from "../services/address-text.ts";
 
 const wildcardPattern = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const wildcardText =
@@ -38,8 +38,6 @@ function hostProblems(host: string): string[] {
     ...(wildcardPattern.test(host) ? [] : [wildcardText]),
   ];
 }
-
-const notAddress = "must be a DNS name, not an IP address";
 
 /** The port of a Service: a name or a number. */
 const backendPort: Check = (service, path) => {
@@ -143,19 +141,6 @@ function annotatedClass(ingress: JsonObject): FieldError[] {
     ? [invalidValue(`annotations.${classAnnotation}`, old, why)]
     : [];
 }
-
-/** The addresses of a load balancer in a status. */
-export const loadBalancer: Check = within(
-  "loadBalancer",
-  eachItem("ingress", (one, path) => {
-    const [ip, host] = [stringAt(one, ["ip"]), stringAt(one, ["hostname"])];
-    return [
-      ...(ip === "" ? [] : addressErrors(ip, `${path}.ip`)),
-      ...maybeNamed("hostname", dns1123SubdomainProblems)(one, path),
-      ...(isIP(host) === 0 ? [] : [invalidValue(`${path}.hostname`, host, notAddress)]),
-    ];
-  }),
-);
 
 /** The rules of Ingresses. */
 export const ingressRules: KindRules = {

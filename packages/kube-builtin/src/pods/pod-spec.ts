@@ -11,7 +11,7 @@ import {
   validateLabels,
 } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { addressErrors } from "../services/address-text.ts";
+import { addressErrors } from "../checks/address-text.ts";
 import { containers } from "./containers.ts";
 import { volumes } from "./volumes.ts";
 

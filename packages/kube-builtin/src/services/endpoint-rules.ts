@@ -21,7 +21,7 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { addressProblem, addressText, isOfFamily, plainAddress } from "./address-text.ts";
+import { addressProblem, addressText, isOfFamily, plainAddress } from "../checks/address-text.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 

@@ -5,7 +5,7 @@ import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from 
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { addressErrors } from "./address-text.ts";
+import { addressErrors } from "../checks/address-text.ts";
 import { servicePortErrors } from "./service-ports.ts";
 
 const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];

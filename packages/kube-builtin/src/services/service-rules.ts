@@ -22,7 +22,7 @@ import {
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { loadBalancer } from "../networking/ingress-rules.ts";
+import { loadBalancer } from "../checks/load-balancer.ts";
 import {
   allocated,
   isExternal,

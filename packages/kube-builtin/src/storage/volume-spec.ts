@@ -40,8 +40,7 @@ export function positiveAmount(amount: string, path: string): FieldError[] {
   return compareQuantities(amount, "0") <= 0 ? [invalidValue(path, amount, "must be greater than zero")] : [];
 }
 
-/** An amount that may be nothing. */
-export function basicAmount(amount: string, path: string): FieldError[] {
+function basicAmount(amount: string, path: string): FieldError[] {
   const whole = Number.parseInt(amount, 10);
   return compareQuantities(amount, "0") < 0 && whole < 0
     ? [invalidValue(path, whole, "must be a valid resource quantity")]
