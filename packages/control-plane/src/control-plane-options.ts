@@ -10,6 +10,7 @@ import type {
 } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
 import type { InstallProgress, WatchingController } from "@purlin/kube-controller";
+import type { RunStore } from "@purlin/run-store";
 import type { Registry } from "prom-client";
 import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { PackageManager } from "./packages/package-manager.ts";
@@ -106,6 +107,8 @@ export interface ControlPlaneOptions {
   readonly beforeStart?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** Called for each of our CRDs while they are installed. */
   readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
+  /** Records reconciles of composite resources; without it none is recorded. */
+  readonly runs?: Pick<RunStore, "record" | "sensitive"> | undefined;
   /** Manages packages; without it functions come from elsewhere. */
   readonly packages?: PackageManager | undefined;
   /** Controllers beside those of composition, created when the control plane starts. */

@@ -18,7 +18,7 @@ import type { WatchingController } from "@purlin/kube-controller";
 import type { RandomInteger } from "@purlin/kube-objects/metadata";
 import type { Registry } from "prom-client";
 import type { ControlPlaneDeps } from "./control-plane.ts";
-import type { ControlPlaneSettings } from "./control-plane-options.ts";
+import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import type { FunctionPlane } from "./function-plane.ts";
 
 /** The dependencies of the controllers of composition. */
@@ -30,6 +30,7 @@ interface ControllerDeps extends Pick<ControlPlaneDeps, "client" | "engine" | "e
   readonly registry: Registry | undefined;
   /** The source of random names of composite resources; that of the machine unless given. */
   readonly random?: RandomInteger | undefined;
+  readonly runs: ControlPlaneOptions["runs"];
 }
 
 const compositeBackoff = { baseMs: 1000, maxMs: 30_000 };
@@ -68,7 +69,7 @@ export function compositionControllers(deps: ControllerDeps): readonly WatchingC
 }
 
 function compositeControllers(deps: ControllerDeps): CreateInstanceController {
-  const { client, engine, events, clock, log, settings, functionPlane, registry } = deps;
+  const { client, engine, events, clock, log, settings, functionPlane, registry, runs } = deps;
   const breakerMetrics = breakerMetricsOf(registry);
   return ({ name, compositeType, schema }) =>
     createCompositeController({
@@ -87,6 +88,7 @@ function compositeControllers(deps: ControllerDeps): CreateInstanceController {
         functionRevisions: settings.functionRevisionSelectors,
         ...(settings.compositeDeadlineMs !== undefined && { deadlineMs: settings.compositeDeadlineMs }),
       },
+      recordRun: runs && ((run) => runs.record(run)),
       breakerLimits: settings.circuitBreaker,
       breakerMetrics,
     });

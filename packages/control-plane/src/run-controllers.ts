@@ -14,6 +14,7 @@ import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { compositionControllers } from "./controllers.ts";
 import { followCrds } from "./follow-crds.ts";
+import { followSensitiveFields } from "./follow-sensitive-fields.ts";
 import { createFunctionPlane } from "./function-plane.ts";
 
 /** Called whenever the list or watch of a type fails; it is retried either way. */
@@ -52,6 +53,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   closing.defer(() => functionPlane.close());
   const { kindsChanged: onChange } = functionPlane;
   closing.defer(await followCrds({ informers, mapper: kube.mapper, clock, log, onChange }, signal));
+  if (options.runs !== undefined) closing.defer(followSensitiveFields(informers, options.runs.sensitive));
   const engine = createControllerEngine({
     informers,
     clock,
@@ -62,7 +64,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   });
   const { runStep } = functionPlane;
   const deps: ControlPlaneDeps = { kube, client, informers, engine, events, runStep };
-  const own = compositionControllers({ ...deps, functionPlane, settings, clock, log, registry });
+  const own = compositionControllers({ ...deps, functionPlane, settings, clock, log, registry, runs: options.runs });
   const packages = await options.packages?.open(deps, signal);
   if (packages !== undefined) closing.use(packages);
   // Closed before the clients that reconciles use: a watch that a reconcile starts later would never be closed.

@@ -35,6 +35,14 @@ export interface RunTrace {
   readonly context?: inspector.StepMeta["context"];
 }
 
+/** Observes the calls that answer one step. */
+export interface CallObserver {
+  /** A function is about to be called. The returned function takes its response; it is not called when the call fails. */
+  called(target: FunctionTarget, request: RunFunctionRequest): (response: RunFunctionResponse) => void;
+  /** A cache answered, and the function was not called. */
+  cached(): void;
+}
+
 /** Everything about a call that is not part of the request. */
 export interface RunCall {
   /** When the caller stops waiting, in milliseconds since the epoch. */
@@ -46,6 +54,8 @@ export interface RunCall {
   readonly trace?: RunTrace | undefined;
   /** Restricts the protocol: old releases of Crossplane knew v1beta1 only. */
   readonly protocol?: "v1beta1" | undefined;
+  /** Observes the calls of the function, for recorders of runs. */
+  readonly observer?: CallObserver | undefined;
   /** Called with the last request of a step, which carries everything that the function required. */
   readonly onSettled?: ((request: RunFunctionRequest) => void) | undefined;
 }

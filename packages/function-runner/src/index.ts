@@ -11,7 +11,7 @@ export type { NameResolver } from "./dial/channel-context.ts";
 export type { LiveRevisions } from "./dial/connection-pool.ts";
 export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
 export { type TlsSource, tlsFromDirectory } from "./dial/tls-directory.ts";
-export type { FunctionRunner, FunctionTarget, RunCall, RunTrace } from "./function-runner.ts";
+export type { CallObserver, FunctionRunner, FunctionTarget, RunCall, RunTrace } from "./function-runner.ts";
 export { noMetrics } from "./metrics.ts";
 export { createInspectorSink, type InspectorSink } from "./record/inspector-sink.ts";
 export type { RunSink } from "./record/record-runs.ts";

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   type ApiListener,
   type ApiServer,
+  type ApiServerOptions,
   type AuditOptions,
   type Authorization,
   isStoreError,
@@ -30,7 +31,7 @@ export interface EmbeddedServer extends AsyncDisposable {
 }
 
 /** Where it keeps its data and listens, and who is notified of errors while it runs. */
-interface EmbeddedServerOptions {
+export interface EmbeddedServerOptions {
   /** Absolute; made if it is not there. */
   readonly directory: string;
   /** 0 for any free one; that of the last start unless given. */
@@ -48,6 +49,8 @@ interface EmbeddedServerOptions {
   readonly maxRequestsInFlight?: number | undefined;
   /** Metrics of the other parts of the process, as text for Prometheus. Default: none. */
   readonly otherMetrics?: () => Promise<string>;
+  /** Documents of the other parts of the process, by path. Default: none. */
+  readonly documents?: ApiServerOptions["documents"];
   /** Log requests. Default: no audit log. */
   readonly audit?: AuditSettings | undefined;
   /** Forbids writes by their effect. Default: none is forbidden. */
@@ -129,6 +132,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     maxRequestsInFlight: atOnce,
     auditLog,
     otherMetrics,
+    documents,
     guard,
     authorization = "rbac",
     roles = [],
@@ -150,6 +154,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
       ...(otherMetrics !== undefined && { otherMetrics }),
       ...(auditLog !== undefined && { audit: auditLog }),
       guard,
+      documents,
       ...(atOnce !== undefined && { inFlightLimits: { atOnce, waiting: atOnce * waitingForEach } }),
       onClockJump: (byMs) => {
         warn(`warning: ${clockJumpText(byMs)}`);

@@ -25,9 +25,10 @@ import { mastersGroup, type User } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestsOfRevisions } from "@purlin/package-manager";
+import { openRunStore, type RunStore, runsDocument } from "@purlin/run-store";
 import { Registry } from "prom-client";
 import { controlPlaneRoles, controlPlaneUser, simulatorRoles } from "../apiserver/controller-roles.ts";
-import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { simulateWorkloads } from "../apiserver/simulated-workloads.ts";
 import { eachOnce, type Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
@@ -59,6 +60,8 @@ interface PlaneSurroundings {
   readonly clock?: Clock | undefined;
 }
 
+type DocumentsOf = NonNullable<EmbeddedServerOptions["documents"]>;
+
 const operator = { name: "admin", groups: [mastersGroup] };
 
 /** Starts API server, registry, controllers and functions. Resolves when all controllers run. */
@@ -76,8 +79,12 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const otherMetrics = (): Promise<string> => metrics.metrics();
   const { authorization = "rbac" } = options;
   const roles = [...controlPlaneRoles, ...(options.workloads === "simulate" ? simulatorRoles : [])];
-  const serving = { warn, onClockJump, otherMetrics, guard: guardDevelopment, roles };
+  let runs: RunStore | undefined;
+  const documents: DocumentsOf = (path, query) => runs && runsDocument(runs, path, query);
+  const serving = { warn, onClockJump, otherMetrics, guard: guardDevelopment, roles, documents };
   const embedded = starting.use(await startEmbeddedServer({ ...options, ...serving }));
+  runs = openRunStore({ directory: options.directory, redact: options.redact, clock, log, onWarning: warn });
+  starting.use(runs);
   const connect = (user: User, agent?: string, more: Parameters<typeof createKubeClient>[1] = {}): KubeClient => {
     const client = createKubeClient(createDirectTransport(embedded.server.handle, user, agent), more);
     starting.defer(() => client.close());
@@ -137,6 +144,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     },
     settings,
     registry: metrics,
+    runs,
     log,
   });
   starting.defer(() => plane.stop());

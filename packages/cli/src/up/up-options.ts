@@ -8,7 +8,7 @@ import { type AuditSettings, readAuditSettings } from "../apiserver/audit-log.ts
 import { readAuthorization, readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import { readWorkloads, type WorkloadMode } from "../apiserver/simulated-workloads.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readTimeout } from "../options/duration.ts";
 import { limitOption, readFunctionLimits, readLimits } from "../options/function-limits.ts";
 import { ownDataDir } from "../project/data-dir.ts";
@@ -50,6 +50,8 @@ export interface UpOptions {
   readonly functionLimits?: Partial<FunctionLimits>;
   /** How much a function may answer. */
   readonly answerLimits?: Partial<AnswerLimits>;
+  /** Paths of fields that recorded runs do not contain. */
+  readonly redact?: readonly string[];
 }
 
 /** Reads the command line. */
@@ -75,6 +77,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     requireSandbox: isSet(input, "requireSandbox") || project.functions.requireSandbox === true,
     functionLimits: { ...project.functions.limits, ...limitsOf(input) },
     answerLimits: readFunctionLimits(input),
+    redact: listOption(input, "redact"),
   };
 }
 

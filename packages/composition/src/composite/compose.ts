@@ -106,5 +106,6 @@ function pipelineDeps(context: CompositeContext, runStep: RunStep): PipelineDeps
     deadline: deadline - headroomMs(timeoutMs),
     signal,
     context: deps.context,
+    record: context.run && ((step) => void context.run?.steps.push(step)),
   };
 }

@@ -18,6 +18,7 @@ import {
   updatePolicyOf,
 } from "../composite-resource/crossplane-fields.ts";
 import type { CompositeDeps } from "./deps.ts";
+import { createRunCauses, noRunCauses, type RunCauses } from "./record/run-draft.ts";
 import { createStepDurations, type StepDurations } from "./run/slow-steps.ts";
 
 import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";
@@ -59,6 +60,7 @@ export interface CompositeState {
   readonly settling: SettlingSchemas;
   readonly verdicts: AwaitedVerdicts;
   readonly durations: StepDurations;
+  readonly causes: RunCauses;
   /** Watches on kinds, made once for each. */
   readonly dependencyWatches: Map<string, WatchSpec>;
 }
@@ -87,13 +89,15 @@ export function createCompositeState(deps: CompositeDeps): CompositeState {
     settling: createSettlingSchemas(clock),
     verdicts: createAwaitedVerdicts(clock),
     durations: createStepDurations(),
+    causes: deps.recordRun === undefined ? noRunCauses : createRunCauses(),
     dependencyWatches,
   };
 }
 
 /** Forgets an XR that is gone. */
 export function forgetComposite(state: CompositeState, key: ObjectKey): void {
-  const { tracker, breaker, settling, selfUpdates, verdicts, durations } = state;
+  const { tracker, breaker, settling, selfUpdates, verdicts, durations, causes } = state;
+  causes.forget(key);
   durations.forget(key);
   verdicts.forget(key);
   selfUpdates.forget(key);

@@ -4,6 +4,7 @@ import type { ReconcileContext, StepText } from "@purlin/kube-controller";
 import { conditionTime, type KubeObject } from "@purlin/kube-objects/object";
 import type { CompositeState } from "./composite-state.ts";
 import type { CompositeDeps, CompositeSettings } from "./deps.ts";
+import type { RunDraft } from "./record/run-draft.ts";
 import type { Stamp } from "./report/status-after.ts";
 import type { StatusBaseline } from "./report/status-baseline.ts";
 import type { CompositeDefinition } from "./select/definition.ts";
@@ -16,6 +17,8 @@ export interface CompositeContext extends ReconcileContext {
   /** The XRD as it was when the reconcile started. */
   readonly definition: CompositeDefinition;
   readonly baseline: StatusBaseline;
+  /** The record of this reconcile; undefined when it is not recorded. */
+  readonly run?: RunDraft | undefined;
 }
 
 /** The time and generation of the conditions of an XR. */

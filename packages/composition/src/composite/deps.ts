@@ -6,6 +6,7 @@ import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
 import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
+import type { RecordRun } from "./record/run-draft.ts";
 import type { BreakerLimits, BreakerMetrics } from "./watch/circuit-breaker.ts";
 
 /** The kind of composite resource that a controller reconciles. */
@@ -70,6 +71,8 @@ export interface CompositeDeps {
   readonly context?: Struct | undefined;
   /** Called with the error about a desired resource that a cluster would refuse, which is used anyway; without it, the error is thrown. */
   readonly refuse?: ((error: Error) => void) | undefined;
+  /** Takes over the record of every reconcile; without it none is recorded. */
+  readonly recordRun?: RecordRun | undefined;
   /** Called with the final context of a pipeline, before anything is applied. */
   readonly onPipeline?: ((xr: KubeObject, context: Struct | undefined) => void) | undefined;
 }

@@ -9,7 +9,7 @@ import {
   type WatchSpec,
 } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
-import { isDeleted, withoutFinalizer } from "@purlin/kube-objects/object";
+import { isDeleted, keyText, withoutFinalizer } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
 import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import { compose } from "./compose.ts";
@@ -22,16 +22,18 @@ import {
 } from "./composite-state.ts";
 import { type CompositeContext, steps } from "./context.ts";
 import { type CompositeDeps, defaultSettings } from "./deps.ts";
+import { RunDraft, recordWrites } from "./record/run-draft.ts";
 import { reportFailure } from "./report/report-failure.ts";
 import { reportResult } from "./report/report-result.ts";
 import { baselineOf, writeOutcome } from "./report/status-baseline.ts";
 import { readDefinition } from "./select/definition.ts";
 import { prepare } from "./select/prepare.ts";
-import { admitted, baseWatches } from "./watch/watches.ts";
+import { admitted, baseWatches, causeOf } from "./watch/watches.ts";
 
 /** Makes the reconcile function of one kind of composite resource. */
 export function createReconcile(deps: CompositeDeps, state: CompositeState): Reconcile {
   const settings = { ...defaultSettings, ...deps.settings };
+  const runs = new Map<string, RunDraft>();
   const reconcile = createReconciler<CompositeContext>({
     ...deps,
     type: deps.kind.type,
@@ -49,20 +51,73 @@ export function createReconcile(deps: CompositeDeps, state: CompositeState): Rec
         definition,
         circuit: state.breaker.state(context.key),
       });
-      return { ...context, deps, settings, state, definition, baseline };
+      const extended = { ...context, deps, settings, state, definition, baseline };
+      const run = runs.get(keyText(context.key));
+      return run === undefined ? extended : recorded(extended, run);
     },
     onPause: pause,
     reconcile: reconcileComposite,
-    onFailure: reportFailure,
+    onFailure(error, context) {
+      context.run?.fail(error);
+      return reportFailure(error, context);
+    },
   });
+  const recording = recordEach(reconcile, { deps, state, runs });
   return async (key, stopping) => {
     state.selfUpdates.begin(key);
     try {
-      return await reconcile(key, stopping);
+      return await recording(key, stopping);
     } finally {
       const news = state.selfUpdates.end(key).filter((change) => admitted(change, state));
+      for (const change of news) state.causes.note(key, causeOf(change, key));
       if (news.length > 0) deps.engine.enqueue(controllerName(deps.kind.definition), key);
     }
+  };
+}
+
+interface Recording {
+  readonly deps: CompositeDeps;
+  readonly state: CompositeState;
+  /** The reconciles that are being recorded; an XR has one at a time. */
+  readonly runs: Map<string, RunDraft>;
+}
+
+/** Records each reconcile, if the control plane records any. */
+function recordEach(reconcile: Reconcile, { deps, state, runs }: Recording): Reconcile {
+  const { recordRun, clock } = deps;
+  if (recordRun === undefined) return reconcile;
+  return async (key, stopping) => {
+    const run = new RunDraft(state.causes.take(key), clock.now());
+    runs.set(keyText(key), run);
+    try {
+      const result = await reconcile(key, stopping);
+      state.causes.expect(key, run.ttlMs === undefined ? "requeue" : "ttl");
+      return result;
+    } catch (error) {
+      run.fail(error);
+      state.causes.expect(key, "retry");
+      throw error;
+    } finally {
+      runs.delete(keyText(key));
+      const record = run.end(clock.now());
+      if (record !== undefined) recordRun(record);
+    }
+  };
+}
+
+/** A context whose writes are noted in the record. */
+function recorded(context: CompositeContext, run: RunDraft): CompositeContext {
+  const { deps, stored, writeStatus } = context;
+  run.read(stored);
+  return {
+    ...context,
+    run,
+    deps: { ...deps, client: recordWrites(deps.client, run) },
+    async writeStatus(after) {
+      const before = stored.object;
+      await writeStatus(after);
+      run.wroteStatus(before, stored.object);
+    },
   };
 }
 
@@ -99,7 +154,9 @@ async function finalize(context: CompositeContext): Promise<ReconcileResult> {
 async function reconcileLive(context: CompositeContext): Promise<ReconcileResult> {
   const revision = await prepare(context);
   if (revision === undefined) return { requeueAfterMs: verdictPollMs };
+  if (context.run !== undefined) context.run.revision = revision;
   const result = await compose(revision, context);
+  if (context.run !== undefined) context.run.ttlMs = result.outcome.ttlMs;
   return reportResult(result, context);
 }
 

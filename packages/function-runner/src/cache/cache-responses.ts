@@ -45,7 +45,10 @@ export function cacheResponses(next: FunctionRunner, options: ResponseCacheOptio
     async run(target, request, call) {
       const tag = request.meta?.tag ?? "";
       const stored = await cache.look(target, tag, call.signal);
-      if (stored !== undefined) return stored;
+      if (stored !== undefined) {
+        call.observer?.cached();
+        return stored;
+      }
       let settled = request;
       const onSettled = (last: RunFunctionRequest): void => {
         settled = last;

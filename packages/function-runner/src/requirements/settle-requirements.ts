@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { status } from "@grpc/grpc-js";
-import { runUntilSettled, type Schema, type SchemaSelector } from "@purlin/function-protocol";
+import {
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  runUntilSettled,
+  type Schema,
+  type SchemaSelector,
+} from "@purlin/function-protocol";
 import { functionFailure } from "../dial/rpc-failure.ts";
-import type { FunctionRunner } from "../function-runner.ts";
+import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { isRunnerError } from "../runner-error.ts";
 import type { FetchResources } from "./resource-fetcher.ts";
 
@@ -25,7 +31,7 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
       const { signal } = call;
       try {
         const { response, requests } = await runUntilSettled(request, {
-          run: (current) => next.run(target, current, call),
+          run: (current) => observed(next, target, { current, call }),
           source: {
             resources: (selector) => untilAborted(fetchers.resources(selector, signal), signal),
             schema: (selector) => untilAborted(fetchers.schema(selector), signal),
@@ -41,6 +47,17 @@ export function settleRequirements(next: FunctionRunner, fetchers: RequirementFe
       }
     },
   };
+}
+
+async function observed(
+  next: FunctionRunner,
+  target: FunctionTarget,
+  { current, call }: { readonly current: RunFunctionRequest; readonly call: RunCall },
+): Promise<RunFunctionResponse> {
+  const answered = call.observer?.called(target, current);
+  const response = await next.run(target, current, call);
+  answered?.(response);
+  return response;
 }
 
 /** Whether an error is the result of the call itself, not of its cancellation. */

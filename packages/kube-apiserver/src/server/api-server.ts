@@ -20,6 +20,7 @@ import { bootstrap } from "./bootstrap.ts";
 import { renewInTime } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
 import type { Handler } from "./handler.ts";
+import type { DocumentSource } from "./path-endpoints.ts";
 import { createServerCore, type ServerCore } from "./server-core.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 import { kubeconfigText } from "./user-kubeconfig.ts";
@@ -71,6 +72,8 @@ export interface ApiServerOptions {
   readonly acceptsLoss?: boolean;
   /** Metrics of the other parts of the process, as text for Prometheus, to serve with those of the server. Default: none. */
   readonly otherMetrics?: () => Promise<string>;
+  /** Documents of the other parts of the process, by path and query, for authorized users. Undefined where there is none. Default: none. */
+  readonly documents?: DocumentSource | undefined;
   /** Log requests as a policy says. Default: no audit log. */
   readonly audit?: AuditOptions;
   /** Decides when certificates are due. Default: the clock of the machine. */

@@ -10,6 +10,7 @@ import { PublishedDocuments } from "../openapi/published-documents.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
+import { methodNotAllowed } from "../request/plain-refusals.ts";
 import type { Store } from "../store/store.ts";
 import type { PathEndpoint } from "./handler.ts";
 import { snapshotEndpoint } from "./snapshot-endpoint.ts";
@@ -51,9 +52,14 @@ interface PathEndpointsOptions {
   readonly address: () => string;
   /** Metrics of the other parts of the process, as text for Prometheus. */
   readonly otherMetrics?: (() => Promise<string>) | undefined;
+  /** Documents of the other parts of the process. */
+  readonly documents?: DocumentSource | undefined;
   /** Makes a snapshot of the store in the data directory. */
   readonly snapshot: () => Promise<void>;
 }
+
+/** Finds a document by path and query. */
+export type DocumentSource = (path: string, query: URLSearchParams) => JsonValue | undefined;
 
 /** All endpoints outside the resources. */
 export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
@@ -73,6 +79,7 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
       others: options.otherMetrics,
     }),
     bareWatchEndpoint,
+    ...(options.documents === undefined ? [] : [documentsEndpoint(options.documents)]),
     snapshotEndpoint(options.snapshot),
     createDiscovery(catalog, options.address),
     createOpenApiEndpoint(documents, Date.now),
@@ -112,6 +119,17 @@ export function documentEndpoint(
     if (request.path !== path && request.path !== `${path}/`) return undefined;
     const document = value();
     const payload = textPayload(printJson(document, { indent: 2, htmlSafe: true }), "application/json");
+    return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
+  };
+}
+
+/** Read-only documents, as compact JSON. */
+function documentsEndpoint(find: DocumentSource): PathEndpoint {
+  return ({ method, path, query }) => {
+    const document = find(path, query);
+    if (document === undefined) return undefined;
+    if (method !== "GET") throw methodNotAllowed();
+    const payload = textPayload(`${JSON.stringify(document)}\n`, "application/json");
     return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
   };
 }

@@ -39,7 +39,7 @@ import { typedStrategy } from "../strategy/typed-strategy.ts";
 import type { ServiceAddress } from "../webhooks/webhook-client.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
-import { pathEndpoints } from "./path-endpoints.ts";
+import { type DocumentSource, pathEndpoints } from "./path-endpoints.ts";
 import { storedAdmission } from "./stored-admission.ts";
 
 interface ServerCoreOptions {
@@ -62,6 +62,7 @@ interface ServerCoreOptions {
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;
   readonly otherMetrics?: (() => Promise<string>) | undefined;
+  readonly documents?: DocumentSource | undefined;
   /** Makes a snapshot of the store in the data directory. */
   readonly snapshot: () => Promise<void>;
 }
@@ -159,6 +160,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       requests,
       address: options.address,
       otherMetrics: options.otherMetrics,
+      documents: options.documents,
       snapshot: options.snapshot,
     }),
     onBegin: (request, target) => requests.begin(request, target),

@@ -23,7 +23,9 @@ import {
 import { textOf, wrapError } from "@purlin/kube-objects/errors";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import type { StepRecord } from "@purlin/run-store";
 import { type Observed, observedState } from "../observe/observe.ts";
+import { recordStep } from "../record/record-step.ts";
 import { FatalResultError } from "./compose-error.ts";
 import type {
   FunctionRevisionUsed,
@@ -51,6 +53,8 @@ export interface PipelineDeps {
   readonly deadline: number;
   readonly signal: AbortSignal;
   readonly context?: Struct | undefined;
+  /** Takes over the record of a step that has ended. */
+  readonly record?: ((step: StepRecord) => void) | undefined;
 }
 
 /** The results of the steps so far. Each step appends: a copy for each step would be quadratic. */
@@ -108,7 +112,7 @@ interface StepDeps extends PipelineDeps {
 
 async function runOne(
   step: PipelineStep,
-  { runStep, sources, seeds, signal, state, output, call, composition }: StepDeps,
+  { runStep, sources, seeds, signal, state, output, call, composition, record }: StepDeps,
 ): Promise<Pick<RunFunctionResponse, "desired" | "context">> {
   const request = await buildRequest(step, state, { ...sources, seeds: seeds(step.step), signal }).catch(
     (error: unknown) => {
@@ -116,10 +120,12 @@ async function runOne(
     },
   );
   const reference = { ...referenceOf(step), composition };
-  const { target, response } = await runStep(reference, request, call).catch((error: unknown) => {
-    const named = naming(`Function "${reference.functionName || reference.function}"`, error);
-    throw wrapError(`cannot run Composition pipeline step "${step.step}"`, named);
-  });
+  const { target, response } = await recordStep(runStep, reference, { request, call, record }).catch(
+    (error: unknown) => {
+      const named = naming(`Function "${reference.functionName || reference.function}"`, error);
+      throw wrapError(`cannot run Composition pipeline step "${step.step}"`, named);
+    },
+  );
   const results = readResults(step.step, response);
   append(output.functionRevisions, [{ step: step.step, functionRevision: target.revisionName }]);
   append(output.events, results.events);

@@ -4,6 +4,7 @@ import { create, ResourceSelector } from "@purlin/function-protocol";
 import { type CacheChange, isNoMatch } from "@purlin/kube-client/objects";
 import type { WatchSpec } from "@purlin/kube-controller";
 import {
+  annotationOf,
   isDeleted,
   type KubeObject,
   keyOf,
@@ -13,7 +14,7 @@ import {
   type TypeRef,
   textAt,
 } from "@purlin/kube-objects/object";
-import { kinds, labels } from "../../composite-resource/constants.ts";
+import { annotations, kinds, labels } from "../../composite-resource/constants.ts";
 import { type CompositeState, controllerName } from "../composite-state.ts";
 import type { CompositeContext } from "../context.ts";
 import type { CompositeKind } from "../deps.ts";
@@ -29,7 +30,7 @@ export function baseWatches(kind: CompositeKind, state: CompositeState): readonl
 }
 
 /** A watch on a kind some XRs depend on. */
-export function watchOn(type: TypeRef, { breaker, tracker, settling }: CompositeState): WatchSpec {
+export function watchOn(type: TypeRef, { breaker, tracker, settling, causes }: CompositeState): WatchSpec {
   const keys = (change: CacheChange): ObjectKey[] => {
     const targets = new Map<string, { key: ObjectKey; sides: 1 | 2 }>();
     for (const object of sidesOf(change)) {
@@ -40,6 +41,7 @@ export function watchOn(type: TypeRef, { breaker, tracker, settling }: Composite
     }
     const woken = [...targets.values()].filter(({ key, sides }) => breaker.admit(key, change.object, sides));
     if (type.kind === kinds.crd.kind && isRedefined(change)) for (const { key } of woken) settling.changed(key);
+    for (const { key } of woken) causes.note(key, causeOf(change, key));
     return woken.map(({ key }) => key);
   };
   return { type: dependencyWatch, object: type, keys };
@@ -83,16 +85,19 @@ function isRedefined(change: CacheChange): boolean {
   return change.type !== "updated" || change.object.metadata.generation !== change.previous.metadata.generation;
 }
 
-function keysOfComposite(change: CacheChange, { breaker, users, selfUpdates }: CompositeState): ObjectKey[] {
+function keysOfComposite(change: CacheChange, { breaker, users, selfUpdates, causes }: CompositeState): ObjectKey[] {
   users.note(change);
   const { object } = change;
   const key = keyOf(object);
   // A deleted XR may be created again under the same name, and starts with a closed circuit.
   if (change.type === "deleted" || isDeleted(object)) {
     breaker.forget(key);
+    causes.note(key, "deletion");
     return [key];
   }
-  return selfUpdates.isNews(change) && admitted(change, { breaker }) ? [key] : [];
+  if (!selfUpdates.isNews(change) || !admitted(change, { breaker })) return [];
+  causes.note(key, ownCauseOf(change));
+  return [key];
 }
 
 /** Whether the circuit breaker admits a change of an XR. */
@@ -100,14 +105,41 @@ export function admitted({ type, object }: CacheChange, { breaker }: Pick<Compos
   return breaker.admit(keyOf(object), object, type === "updated" ? 2 : 1);
 }
 
-function keysOfRevision(change: CacheChange, { type }: CompositeKind, { breaker, users }: CompositeState): ObjectKey[] {
+/** Why a change of an object starts a reconcile of an XR. */
+export function causeOf(change: CacheChange, xr: ObjectKey): string {
+  const { kind, metadata } = change.object;
+  if (metadata.name === xr.name && metadata.namespace === xr.namespace && change.type === "updated") {
+    return ownCauseOf(change);
+  }
+  return `watch ${kind}/${metadata.name ?? ""}`;
+}
+
+/** Why a change of an XR starts its reconcile. */
+function ownCauseOf(change: CacheChange): string {
+  const { object } = change;
+  if (change.type !== "updated") return (object.metadata.finalizers ?? []).length > 0 ? "start" : "created";
+  const { previous } = change;
+  if (previous === object) return "resync";
+  if (previous.metadata.generation !== object.metadata.generation) return "spec";
+  const requested = (one: KubeObject): string | undefined => annotationOf(one, annotations.reconcileRequested);
+  if (requested(previous) !== requested(object)) return "request";
+  return `watch ${object.kind}/${object.metadata.name ?? ""}`;
+}
+
+function keysOfRevision(
+  change: CacheChange,
+  { type }: CompositeKind,
+  { breaker, users, causes }: CompositeState,
+): ObjectKey[] {
   const { object } = change;
   const path = ["spec", "compositeTypeRef"];
   const isOurs = textAt(object, [...path, "kind"]) === type.kind;
   if (!isOurs || textAt(object, [...path, "apiVersion"]) !== type.apiVersion) return [];
   const sides = change.type === "updated" ? 2 : 1;
   const composition = labelOf(object, labels.compositionName) ?? "";
-  return [...users.of(composition)].filter((key) => breaker.admit(key, object, sides));
+  const woken = [...users.of(composition)].filter((key) => breaker.admit(key, object, sides));
+  for (const key of woken) causes.note(key, causeOf(change, key));
+  return woken;
 }
 
 /** An update also concerns the XRs that depended on the object before it. */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { ControllerClient } from "@purlin/kube-controller";
+import { isConflict, textOf } from "@purlin/kube-objects/errors";
+import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
+import type { RunOutcome, RunRecord, StepRecord, WriteRecord } from "@purlin/run-store";
+
+/** Takes over the record of a reconcile that has ended. */
+export type RecordRun = (run: RunRecord) => void;
+
+/** A reconcile that is being recorded. It collects references; all other work is done later. */
+export class RunDraft {
+  readonly steps: StepRecord[] = [];
+  readonly writes: WriteRecord[] = [];
+  readonly #cause: string;
+  readonly #beganMs: number;
+  /** The XR as it was read, and its newest version. Undefined until it was read. */
+  #xr: KubeObject | undefined;
+  #stored: { readonly object: KubeObject } | undefined;
+  #failure: { readonly error: unknown; readonly reason: string; readonly message: string } | undefined;
+  revision: KubeObject | undefined;
+  ttlMs: number | undefined;
+
+  constructor(cause: string, beganMs: number) {
+    this.#cause = cause;
+    this.#beganMs = beganMs;
+  }
+
+  read(stored: { readonly object: KubeObject }): void {
+    this.#xr = stored.object;
+    this.#stored = stored;
+  }
+
+  wroteStatus(before: KubeObject, after: KubeObject): void {
+    const { apiVersion, kind, metadata } = after;
+    const { namespace, name = "", resourceVersion } = metadata;
+    if (resourceVersion === before.metadata.resourceVersion) return;
+    const subject = { apiVersion, kind, ...(namespace && { namespace }), name };
+    this.writes.push({ verb: "update", ...subject, subresource: "status", before, after });
+  }
+
+  fail(error: unknown): void {
+    if (this.#failure !== undefined) return;
+    const { reason } = error as { readonly reason?: unknown };
+    this.#failure = { error, reason: typeof reason === "string" ? reason : "", message: textOf(error) };
+  }
+
+  /** The record; undefined when there was nothing to reconcile. */
+  end(endedMs: number): RunRecord | undefined {
+    if (this.#xr === undefined) return undefined;
+    const { steps, writes, revision, ttlMs } = this;
+    return {
+      xr: this.#xr,
+      after: this.#stored?.object ?? this.#xr,
+      cause: this.#cause,
+      beganMs: this.#beganMs,
+      endedMs,
+      outcome: this.#outcome(),
+      ...{ steps, writes, revision, ttlMs },
+      error: this.#failure && { reason: this.#failure.reason, message: this.#failure.message },
+    };
+  }
+
+  #outcome(): RunOutcome {
+    if (this.#failure !== undefined) return isConflict(this.#failure.error) ? "conflict" : "failed";
+    return this.writes.length > 0 ? "composed" : "unchanged";
+  }
+}
+
+/** A client that notes every write of a run. */
+export function recordWrites(client: ControllerClient, run: RunDraft): ControllerClient {
+  const note = (verb: WriteRecord["verb"], after: KubeObject, more: Partial<WriteRecord> = {}): void => {
+    const { apiVersion, kind, metadata } = after;
+    const { namespace, name = "" } = metadata;
+    run.writes.push({ verb, apiVersion, kind, ...(namespace && { namespace }), name, after, ...more });
+  };
+  return {
+    live: client.live,
+    mapper: client.mapper,
+    get: (type, key, options) => client.get(type, key, options),
+    list: (type, options) => client.list(type, options),
+    deleteCollection: (type, options) => client.deleteCollection(type, options),
+    async create(object, options) {
+      const stored = await client.create(object, options);
+      // Reviews are questions.
+      if (stored.metadata.uid !== undefined) note("create", stored);
+      return stored;
+    },
+    async update(object, options) {
+      const stored = await client.update(object, options);
+      note("update", stored, { before: object, subresource: options?.subresource });
+      return stored;
+    },
+    async patch(target, patch, options) {
+      const stored = await client.patch(target, patch, options);
+      note("patch", stored, { subresource: options?.subresource });
+      return stored;
+    },
+    async apply(object, options) {
+      const stored = await client.apply(object, options);
+      if (options.dryRun !== true) note("apply", stored, { subresource: options.subresource });
+      return stored;
+    },
+    async applyIfChanged(object, options) {
+      const outcome = await client.applyIfChanged(object, options);
+      if (outcome.sent) note("apply", outcome.object, { before: options.observed, subresource: options.subresource });
+      return outcome;
+    },
+    async delete(target, options) {
+      const deleted = await client.delete(target, options);
+      const { apiVersion, kind, namespace, name = "" } = target;
+      run.writes.push({ verb: "delete", apiVersion, kind, ...(namespace && { namespace }), name });
+      return deleted;
+    },
+  };
+}
+
+/** Why XRs are reconciled next. */
+export interface RunCauses {
+  note(xr: ObjectKey, cause: string): void;
+  /** The first cause since the last reconcile, with the number of others. */
+  take(xr: ObjectKey): string;
+  /** What a reconcile without another cause is due to. */
+  expect(xr: ObjectKey, cause: string): void;
+  forget(xr: ObjectKey): void;
+}
+
+/** Remembers causes while runs are recorded. */
+export function createRunCauses(): RunCauses {
+  const noted = new Map<string, { readonly first: string; more: number }>();
+  const expected = new Map<string, string>();
+  return {
+    note(xr, cause) {
+      const key = keyText(xr);
+      const known = noted.get(key);
+      if (known === undefined) noted.set(key, { first: cause, more: 0 });
+      else if (known.first !== cause) known.more++;
+    },
+    take(xr) {
+      const key = keyText(xr);
+      const known = noted.get(key);
+      noted.delete(key);
+      if (known === undefined) return expected.get(key) ?? "requeue";
+      return known.more === 0 ? known.first : `${known.first} and ${known.more} more`;
+    },
+    expect: (xr, cause) => void expected.set(keyText(xr), cause),
+    forget(xr) {
+      noted.delete(keyText(xr));
+      expected.delete(keyText(xr));
+    },
+  };
+}
+
+/** Causes of controllers whose runs are not recorded. */
+export const noRunCauses: RunCauses = { note() {}, take: () => "", expect() {}, forget() {} };

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Reading runs.
+export { inflateRun, type Run, type RunCallMessages, type RunStepMessages } from "./read/inflate-run.ts";
+// Recording runs.
+export type { CallRecord, RunOutcome, RunRecord, StepRecord, WriteRecord } from "./record/run-record.ts";
+export type { RunSubject, RunSummary, StoredRun } from "./record/stored-run.ts";
+// Removing secrets.
+export { type Mark, plainMark } from "./redact/marks.ts";
+export { createRedactor, type RunRedactor } from "./redact/redact-messages.ts";
+export { type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";
+export {
+  openRunStore,
+  type RunStore,
+  type RunStoreOptions,
+  type RunStoreStats,
+  readRunStore,
+} from "./store/open-run-store.ts";
+export type { RunDocument, RunFilter, RunReader } from "./store/run-reader.ts";
+export { queryOf, runsDocument, runsPath } from "./store/runs-document.ts";

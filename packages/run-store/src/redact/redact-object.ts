@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Buffer } from "node:buffer";
+import { isJsonObject, type JsonObject, type JsonValue, Struct, setOwn } from "@purlin/function-protocol";
+import type { Mark } from "./marks.ts";
+import type { Scrubber } from "./scrubber.ts";
+import type { SensitiveFields } from "./sensitive-fields.ts";
+
+const secretMembers: ReadonlySet<string> = new Set(["data", "stringData"]);
+/** A manifest of a Secret as text, in YAML or JSON. */
+const secretText = /["']?kind["']?\s*:\s*["']?Secret\b/;
+
+/** The rules for one object. */
+export interface ObjectRules {
+  readonly scrubber: Scrubber;
+  /** Fields that a schema declares sensitive. Their values are searched for elsewhere, too. */
+  readonly sensitive?: SensitiveFields | undefined;
+  /** Fields that the operator named. */
+  readonly named?: SensitiveFields | undefined;
+  /** A composite resource may have the shape of a Secret without being one. */
+  readonly isComposite?: boolean | undefined;
+}
+
+/** Larger objects are not decoded, which would hold the event loop: one that may hold a secret is omitted. */
+export const maxDecodedBytes: number = 2 * 2 ** 20;
+
+const omittedMember = "\u0000omitted";
+
+/** Stands in the place of an object that is not kept: its size, and a mark that changes with it. */
+export function omittedStruct(struct: Struct, mark: Mark): Struct {
+  return Struct.from({ [omittedMember]: struct.bytes.length, mark: mark(struct.bytes) });
+}
+
+/** The size of an object that was not kept; undefined for any other object. */
+export function omittedBytes(value: JsonObject): number | undefined {
+  const bytes = value[omittedMember];
+  return typeof bytes === "number" ? bytes : undefined;
+}
+
+/**
+ * An object without secret values. Returns the object itself when it has none; most are not even decoded. Undefined when the object
+ * is too large to decode.
+ */
+export function redactStruct(struct: Struct, rules: ObjectRules): Struct | undefined {
+  const { sensitive, named, isComposite = false } = rules;
+  const bytes = Buffer.from(struct.bytes.buffer, struct.bytes.byteOffset, struct.bytes.byteLength);
+  const mayBeSecret =
+    bytes.includes("Secret") || bytes.includes("last-applied") || (isComposite && bytes.includes("ata"));
+  if (!mayBeSecret && sensitive === undefined && named === undefined) return struct;
+  if (bytes.length > maxDecodedBytes) return undefined;
+  const value = struct.toMutable();
+  const clean = redactObject(value, rules);
+  return clean === value ? struct : Struct.from(clean);
+}
+
+/** As {@link redactStruct}, for a decoded object. */
+export function redactObject(object: JsonObject, rules: ObjectRules): JsonObject {
+  const { scrubber, sensitive, named, isComposite = false } = rules;
+  let clean = redactValue(object, scrubber) as JsonObject;
+  if (isComposite && isSecretShaped(clean)) clean = withoutData(clean, scrubber);
+  if (sensitive !== undefined) clean = hideFields(clean, sensitive, scrubber) as JsonObject;
+  if (named !== undefined) clean = hideFields(clean, named, markOnly(scrubber)) as JsonObject;
+  return clean;
+}
+
+function isSecretShaped(object: JsonObject): boolean {
+  return [...secretMembers].some((member) => isJsonObject(object[member] ?? null));
+}
+
+interface Marker {
+  add(value: Uint8Array): string;
+}
+
+function markOnly(scrubber: Scrubber): Marker {
+  return { add: (value) => scrubber.mark(value) };
+}
+
+/** Secrets are found wherever they are, also inside the manifest of another object. Returns the value itself when clean. */
+function redactValue(value: JsonValue, scrubber: Scrubber): JsonValue {
+  if (typeof value === "string") return secretText.test(value) ? scrubber.add(Buffer.from(value)) : value;
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const items = value.map((item) => redactValue(item, scrubber));
+    return items.some((item, index) => item !== value[index]) ? items : value;
+  }
+  const isSecret = value["kind"] === "Secret" && value["apiVersion"] === "v1";
+  return redactMembers(isSecret ? withoutData(value, scrubber) : value, scrubber);
+}
+
+function redactMembers(object: JsonObject, scrubber: Scrubber): JsonObject {
+  const clean: JsonObject = {};
+  let isChanged = false;
+  for (const [key, member] of Object.entries(object)) {
+    const isAnnotations = key === "annotations" && isJsonObject(member);
+    const value = isAnnotations ? redactAnnotations(member, scrubber) : redactValue(member, scrubber);
+    isChanged ||= value !== member;
+    setOwn(clean, key, value);
+  }
+  return isChanged ? clean : object;
+}
+
+/** kubectl and others keep a copy of the whole object, data included, in an annotation. */
+function redactAnnotations(annotations: JsonObject, scrubber: Scrubber): JsonValue {
+  const isCopy = (name: string): boolean => name.includes("last-applied");
+  if (!Object.keys(annotations).some(isCopy)) return redactMembers(annotations, scrubber);
+  const clean: JsonObject = {};
+  for (const [name, value] of Object.entries(annotations)) {
+    const bytes = Buffer.from(typeof value === "string" ? value : JSON.stringify(value));
+    setOwn(clean, name, isCopy(name) ? scrubber.mark(bytes) : redactValue(value, scrubber));
+  }
+  return clean;
+}
+
+function withoutData(object: JsonObject, scrubber: Scrubber): JsonObject {
+  const clean: JsonObject = {};
+  for (const [key, value] of Object.entries(object)) {
+    if (!secretMembers.has(key)) setOwn(clean, key, value);
+    else setOwn(clean, key, hideAll(value, scrubber, key === "data" ? "base64" : "utf8"));
+  }
+  return clean;
+}
+
+function hideFields(value: JsonValue, fields: SensitiveFields, marker: Marker): JsonValue {
+  if (fields === true) return hideAll(value, marker, "utf8");
+  if (Array.isArray(value)) {
+    const every = fields["*"];
+    return every === undefined ? value : value.map((item) => hideFields(item, every, marker));
+  }
+  if (!isJsonObject(value)) return value;
+  const clean: JsonObject = {};
+  for (const [key, member] of Object.entries(value)) {
+    const inner = Object.hasOwn(fields, key) ? fields[key] : fields["*"];
+    setOwn(clean, key, inner === undefined ? member : hideFields(member, inner, marker));
+  }
+  return clean;
+}
+
+/** Hides every scalar; keys stay. Null says that there is no value. */
+function hideAll(value: JsonValue, marker: Marker, encoding: "base64" | "utf8"): JsonValue {
+  if (value === null) return null;
+  if (Array.isArray(value)) return value.map((item) => hideAll(item, marker, encoding));
+  if (!isJsonObject(value)) return marker.add(bytesOf(String(value), encoding));
+  const hidden: JsonObject = {};
+  for (const [key, member] of Object.entries(value)) setOwn(hidden, key, hideAll(member, marker, encoding));
+  return hidden;
+}
+
+/** The value itself, so that it has one mark in `data`, in `stringData` and in connection details. */
+function bytesOf(text: string, encoding: "base64" | "utf8"): Buffer {
+  if (encoding === "utf8") return Buffer.from(text);
+  const decoded = Buffer.from(text, "base64");
+  return decoded.toString("base64").replace(/=+$/, "") === text.replace(/=+$/, "") ? decoded : Buffer.from(text);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Buffer } from "node:buffer";
+import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "@purlin/function-protocol";
+import { isMark, type Mark } from "./marks.ts";
+import { secretForms } from "./secret-forms.ts";
+
+/** Above this number of forms, bytes are searched in one pass over an index instead of once for each form. */
+const fewForms = 24;
+
+/** A text under which a value may occur. */
+interface Form {
+  readonly form: string;
+  readonly bytes: Buffer;
+  readonly mark: string;
+}
+
+/** Replaces the secret values of one run wherever their text, base64 or URL form occurs. */
+export class Scrubber {
+  readonly #mark: Mark;
+  readonly #seen = new Set<string>();
+  readonly #forms = new Map<string, string>();
+  #hasValues = false;
+  #ordered: readonly Form[] | undefined;
+  #index: Map<number, Buffer[]> | undefined;
+
+  constructor(mark: Mark) {
+    this.#mark = mark;
+  }
+
+  /** The mark of a value that is not searched for elsewhere. */
+  mark(value: Uint8Array): string {
+    this.#hasValues = true;
+    return this.#mark(value);
+  }
+
+  /** Adds a value, and returns its mark. A value that is a mark already stays. */
+  add(value: Uint8Array): string {
+    const id = Buffer.from(value).toString("latin1");
+    if (isMark(id)) return id;
+    const mark = this.mark(value);
+    if (this.#seen.has(id)) return mark;
+    this.#seen.add(id);
+    for (const form of secretForms(value)) if (!this.#forms.has(form)) this.#forms.set(form, mark);
+    this.#ordered = undefined;
+    this.#index = undefined;
+    return mark;
+  }
+
+  /** Whether any value was added, long enough to be searched for or not. */
+  get hasValues(): boolean {
+    return this.#hasValues;
+  }
+
+  get hasForms(): boolean {
+    return this.#forms.size > 0;
+  }
+
+  /** Whether encoded bytes contain any of the values. */
+  isIn(bytes: Uint8Array): boolean {
+    if (!this.hasForms) return false;
+    const forms = this.#list();
+    const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return forms.length <= fewForms ? forms.some((one) => buffer.includes(one.bytes)) : this.#scan(buffer);
+  }
+
+  text(text: string): string {
+    if (!this.hasForms) return text;
+    let clean = text;
+    for (const { form, mark } of this.#list()) if (clean.includes(form)) clean = clean.replaceAll(form, mark);
+    return clean;
+  }
+
+  /** A copy with clean strings and keys; the value itself when nothing had to be replaced. */
+  value(value: JsonValue): JsonValue {
+    if (typeof value === "string") return this.text(value);
+    if (Array.isArray(value)) {
+      const items = value.map((item) => this.value(item));
+      return items.some((item, index) => item !== value[index]) ? items : value;
+    }
+    if (!isJsonObject(value)) return value;
+    return this.#members(value);
+  }
+
+  #members(object: JsonObject): JsonObject {
+    const clean: JsonObject = {};
+    let isChanged = false;
+    for (const [key, member] of Object.entries(object)) {
+      const [name, inner] = [this.text(key), this.value(member)];
+      isChanged ||= name !== key || inner !== member;
+      setOwn(clean, name, inner);
+    }
+    return isChanged ? clean : object;
+  }
+
+  /** Longest first: a value that contains another is replaced as a whole. */
+  #list(): readonly Form[] {
+    this.#ordered ??= [...this.#forms]
+      .map(([form, mark]) => ({ form, mark, bytes: Buffer.from(form) }))
+      .sort((a, b) => b.form.length - a.form.length);
+    return this.#ordered;
+  }
+
+  /** Looks every four bytes up in an index of how forms begin. */
+  #scan(buffer: Buffer): boolean {
+    this.#index ??= indexOf(this.#list().map(({ bytes }) => bytes));
+    let window = 0;
+    for (let at = 0; at < buffer.length; at++) {
+      window = ((window << 8) | (buffer[at] ?? 0)) >>> 0;
+      if (at < 3) continue;
+      for (const form of this.#index.get(window) ?? []) {
+        if (buffer.subarray(at - 3, at - 3 + form.length).equals(form)) return true;
+      }
+    }
+    return false;
+  }
+}
+
+function indexOf(forms: readonly Buffer[]): Map<number, Buffer[]> {
+  const index = new Map<number, Buffer[]>();
+  for (const form of forms) {
+    const start = form.readUInt32BE(0);
+    const known = index.get(start);
+    if (known === undefined) index.set(start, [form]);
+    else known.push(form);
+  }
+  return index;
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { chmodSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
+import { Struct } from "@purlin/function-protocol";
+import type { CutPart } from "../record/cut-run.ts";
+import { prepareRun } from "../record/prepare-run.ts";
+import type { RunRecord } from "../record/run-record.ts";
+import { keyedMark, readMarkKey } from "../redact/marks.ts";
+import { createRedactor } from "../redact/redact-messages.ts";
+import { SensitiveKinds } from "../redact/sensitive-fields.ts";
+import { type Bounds, defaultBounds } from "./bounds.ts";
+import { openDatabase, openForReading } from "./database.ts";
+import { createRunReader, type RunReader } from "./run-reader.ts";
+import { RunWriter } from "./run-writer.ts";
+
+/** The file of a store, and the key of its marks beside it. */
+export const storeFile = "runs.db";
+const keyFile = "runs.key";
+
+/** Options of a store. */
+export interface RunStoreOptions {
+  readonly directory: string;
+  readonly bounds?: Partial<Bounds> | undefined;
+  /** Paths of fields to hide, beside those that are always hidden. */
+  readonly redact?: readonly string[] | undefined;
+  readonly clock?: Clock | undefined;
+  readonly log?: Log | undefined;
+  /** Called once, when runs can no longer be recorded. */
+  readonly onWarning?: ((text: string) => void) | undefined;
+}
+
+/** Records runs, and reads them. */
+export interface RunStore extends Disposable {
+  readonly reader: RunReader;
+  /** The kinds with sensitive fields, to be kept up to date by the caller. */
+  readonly sensitive: SensitiveKinds;
+  /** Takes a run over, by reference. Never throws; a run that cannot be taken is counted as dropped. */
+  record(run: RunRecord): void;
+  /** Stores all runs that were taken over. */
+  flush(): void;
+  readonly stats: RunStoreStats;
+}
+
+/** What a store has done since it was opened. */
+export interface RunStoreStats {
+  readonly recorded: number;
+  readonly dropped: number;
+  /** Why nothing is recorded; undefined while runs are. */
+  readonly problem: string | undefined;
+}
+
+const maxQueued = 256;
+/** Runs are stored in slices of this length, with a pause after each: the event loop belongs to reconciles. */
+const sliceMs = 3;
+const pauseMs = 25;
+const expireEveryMs = 10 * 60_000;
+
+/**
+ * Opens a store for recording. A store that cannot be opened, or written to later, is reported once and records nothing: it never
+ * fails a reconcile.
+ */
+export function openRunStore(options: RunStoreOptions): RunStore {
+  return new Recorder(options);
+}
+
+/** Opens a store for reading only. */
+export function readRunStore(directory: string): RunReader & Disposable {
+  const database = openForReading(join(directory, storeFile));
+  return { ...createRunReader(database), [Symbol.dispose]: () => database.close() };
+}
+
+type Open = ReturnType<typeof openFiles>;
+
+function openFiles({ directory, redact }: RunStoreOptions, bounds: Bounds, sensitive: SensitiveKinds) {
+  const path = join(directory, storeFile);
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const mark = keyedMark(readMarkKey(join(directory, keyFile)));
+  const database = openDatabase(path);
+  chmodSync(path, 0o600);
+  const redactor = createRedactor({ mark, sensitive, paths: redact });
+  return { database, mark, redactor, writer: new RunWriter(database, bounds), reader: createRunReader(database) };
+}
+
+class Recorder implements RunStore {
+  readonly sensitive = new SensitiveKinds();
+  readonly #options: RunStoreOptions;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #bounds: Bounds;
+  readonly #known = new WeakMap<Struct, CutPart>();
+  readonly #structs = new WeakMap<object, Struct>();
+  #open: Open | undefined;
+  #queue: RunRecord[] = [];
+  #cancel: (() => void) | undefined;
+  #nextExpiry = 0;
+  #recorded = 0;
+  #dropped = 0;
+  #problem: string | undefined;
+
+  constructor(options: RunStoreOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = options.log ?? silentLog;
+    this.#bounds = { ...defaultBounds, ...options.bounds };
+    this.#guarded(() => {
+      this.#open = openFiles(options, this.#bounds, this.sensitive);
+    });
+  }
+
+  get stats(): RunStoreStats {
+    return { recorded: this.#recorded, dropped: this.#dropped, problem: this.#problem };
+  }
+
+  get reader(): RunReader {
+    return this.#open?.reader ?? { list: () => [], get: () => undefined };
+  }
+
+  record(run: RunRecord): void {
+    if (this.#open === undefined) return;
+    if (this.#queue.length >= maxQueued) {
+      this.#dropped++;
+      return;
+    }
+    this.#queue.push(run);
+    this.#cancel ??= this.#clock.schedule(pauseMs, () => this.#slice(sliceMs));
+  }
+
+  flush(): void {
+    this.#cancel?.();
+    this.#slice(Number.POSITIVE_INFINITY);
+  }
+
+  [Symbol.dispose](): void {
+    this.flush();
+    this.#open?.database.close();
+    this.#open = undefined;
+  }
+
+  #slice(forMs: number): void {
+    this.#cancel = undefined;
+    const until = performance.now() + forMs;
+    this.#guarded(() => this.#store(until));
+    if (this.#queue.length > 0) this.#cancel = this.#clock.schedule(pauseMs, () => this.#slice(sliceMs));
+  }
+
+  #store(until: number): void {
+    const open = this.#open;
+    if (open === undefined || this.#queue.length === 0) return;
+    open.database.exec("BEGIN IMMEDIATE");
+    let taken = 0;
+    do {
+      const run = this.#queue[taken++];
+      if (run !== undefined) this.#write(run, open);
+    } while (taken < this.#queue.length && performance.now() < until);
+    const now = this.#clock.now();
+    if (now >= this.#nextExpiry) {
+      open.writer.expire(now);
+      this.#nextExpiry = now + expireEveryMs;
+    }
+    open.writer.saveSize();
+    open.database.exec("COMMIT");
+    this.#queue = this.#queue.slice(taken);
+    this.#recorded += taken;
+  }
+
+  #write(run: RunRecord, { redactor, mark, writer }: Open): void {
+    const prepared = prepareRun(run, {
+      redactor: redactor(),
+      mark,
+      known: this.#known,
+      structOf: (object) => this.#structOf(object),
+      maxRunBytes: this.#bounds.maxBytes / 4,
+    });
+    writer.write(prepared);
+  }
+
+  #structOf(object: object): Struct {
+    const known = this.#structs.get(object);
+    if (known !== undefined) return known;
+    const struct = Struct.from(object);
+    this.#structs.set(object, struct);
+    return struct;
+  }
+
+  /** Stops recording at the first failure. */
+  #guarded(action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      this.#problem = error instanceof Error ? error.message : String(error);
+      this.#queue = [];
+      const { directory, onWarning } = this.#options;
+      const text = `runs are no longer recorded: ${join(directory, storeFile)}: ${this.#problem}: free disk space, or remove the file, and restart`;
+      this.#log.error("cannot record runs", { file: join(directory, storeFile), error: this.#problem });
+      onWarning?.(`warning: ${text}`);
+      this.#abandon();
+    }
+  }
+
+  #abandon(): void {
+    const { database } = this.#open ?? {};
+    this.#open = undefined;
+    try {
+      database?.close();
+    } catch {
+      // It is given up anyway.
+    }
+  }
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Buffer } from "node:buffer";
+import type { DatabaseSync } from "node:sqlite";
+import { inflateRawSync } from "node:zlib";
+import type { RunSummary, StoredRun } from "../record/stored-run.ts";
+
+/** Which runs to list. */
+export interface RunFilter {
+  /** A composite resource; without a kind or namespace, all of that name. */
+  readonly kind?: string | undefined;
+  readonly group?: string | undefined;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly failed?: boolean | undefined;
+  /** Runs with a step of this name. */
+  readonly step?: string | undefined;
+  /** Runs that ended at this time or later, in milliseconds. */
+  readonly sinceMs?: number | undefined;
+  /** Runs after this one. */
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+/** A run with its objects, in protobuf encoding and base64, by reference. */
+export interface RunDocument {
+  readonly run: StoredRun;
+  readonly repeats: number;
+  readonly last: string;
+  readonly parts: Readonly<Record<string, string>>;
+}
+
+const defaultLimit = 500;
+const pageRows = 500;
+
+/** Reads runs. */
+export interface RunReader {
+  /** Newest first. */
+  list(filter?: RunFilter): readonly RunSummary[];
+  /** The run of an identifier, or of a unique beginning of one. */
+  get(id: string): RunDocument | undefined;
+}
+
+/** Reads the runs of a database. */
+export function createRunReader(database: DatabaseSync): RunReader {
+  const document = (row: Record<string, unknown>): RunDocument => {
+    const run = JSON.parse(inflate(row["body"]).toString()) as StoredRun;
+    return { run, repeats: Number(row["repeats"]), last: isoTime(row["last"]), parts: partsOf(database, run.parts) };
+  };
+  return {
+    list: (filter = {}) => listRuns(database, filter),
+    get(id) {
+      const rows = database.prepare("SELECT * FROM run WHERE id >= ? AND id < ? LIMIT 2").all(id, `${id}~`);
+      const exact = rows.find((row) => row["id"] === id);
+      const [first, another] = rows;
+      const row = exact ?? (another === undefined ? first : undefined);
+      return row === undefined ? undefined : document(row);
+    },
+  };
+}
+
+function listRuns(database: DatabaseSync, filter: RunFilter): readonly RunSummary[] {
+  const { after = "", limit = defaultLimit } = filter;
+  const found: RunSummary[] = [];
+  const page = database.prepare(
+    "SELECT id, repeats, last, summary FROM run WHERE id > ? AND id < ? ORDER BY id DESC LIMIT ?",
+  );
+  for (let before = "~"; found.length < limit; ) {
+    const rows = page.all(after, before, pageRows);
+    for (const row of rows) {
+      const summary = JSON.parse(String(row["summary"])) as Omit<RunSummary, "repeats" | "last">;
+      const run = { ...summary, repeats: Number(row["repeats"]), last: isoTime(row["last"]) };
+      if (isWanted(run, filter)) found.push(run);
+    }
+    if (rows.length < pageRows) break;
+    before = String(rows.at(-1)?.["id"]);
+  }
+  return found.slice(0, limit);
+}
+
+function isWanted(run: RunSummary, { kind, group, namespace, name, failed, step, sinceMs }: RunFilter): boolean {
+  const { xr } = run;
+  return (
+    (kind === undefined || xr.kind === kind) &&
+    (group === undefined || xr.apiVersion.startsWith(`${group}/`)) &&
+    (namespace === undefined || (xr.namespace ?? "") === namespace) &&
+    (name === undefined || xr.name === name) &&
+    (failed !== true || run.outcome === "failed") &&
+    (step === undefined || run.steps.includes(step)) &&
+    (sinceMs === undefined || Date.parse(run.last) >= sinceMs)
+  );
+}
+
+function partsOf(database: DatabaseSync, refs: readonly string[]): Record<string, string> {
+  const packs = new Map<number, Buffer>();
+  const find = database.prepare("SELECT pack, start, size FROM part WHERE ref = ?");
+  const read = database.prepare("SELECT data FROM pack WHERE id = ?");
+  const parts: Record<string, string> = {};
+  for (const ref of refs) {
+    const part = find.get(ref);
+    if (part === undefined) continue;
+    const id = Number(part["pack"]);
+    const pack = packs.get(id) ?? inflate(read.get(id)?.["data"]);
+    packs.set(id, pack);
+    const start = Number(part["start"]);
+    parts[ref] = pack.subarray(start, start + Number(part["size"])).toString("base64");
+  }
+  return parts;
+}
+
+function inflate(value: unknown): Buffer {
+  return inflateRawSync(value as Uint8Array);
+}
+
+function isoTime(value: unknown): string {
+  return new Date(Number(value)).toISOString();
+}
