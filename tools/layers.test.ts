@@ -8,7 +8,7 @@ const layers: readonly (readonly string[])[] = [
   ["base"],
   ["certificates", "function-protocol", "kube-objects"],
   ["cel"],
-  ["function-sdk", "kube-client", "kube-apiserver"],
+  ["function-sdk", "kube-client", "kube-apiserver", "run-store"],
   ["kube-builtin"],
   ["function-runner", "kube-controller", "oci"],
   ["function-process"],

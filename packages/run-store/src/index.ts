@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reading runs.
+export { changesBetween, type FieldChange } from "./read/field-paths.ts";
 export { inflateRun, type Run, type RunCallMessages, type RunStepMessages } from "./read/inflate-run.ts";
+export { compositeName, desiredObjects, lastCall, omittedIn, requestJson, responseJson } from "./read/run-views.ts";
 // Recording runs.
 export type { CallRecord, RunOutcome, RunRecord, StepRecord, WriteRecord } from "./record/run-record.ts";
 export type { RunSubject, RunSummary, StoredRun } from "./record/stored-run.ts";

@@ -7,10 +7,12 @@ import { renderFlags } from "../render/render-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import { functionCommands } from "./function-commands.ts";
 import { objectCommands } from "./object-commands.ts";
+import { runCommands } from "./run-commands.ts";
 import { serverCommands, upCommand } from "./server-commands.ts";
 
 /** The groups of commands, with what they have in common. */
 export const commandGroups: Readonly<Record<string, string>> = {
+  runs: "show, compare and replay recorded reconciles",
   function: "write, run and call composition functions",
   xpkg: "build, publish and install packages",
 };
@@ -77,6 +79,7 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     load: () => import("../types/types-command.ts"),
   },
+  ...runCommands,
   ...functionCommands,
   ...xpkgCommands,
 ];

@@ -2,7 +2,13 @@
 
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
 import { limitFlags } from "../options/limit-flags.ts";
-import { clusterOptions, dataDirOption, functionLimit, selectorOption } from "../options/shared-options.ts";
+import {
+  clusterOptions,
+  dataDirOption,
+  functionLimit,
+  redactOption,
+  selectorOption,
+} from "../options/shared-options.ts";
 import { startFlags } from "../start/start-flags.ts";
 
 const acceptDataLoss: OptionSpec = {
@@ -75,6 +81,7 @@ export const upCommand: CommandSpec = {
     { flags: "--require-sandbox", description: "refuse to run functions without a sandbox" },
     ...limitFlags,
     functionLimit,
+    redactOption,
   ],
   starting: "Starting the control plane…",
   load: () => import("../up/up-command.ts"),

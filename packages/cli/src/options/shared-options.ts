@@ -25,3 +25,11 @@ export const selectorOption: OptionSpec = {
   flags: "-l, --selector <labels>",
   description: "label selector, such as app=shop,tier!=test or 'tier in (a,b)'",
 };
+
+/** Fields that recorded runs do not contain, for every command that records runs. */
+export const redactOption: OptionSpec = {
+  flags: "--redact <path>",
+  description:
+    "hide a field in recorded runs, such as spec.license or context['example.org/token']; repeatable; secrets are always hidden",
+  repeatable: true,
+};

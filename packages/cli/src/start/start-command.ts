@@ -23,12 +23,13 @@ import {
   type KubeClient,
 } from "@purlin/kube-client";
 import { ensureNamespace } from "@purlin/package-manager";
+import { openRunStore, type RunStore } from "@purlin/run-store";
 import { collectDefaultMetrics, Registry } from "prom-client";
 import { kubeconfigVariable, readAccess } from "../cluster/read-kubeconfig.ts";
 import { explain } from "../files/read-text.ts";
 import { readClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readFunctionLimits } from "../options/function-limits.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { durationOption, portOption, readSettings, readStartInput } from "./start-input.ts";
@@ -87,9 +88,11 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
   log.info("starting", { server: plan.server, namespace, identity });
   await using opened = await openPackages(input, io, { ...plan.packages, namespace, log });
   const { packages } = opened;
+  using runs = openRecorder(input, io, log);
   const plane = startControlPlane({
     client,
     packages,
+    runs,
     functions: { ...plan.functions, security: plan.functions.security ?? packages.security },
     settings: plan.settings,
     election: isSet(input, "leaderElection") ? { namespace, identity } : undefined,
@@ -168,6 +171,12 @@ function readCache(input: CommandInput, io: Io): FunctionOptions["responseCache"
     directory: resolve(io.cwd, textOption(input, "xfnCacheDir") ?? ""),
     maxTtlMs: durationOption(input, "xfnCacheMaxTtl"),
   };
+}
+
+function openRecorder(input: CommandInput, io: Io, log: Log): RunStore | undefined {
+  const directory = textOption(input, "recorderDir");
+  if (directory === undefined) return undefined;
+  return openRunStore({ directory: resolve(io.cwd, directory), redact: listOption(input, "redact"), log });
 }
 
 function openInspector(input: CommandInput, io: Io): InspectorSink | undefined {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { OptionSpec } from "../options/command-spec.ts";
-import { functionLimit } from "../options/shared-options.ts";
+import { functionLimit, redactOption } from "../options/shared-options.ts";
 import { crossplaneSettings } from "./crossplane-settings.ts";
 
 /** The options that have an effect. Those that Crossplane has as well mean the same and have the same defaults. */
@@ -62,6 +62,11 @@ const effectiveFlags: readonly OptionSpec[] = [
     description: "allow several active revisions of a function, selected by pipeline steps (alpha)",
   },
   functionLimit,
+  {
+    flags: "--recorder-dir <dir>",
+    description: "record every reconcile of composite resources in this folder, for purlin runs (off)",
+  },
+  redactOption,
   {
     flags: "--package-runtime <runtime>",
     description:

@@ -9,11 +9,11 @@ import {
   type RunFunctionResponse,
   Timestamp,
 } from "@purlin/function-protocol";
+import { createRedactor, plainMark } from "@purlin/run-store";
 import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
 import { type ObjectHolder, structsOf } from "../request/request-tag.ts";
 import { textOf } from "../runner-error.ts";
-import { redactRequest, redactResponse } from "./redact.ts";
 
 /**
  * Objects of a run that is recorded have at most so many bytes. A record is made, redacted and sent in one go, and a recorder takes 4 MiB,
@@ -59,13 +59,15 @@ interface RecordOptions {
 export function recordRuns(next: FunctionRunner, sink: RunSink, options: RecordOptions = {}): FunctionRunner {
   const { clock = systemClock } = options;
   const send = createSender(options);
+  const redactors = createRedactor({ mark: plainMark });
   return {
     async run(target, request, call) {
       const meta = stepMeta(target, call, clock);
       if (meta === undefined) return next.run(target, request, call);
+      const redactor = redactors();
       const requestSent = send(target, "request", () => {
         requireRecordable(request);
-        return sink.request({ meta, target, request: redactRequest(request) });
+        return sink.request({ meta, target, request: redactor.scrubRequest(redactor.request(request)) });
       });
       const ended = (record: () => Pick<ResponseRecord, "response" | "error">): void => {
         // The sink receives the end of a run after its beginning.
@@ -75,11 +77,11 @@ export function recordRuns(next: FunctionRunner, sink: RunSink, options: RecordO
         const response = await next.run(target, request, call);
         ended(() => {
           requireRecordable(response);
-          return { response: redactResponse(response) };
+          return { response: redactor.scrubResponse(redactor.response(response)) };
         });
         return response;
       } catch (error) {
-        ended(() => ({ error: textOf(error) }));
+        ended(() => ({ error: redactor.scrubText(textOf(error)) }));
         throw error;
       }
     },

@@ -115,9 +115,14 @@ function withoutData(object: JsonObject, scrubber: Scrubber): JsonObject {
   const clean: JsonObject = {};
   for (const [key, value] of Object.entries(object)) {
     if (!secretMembers.has(key)) setOwn(clean, key, value);
-    else setOwn(clean, key, hideAll(value, scrubber, key === "data" ? "base64" : "utf8"));
+    else setOwn(clean, key, hideData(value, scrubber, key === "data" ? "base64" : "utf8"));
   }
   return clean;
+}
+
+/** Data that is not an object, which no API server stores, is hidden as a whole. */
+function hideData(value: JsonValue, scrubber: Scrubber, encoding: "base64" | "utf8"): JsonValue {
+  return Array.isArray(value) ? scrubber.add(Buffer.from(JSON.stringify(value))) : hideAll(value, scrubber, encoding);
 }
 
 function hideFields(value: JsonValue, fields: SensitiveFields, marker: Marker): JsonValue {

@@ -9,7 +9,7 @@ const schemaVersion = 1;
 
 const schema = `
   CREATE TABLE run (
-    id TEXT PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
     xr TEXT NOT NULL,
     revision TEXT NOT NULL,
     outcome TEXT NOT NULL,
@@ -20,7 +20,7 @@ const schema = `
     summary TEXT NOT NULL,
     parts BLOB NOT NULL,
     body BLOB NOT NULL
-  ) WITHOUT ROWID;
+  );
   CREATE INDEX run_of_xr ON run (xr, id);
   CREATE TABLE part (ref TEXT PRIMARY KEY, pack INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL, refs INTEGER NOT NULL) WITHOUT ROWID;
   CREATE TABLE pack (id INTEGER PRIMARY KEY, live INTEGER NOT NULL, data BLOB NOT NULL);

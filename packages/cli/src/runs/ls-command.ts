@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { humanDuration } from "@purlin/kube-objects/object";
+import type { RunFilter, RunSummary } from "@purlin/run-store";
+import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { parseDuration } from "../options/duration.ts";
+import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
+import { formatTable, growingTable } from "../terminal/table.ts";
+import { UserError } from "../user-error.ts";
+import { openRuns } from "./runs-source.ts";
+
+/** The columns of a list of runs. */
+export const runColumns: readonly string[] = [
+  "RUN",
+  "AGE",
+  "XR",
+  "REV",
+  "CAUSE",
+  "STEPS",
+  "WRITES",
+  "DURATION",
+  "OUTCOME",
+];
+
+/** `purlin runs ls [TYPE/NAME]` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["table", "json"]);
+  const since = readSince(input);
+  await using runs = await openRuns(input, io);
+  const filter = { ...(await runs.filterFor(input.args)), ...readFilter(input), sinceMs: since };
+  const found = await runs.list(filter);
+  if (output === "json") {
+    io.stdout.write(harmlessJson(`${JSON.stringify({ items: found }, null, 2)}\n`));
+    return;
+  }
+  if (found.length === 0) io.stderr.write("No runs found.\n");
+  else io.stdout.write(`${formatTable([runColumns, ...found.map((one) => runRow(one, Date.now()))])}\n`);
+}
+
+const pollMs = 1000;
+
+/** `purlin runs follow [TYPE/NAME]`: prints each run when it is recorded, until Ctrl-C. */
+export async function follow(input: CommandInput, io: Io): Promise<undefined> {
+  await using runs = await openRuns(input, io);
+  const filter = { ...(await runs.filterFor(input.args)), ...readFilter(input) };
+  const append = growingTable();
+  io.stdout.write(append([runColumns]));
+  let [after] = (await runs.list({ ...filter, limit: 1 })).map(({ id }) => id);
+  while (!io.signal.aborted) {
+    const news = await runs.list({ ...filter, after });
+    io.stdout.write(append(news.toReversed().map((one) => runRow(one, Date.now()))));
+    after = news[0]?.id ?? after;
+    await pause(pollMs, io.signal);
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(end, ms);
+    function end(): void {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    }
+    signal.addEventListener("abort", end, { once: true });
+  });
+}
+
+/** A run as a row. */
+export function runRow(run: RunSummary, now: number): string[] {
+  const { xr, outcome, repeats } = run;
+  const place = xr.namespace === undefined ? "" : `${xr.namespace}/`;
+  return [
+    run.id,
+    humanDuration(Math.max(0, now - Date.parse(run.last))),
+    harmlessLine(`${xr.kind}/${place}${xr.name}`),
+    harmlessLine(run.compositionRevision || "-"),
+    harmlessLine(run.cause),
+    String(run.steps.length),
+    String(run.writes),
+    `${Math.round(run.durationMs)}ms`,
+    repeats === 0 ? outcome : `${outcome} (×${repeats + 1})`,
+  ];
+}
+
+function readFilter(input: CommandInput): RunFilter {
+  return { failed: isSet(input, "failed"), step: textOption(input, "step") };
+}
+
+/** The value of --output. */
+export function readOutput(input: CommandInput, formats: readonly string[]): string {
+  const output = textOption(input, "output") ?? formats[0] ?? "";
+  if (formats.includes(output)) return output;
+  throw new UserError(`--output ${output}: expected ${formats.join(" or ")}`, { exitCode: 2 });
+}
+
+function readSince(input: CommandInput): number | undefined {
+  const text = textOption(input, "since");
+  if (text === undefined) return undefined;
+  const ms = parseDuration(text);
+  if (ms === undefined) {
+    throw new UserError(`--since: expected a duration such as 30m or 1h, not "${text}"`, { exitCode: 2 });
+  }
+  return Date.now() - ms;
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { resolve } from "node:path";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import {
+  inflateRun,
+  queryOf,
+  type Run,
+  type RunDocument,
+  type RunFilter,
+  type RunSummary,
+  readRunStore,
+  runsPath,
+} from "@purlin/run-store";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { findTargets } from "../cluster/find-resource.ts";
+import type { Io } from "../io.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { textOf, UserError } from "../user-error.ts";
+
+/** Where a command reads runs: from a control plane, or from the folder of a recorder. */
+export interface RunsSource extends AsyncDisposable {
+  list(filter: RunFilter): Promise<readonly RunSummary[]>;
+  /** The run of an identifier or of its unique beginning. Throws a UserError when there is none. */
+  get(id: string): Promise<Run>;
+  /** The runs of the composite resource that the words of a command line name. */
+  filterFor(words: readonly string[]): Promise<RunFilter>;
+  /** The control plane; undefined when runs are read from a folder. */
+  readonly cluster?: Cluster | undefined;
+}
+
+/** Opens --recorder-dir, or connects to the control plane. */
+export async function openRuns(input: CommandInput, io: Io): Promise<RunsSource> {
+  const folder = textOption(input, "recorderDir");
+  return folder === undefined
+    ? fromPlane(await openCluster(input, io), input, io)
+    : fromFolder(resolve(io.cwd, folder));
+}
+
+function fromPlane(cluster: Cluster, input: CommandInput, io: Io): RunsSource {
+  const ask = async (path: string, query: Readonly<Record<string, string>> = {}) => {
+    const { signal } = io;
+    return (await cluster.client.raw({ method: "GET", path, query, signal })) as unknown;
+  };
+  return {
+    cluster,
+    async list(filter) {
+      const answer = await ask(runsPath, queryOf(filter)).catch((error: unknown) => {
+        if (isNotFound(error)) throw new UserError(notRecorded, { cause: error });
+        throw error;
+      });
+      const { items, problem } = answer as { readonly items: readonly RunSummary[]; readonly problem: string | null };
+      if (problem !== null) io.stderr.write(`warning: runs are no longer recorded: ${problem}\n`);
+      return items;
+    },
+    async get(id) {
+      const path = `${runsPath}/${encodeURIComponent(id)}`;
+      try {
+        return inflateRun((await ask(path)) as RunDocument);
+      } catch (error) {
+        throw isNotFound(error) ? noSuchRun(id) : error;
+      }
+    },
+    filterFor: (words) => filterOf(cluster, words, { input, io }),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+const notRecorded =
+  'the API server has no recorded runs: read them with --recorder-dir where "purlin start --recorder-dir" writes them, or use the control plane of "purlin up"';
+
+function noSuchRun(id: string): UserError {
+  return new UserError(`run "${id}" not found: list runs with "purlin runs ls"; a prefix must be unique`);
+}
+
+function fromFolder(folder: string): RunsSource {
+  const reader = openFolder(folder);
+  return {
+    list: async (filter) => reader.list(filter),
+    async get(id) {
+      const document = reader.get(id);
+      if (document === undefined) throw noSuchRun(id);
+      return inflateRun(document);
+    },
+    filterFor: async (words) => filterOfWords(words),
+    async [Symbol.asyncDispose]() {
+      reader[Symbol.dispose]();
+    },
+  };
+}
+
+function openFolder(folder: string): ReturnType<typeof readRunStore> {
+  try {
+    return readRunStore(folder);
+  } catch (error) {
+    throw new UserError(`--recorder-dir ${folder}: cannot read runs: ${textOf(error)}`, { cause: error });
+  }
+}
+
+interface Asking {
+  readonly input: CommandInput;
+  readonly io: Io;
+}
+
+async function filterOf(cluster: Cluster, words: readonly string[], { io }: Asking): Promise<RunFilter> {
+  if (words.length === 0) return {};
+  const [target, another] = await findTargets(cluster.client, words, io.signal);
+  if (target === undefined || another !== undefined) {
+    throw new UserError(`specify one composite resource as TYPE/NAME, not "${words.join(" ")}"`, { exitCode: 2 });
+  }
+  const { apiVersion, kind, namespaced } = target.resource;
+  const slash = apiVersion.indexOf("/");
+  return {
+    kind,
+    ...(slash > 0 && { group: apiVersion.slice(0, slash) }),
+    ...(namespaced && target.name !== undefined && { namespace: cluster.namespace }),
+    name: target.name,
+  };
+}
+
+/** Without an API server, a type is the name of its kind. */
+function filterOfWords(words: readonly string[]): RunFilter {
+  if (words.length === 0) return {};
+  const [type = "", name] = words.length === 1 ? (words[0] ?? "").split("/") : words;
+  const [kind, ...group] = type.split(".");
+  return { kind, ...(group.length > 0 && { group: group.join(".") }), name };
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { State } from "@purlin/function-protocol";
+import type { JsonValue } from "@purlin/kube-objects/json";
+import {
+  changesBetween,
+  desiredObjects,
+  type FieldChange,
+  lastCall,
+  omittedIn,
+  type Run,
+  type RunStepMessages,
+  requestJson,
+  responseJson,
+} from "@purlin/run-store";
+import { printYaml } from "../files/yaml-file.ts";
+import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
+import { createStyle, type Style } from "../terminal/style.ts";
+import { UserError } from "../user-error.ts";
+import { readOutput } from "./ls-command.ts";
+import { openRuns } from "./runs-source.ts";
+
+/** `purlin runs show RUN [--step S] [--request|--response|--desired]` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
+  const views = ["request", "response", "desired"].filter((name) => isSet(input, name));
+  if (views.length > 1) throw new UserError(`--${views.join(" and --")}: specify one of them`, { exitCode: 2 });
+  await using runs = await openRuns(input, io);
+  const found = await runs.get(input.args[0] ?? "");
+  const steps = stepsOf(found, textOption(input, "step"));
+  const write = (value: JsonValue): void => {
+    io.stdout.write(output === "json" ? harmlessJson(`${JSON.stringify(value, null, 2)}\n`) : printYaml(value));
+  };
+  const [view] = views;
+  if (view !== undefined) {
+    for (const step of steps) write(viewOf(step, view));
+    return;
+  }
+  if (output !== "text") write(runJson({ ...found, steps }));
+  else io.stdout.write(`${runText(found, steps, createStyle(io.stdout, io.env)).join("\n")}\n`);
+}
+
+/** The steps of a run, or the one that is asked for by name or position. Throws a UserError when there is no such step. */
+export function stepsOf({ id, steps }: Run, wanted: string | undefined): readonly RunStepMessages[] {
+  if (wanted === undefined) return steps;
+  const found = steps.filter(({ name, index }) => name === wanted || String(index) === wanted);
+  if (found.length > 0) return found;
+  const names = steps.map(({ name }) => name).join(", ") || "none";
+  throw new UserError(`--step ${wanted}: run ${id} has no such step: its steps are ${names}`, { exitCode: 2 });
+}
+
+function viewOf(step: RunStepMessages, view: string): JsonValue {
+  const call = lastCall(step);
+  if (view === "request") return call === undefined ? null : requestJson(call.request);
+  if (view === "response") return call?.response === undefined ? null : responseJson(call.response);
+  return Object.fromEntries(desiredObjects(call?.response?.desired));
+}
+
+/** A run as JSON, with all messages. */
+function runJson(found: Run): JsonValue {
+  const steps = found.steps.map(({ calls, ...step }) => ({
+    ...step,
+    calls: calls.map(({ request, response }) => ({
+      request: requestJson(request),
+      ...(response !== undefined && { response: responseJson(response) }),
+    })),
+  }));
+  return { ...found, steps } as unknown as JsonValue;
+}
+
+function runText(found: Run, steps: readonly RunStepMessages[], style: Style): string[] {
+  const { xr, outcome, repeats } = found;
+  const place = xr.namespace === undefined ? "" : ` in namespace ${xr.namespace}`;
+  const lines = [
+    `${style.strong(found.id)}  ${xr.kind} ${xr.name}${place}`,
+    `  outcome   ${outcome}${repeats > 0 ? `, ${repeats} equal runs since, the last at ${found.last}` : ""}`,
+    `  began     ${found.began}, took ${Math.round(found.durationMs)}ms, cause: ${found.cause}`,
+    `  revision  ${found.compositionRevision || "-"} of Composition ${found.composition || "-"}`,
+    ...(found.error === undefined ? [] : [`  error     ${found.error}`]),
+    ...found.conditions.map(
+      ({ type, status, reason, message = "" }) => `  condition ${type}=${status} ${reason} ${message}`,
+    ),
+    ...found.writes.map(
+      ({ verb, kind, name, subresource, changed }) =>
+        `  write     ${verb} ${kind}/${name}${subresource ? `/${subresource}` : ""} (${changed} fields)`,
+    ),
+  ];
+  for (const step of steps) lines.push("", ...stepText(step, style));
+  return lines.map((line) => harmlessIndented(line));
+}
+
+/** Keeps the indentation of a line. */
+function harmlessIndented(line: string): string {
+  const indent = /^ */.exec(line)?.[0] ?? "";
+  return `${indent}${harmlessLine(line)}`;
+}
+
+function stepText(step: RunStepMessages, style: Style): string[] {
+  const call = lastCall(step);
+  const cached = step.cached ? `, from the cache (${step.origin ?? "origin not recorded"})` : "";
+  const rounds = step.calls.length > 1 ? `, ${step.calls.length} rounds` : "";
+  const title = `step ${step.index + 1} ${step.name}: ${step.function} ${step.revision}`;
+  const facts = `${Math.round(step.durationMs)}ms, ${step.bytesIn} bytes in, ${step.bytesOut} bytes out${rounds}${cached}`;
+  const lines = [style.strong(title), `  ${facts}`];
+  if (step.error !== undefined) lines.push(`  ${style.bad("error")}: ${step.error}`);
+  if (call === undefined) return lines;
+  const { objects, bytes } = omittedIn(call);
+  if (objects > 0) lines.push(`  ${objects} objects of ${bytes} bytes were too large to keep`);
+  for (const { message, severity } of call.response?.results ?? []) {
+    lines.push(`  result ${["unspecified", "fatal", "warning", "normal"][severity] ?? severity}: ${message}`);
+  }
+  if (call.response !== undefined) lines.push(...desiredText(call.request.desired, call.response.desired));
+  return lines;
+}
+
+function desiredText(before: State | undefined, after: State | undefined): string[] {
+  const [old, now] = [desiredObjects(before), desiredObjects(after)];
+  const names = [...new Set([...old.keys(), ...now.keys()])].sort();
+  const lines = names.flatMap((name) => {
+    const changes = changesBetween(old.get(name), now.get(name));
+    if (changes.length === 0) return [];
+    const mark = old.has(name) ? (now.has(name) ? "~" : "-") : "+";
+    return [`  ${mark} ${name}`, ...(mark === "-" ? [] : changes.map((change) => `      ${changeText(change)}`))];
+  });
+  return lines.length === 0 ? ["  desired: no change"] : lines;
+}
+
+/** A field and how it changed. */
+export function changeText({ path, before, after }: FieldChange): string {
+  if (before === undefined) return `+ ${path}: ${shortJson(after)}`;
+  if (after === undefined) return `- ${path}: ${shortJson(before)}`;
+  return `~ ${path}: ${shortJson(before)} -> ${shortJson(after)}`;
+}
+
+const longest = 120;
+
+/** A value in one line of bounded length. */
+export function shortJson(value: JsonValue | undefined): string {
+  const text = JSON.stringify(value) ?? "";
+  return text.length <= longest ? text : `${text.slice(0, longest)}…`;
+}

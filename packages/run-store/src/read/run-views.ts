@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import {
+  type JsonObject,
+  type JsonValue,
+  Ready,
+  RunFunctionRequest,
+  RunFunctionResponse,
+  type State,
+  Struct,
+  toJson,
+} from "@purlin/function-protocol";
+import { mapRequest, mapResponse } from "../redact/map-structs.ts";
+import { omittedBytes } from "../redact/redact-object.ts";
+import type { RunCallMessages, RunStepMessages } from "./inflate-run.ts";
+
+/** The last call of a step, which has everything that the function required. */
+export function lastCall({ calls }: RunStepMessages): RunCallMessages | undefined {
+  return calls.at(-1);
+}
+
+/** A request as protobuf-JSON. */
+export function requestJson(request: RunFunctionRequest): JsonValue {
+  return toJson(RunFunctionRequest, mapRequest(request, readable)) as JsonValue;
+}
+
+/** A response as protobuf-JSON. */
+export function responseJson(response: RunFunctionResponse): JsonValue {
+  return toJson(RunFunctionResponse, mapResponse(response, readable)) as JsonValue;
+}
+
+/** An object that was not kept is shown as a text that says so. */
+function readable(struct: Struct): Struct {
+  const bytes = omittedBytes(struct.value);
+  return bytes === undefined ? struct : Struct.from({ omitted: omittedText(bytes) });
+}
+
+function omittedText(bytes: number): string {
+  return `not kept: ${bytes} bytes`;
+}
+
+/** What a state wants of each resource, by name; the composite resource is `(composite)`. */
+export function desiredObjects(state: State | undefined): ReadonlyMap<string, JsonObject> {
+  const objects = new Map<string, JsonObject>();
+  const { composite, resources = new Map() } = state ?? {};
+  if (composite?.resource !== undefined) objects.set(compositeName, viewOf(composite.resource, composite.ready));
+  for (const [name, { resource, ready }] of resources) {
+    if (resource !== undefined) objects.set(name, viewOf(resource, ready));
+  }
+  return objects;
+}
+
+/** The name of the composite resource among the resources of a step. */
+export const compositeName = "(composite)";
+
+function viewOf(struct: Struct, ready: Ready): JsonObject {
+  const object = readable(struct).value;
+  return ready === Ready.READY_UNSPECIFIED ? object : { ...object, "(ready)": ready === Ready.READY_TRUE };
+}
+
+/** How many objects of a call were not kept, and their size. */
+export function omittedIn({ request, response }: RunCallMessages): {
+  readonly objects: number;
+  readonly bytes: number;
+} {
+  let [objects, bytes] = [0, 0];
+  const seen = new Set<Struct>();
+  const count = (struct: Struct): Struct => {
+    const size = seen.has(struct) ? undefined : omittedBytes(struct.value);
+    seen.add(struct);
+    if (size !== undefined) [objects, bytes] = [objects + 1, bytes + size];
+    return struct;
+  };
+  mapRequest(request, count);
+  if (response !== undefined) mapResponse(response, count);
+  return { objects, bytes };
+}

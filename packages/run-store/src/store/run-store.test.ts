@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { encodeCanonical, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import { inflateRun } from "../read/inflate-run.ts";
+import { omittedIn } from "../read/run-views.ts";
+import type { RunRecord } from "../record/run-record.ts";
+import { callOf, runOf, sampleXr, stepOf } from "../testing/sample-runs.ts";
+import { openRunStore, type RunStore, type RunStoreOptions, readRunStore } from "./open-run-store.ts";
+
+function folder(t: TestContext): string {
+  const directory = mkdtempSync(join(tmpdir(), "purlin-runs-"));
+  t.after(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Time stands still a minute after the runs. */
+const clock = { now: () => 1_790_000_060_000, schedule: () => () => {} };
+
+function open(t: TestContext, options: Partial<RunStoreOptions> = {}): RunStore {
+  const store = openRunStore({ directory: folder(t), clock, ...options });
+  t.after(() => store[Symbol.dispose]());
+  return store;
+}
+
+const at = (ms: number, more: Partial<RunRecord> = {}): RunRecord =>
+  runOf({ beganMs: 1_790_000_000_000 + ms, endedMs: 1_790_000_000_001 + ms, ...more });
+
+/** A run that differs from all others. */
+const another = (n: number, more: Partial<RunRecord> = {}): RunRecord =>
+  at(n, { steps: [stepOf(0, callOf({ map: { data: { n } } }))], ...more });
+
+test("a run is read as it was recorded", (t) => {
+  const store = open(t);
+  const run = at(0, { error: { reason: "ComposeResources", message: "boom" }, outcome: "failed" });
+  store.record(run);
+  store.flush();
+  const [summary] = store.reader.list();
+  assert.ok(summary);
+  assert.match(summary.id, /^[0-9A-Z]{26}$/);
+  assert.deepEqual(
+    [summary.xr.name, summary.compositionRevision, summary.composition, summary.cause, summary.outcome, summary.error],
+    ["shop", "apps-1", "apps", "spec", "failed", "boom"],
+  );
+  const document = store.reader.get(summary.id.slice(0, 20));
+  assert.ok(document);
+  const read = inflateRun(document);
+  assert.deepEqual(read.composite, sampleXr);
+  const [asked, got] = [run.steps[0]?.calls[0], read.steps[0]?.calls[0]];
+  assert.ok(asked?.response && got?.response);
+  assert.deepEqual(
+    encodeCanonical(RunFunctionRequest, got.request),
+    encodeCanonical(RunFunctionRequest, asked.request),
+  );
+  assert.deepEqual(
+    encodeCanonical(RunFunctionResponse, got.response),
+    encodeCanonical(RunFunctionResponse, asked.response),
+  );
+});
+
+test("ten thousand equal runs are one row with 9,999 repeats", (t) => {
+  const store = open(t);
+  for (let n = 0; n < 10_000; n++) {
+    store.record(at(n));
+    if (n % 200 === 199) store.flush();
+  }
+  const runs = store.reader.list();
+  assert.equal(runs.length, 1);
+  assert.equal(runs[0]?.repeats, 9_999);
+  assert.equal(Date.parse(runs[0]?.last ?? ""), 1_790_000_010_000);
+  assert.equal(store.stats.dropped, 0);
+});
+
+test("an XR keeps its newest runs, and always the last failure and the first of each revision", (t) => {
+  const store = open(t, { bounds: { maxRunsPerXr: 5 } });
+  store.record(another(0));
+  store.record(another(1, { outcome: "failed", error: { reason: "", message: "boom" } }));
+  for (let n = 2; n < 30; n++) store.record(another(n));
+  store.flush();
+  const began = store.reader.list().map((run) => Date.parse(run.began) - 1_790_000_000_000);
+  assert.deepEqual(began, [29, 28, 27, 1, 0]);
+});
+
+test("the size bound holds, objects go with their last run, and the newest run stays", (t) => {
+  const directory = folder(t);
+  const store = open(t, { directory, bounds: { maxBytes: 256 * 1024, maxRunsPerXr: 1000 } });
+  for (let n = 0; n < 400; n++) {
+    const noise = Array.from({ length: 40 }, () => Math.random().toString(36)).join("");
+    store.record(another(n, { steps: [stepOf(0, callOf({ map: { data: { noise } } }))] }));
+    store.flush();
+  }
+  const runs = store.reader.list();
+  assert.ok(runs.length > 50 && runs.length < 400, `${runs.length} runs`);
+  assert.equal(Date.parse(runs[0]?.began ?? "") - 1_790_000_000_000, 399);
+  const { size } = statSync(join(directory, "runs.db"));
+  assert.ok(size < 2 * 256 * 1024, `${size} bytes`);
+  for (const { id } of runs) assert.ok(Object.keys(store.reader.get(id)?.parts ?? {}).length >= 3, id);
+});
+
+test("runs older than the age bound go, except those that are always kept", (t) => {
+  const store = open(t, { bounds: { maxAgeMs: 61_000 } });
+  for (const ms of [-5000, -4000, -3000, -10]) store.record(another(ms));
+  store.flush();
+  const began = store.reader.list().map((run) => Date.parse(run.began) - 1_790_000_000_000);
+  assert.deepEqual(began, [-10, -5000]);
+});
+
+test("a run larger than the bound is kept as sizes", (t) => {
+  const store = open(t, { bounds: { maxBytes: 2 ** 20 } });
+  const noise = "x".repeat(5 * 2 ** 20);
+  store.record(another(0, { steps: [stepOf(0, callOf({ map: { data: { noise } } }))] }));
+  store.flush();
+  const document = store.reader.get(store.reader.list()[0]?.id ?? "");
+  assert.ok(document);
+  const call = inflateRun(document).steps[0]?.calls[0];
+  assert.ok(call);
+  const omitted = omittedIn(call);
+  assert.equal(omitted.objects, 1);
+  assert.ok(omitted.bytes > 5 * 2 ** 20);
+});
+
+test("a queue that is full drops runs and counts them", (t) => {
+  const store = open(t);
+  for (let n = 0; n < 300; n++) store.record(another(n));
+  assert.equal(store.stats.dropped, 300 - 256);
+  store.flush();
+  assert.equal(store.stats.recorded, 256);
+});
+
+test("a file that is not a store stops recording with one warning, and nothing throws", (t) => {
+  const directory = folder(t);
+  writeFileSync(
+    join(directory, "runs.db"),
+    "this is not a database, and it is long enough to be read as one".repeat(50),
+  );
+  const warnings: string[] = [];
+  const store = open(t, { directory, onWarning: (text) => warnings.push(text) });
+  for (let n = 0; n < 3; n++) store.record(another(n));
+  store.flush();
+  assert.equal(warnings.length, 1);
+  assert.match(warnings[0] ?? "", /^warning: runs are no longer recorded: .*runs\.db: .*not a database/);
+  assert.deepEqual(store.reader.list(), []);
+});
+
+test("a failed write stops recording with one warning, and the runs before it stay", (t) => {
+  const directory = folder(t);
+  const warnings: string[] = [];
+  const store = open(t, { directory, onWarning: (text) => warnings.push(text) });
+  store.record(another(0));
+  store.flush();
+  // What a full disk does: the transaction fails.
+  const broken = another(1);
+  store.record({
+    ...broken,
+    xr: { ...broken.xr, metadata: { ...broken.xr.metadata, name: undefined as never } },
+    steps: null as never,
+  });
+  store.record(another(2));
+  store.flush();
+  store.record(another(3));
+  store.flush();
+  assert.equal(warnings.length, 1);
+  using reader = readRunStore(directory);
+  assert.equal(reader.list().length, 1);
+});
+
+test("files of a store are readable by their owner only", (t) => {
+  const directory = folder(t);
+  open(t, { directory });
+  for (const name of readdirSync(directory)) {
+    if (!name.startsWith("runs.db-")) assert.equal(statSync(join(directory, name)).mode & 0o077, 0, name);
+  }
+});
+
+test("a cached response names the run of the call", (t) => {
+  const store = open(t);
+  store.record(another(0, { steps: [stepOf(0, callOf({ map: { data: {} } }))] }));
+  store.record(at(1, { steps: [stepOf(0, callOf({ map: { data: {} } }), { isCached: true })] }));
+  store.flush();
+  const [cached, called] = store.reader.list();
+  const step = store.reader.get(cached?.id ?? "")?.run.steps[0];
+  assert.equal(step?.cached, true);
+  assert.equal(step?.origin, called?.id);
+});
