@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reading runs.
-export { changesBetween, type FieldChange } from "./read/field-paths.ts";
+export { type BlamedField, blame, blameAt } from "./read/blame.ts";
+export { changesBetween, childrenOf, type FieldChange, leavesOf } from "./read/field-paths.ts";
 export { inflateRun, type Run, type RunCallMessages, type RunStepMessages } from "./read/inflate-run.ts";
 export { compositeName, desiredObjects, lastCall, omittedIn, requestJson, responseJson } from "./read/run-views.ts";
 // Recording runs.
@@ -10,6 +11,7 @@ export type { RunSubject, RunSummary, StoredRun } from "./record/stored-run.ts";
 // Removing secrets.
 export { type Mark, plainMark } from "./redact/marks.ts";
 export { createRedactor, type RunRedactor } from "./redact/redact-messages.ts";
+export { restoreValues } from "./redact/restore-values.ts";
 export { type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";
 export {
   openRunStore,
@@ -17,6 +19,7 @@ export {
   type RunStoreOptions,
   type RunStoreStats,
   readRunStore,
+  readStoreMark,
 } from "./store/open-run-store.ts";
 export type { RunDocument, RunFilter, RunReader } from "./store/run-reader.ts";
 export { queryOf, runsDocument, runsPath } from "./store/runs-document.ts";

@@ -54,4 +54,51 @@ export const runCommands: readonly CommandSpec[] = [
     options: [failedOption, ofStep, ...sourceOptions],
     load: () => import("../runs/follow-command.ts"),
   },
+  {
+    name: "runs blame",
+    summary: "name the step that set each field of the desired resources",
+    arguments: [
+      { name: "<xr>", description: "composite resource as TYPE/NAME" },
+      { name: "[resource]", description: "name of the composed resource in the pipeline (all)" },
+      { name: "[path]", description: "field, such as spec.containers[name=app].image (all)" },
+    ],
+    options: [
+      { flags: "--run <run>", description: "blame this run (the newest)" },
+      { flags: "--live", description: "also the live fields that no step explains, and who owns them" },
+      { flags: "-o, --output <format>", description: "table or json", default: "table" },
+      ...sourceOptions,
+    ],
+    load: () => import("../runs/blame-command.ts"),
+  },
+  {
+    name: "runs diff",
+    summary: "compare two runs: inputs first, then outputs",
+    arguments: [
+      { name: "<before>", description: "identifier of a run, or its unique beginning" },
+      { name: "<after>", description: "the run to compare it with" },
+    ],
+    options: [{ flags: "-o, --output <format>", description: "text or json", default: "text" }, ...sourceOptions],
+    load: () => import("../runs/diff-command.ts"),
+  },
+  {
+    name: "runs replay",
+    summary: "call a function with the recorded request and compare its response",
+    arguments: [runArgument],
+    options: [
+      oneStep,
+      {
+        flags: "--with <function>",
+        description: "TypeScript or JavaScript file, host:port or unix:path (the function that serves the step now)",
+      },
+      { flags: "--inspect-brk", description: "run the file in a debugger that waits for you before the first line" },
+      {
+        flags: "--with-secrets",
+        description: "read the Secrets that the run names again, where they have not changed",
+      },
+      { flags: "--timeout <duration>", description: "timeout of each call (30s, with a debugger 1h)" },
+      { flags: "-o, --output <format>", description: "text or json", default: "text" },
+      ...sourceOptions,
+    ],
+    load: () => import("../runs/replay-command.ts"),
+  },
 ];

@@ -31,7 +31,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const filter = { ...(await runs.filterFor(input.args)), ...readFilter(input), sinceMs: since };
   const found = await runs.list(filter);
   if (output === "json") {
-    io.stdout.write(harmlessJson(`${JSON.stringify({ items: found }, null, 2)}\n`));
+    io.stdout.write(jsonText({ items: found }));
     return;
   }
   if (found.length === 0) io.stderr.write("No runs found.\n");
@@ -103,4 +103,10 @@ function readSince(input: CommandInput): number | undefined {
     throw new UserError(`--since: expected a duration such as 30m or 1h, not "${text}"`, { exitCode: 2 });
   }
   return Date.now() - ms;
+}
+
+/** A document for other programs. */
+export function jsonText(value: unknown): string {
+  const plain = (_: string, one: unknown): unknown => (typeof one === "bigint" ? Number(one) : one);
+  return harmlessJson(`${JSON.stringify(value, plain, 2)}\n`);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { State } from "@purlin/function-protocol";
-import type { JsonValue } from "@purlin/kube-objects/json";
+import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import {
   changesBetween,
   desiredObjects,
@@ -16,10 +16,10 @@ import {
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
-import { readOutput } from "./ls-command.ts";
+import { jsonText, readOutput } from "./ls-command.ts";
 import { openRuns } from "./runs-source.ts";
 
 /** `purlin runs show RUN [--step S] [--request|--response|--desired]` */
@@ -31,7 +31,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const found = await runs.get(input.args[0] ?? "");
   const steps = stepsOf(found, textOption(input, "step"));
   const write = (value: JsonValue): void => {
-    io.stdout.write(output === "json" ? harmlessJson(`${JSON.stringify(value, null, 2)}\n`) : printYaml(value));
+    io.stdout.write(output === "json" ? jsonText(value) : printYaml(value));
   };
   const [view] = views;
   if (view !== undefined) {
@@ -138,6 +138,6 @@ const longest = 120;
 
 /** A value in one line of bounded length. */
 export function shortJson(value: JsonValue | undefined): string {
-  const text = JSON.stringify(value) ?? "";
+  const text = value === undefined ? "" : printJson(value);
   return text.length <= longest ? text : `${text.slice(0, longest)}…`;
 }

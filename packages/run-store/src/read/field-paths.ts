@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/function-protocol";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
 /** One level of a field path: a member, or an item of a list by its key or position. */
 export interface FieldChild {
@@ -64,5 +64,9 @@ export function changesBetween(before: JsonValue | undefined, after: JsonValue |
   const paths = [...new Set([...old.keys(), ...now.keys()])].sort();
   return paths
     .map((one) => ({ path: one, before: old.get(one), after: now.get(one) }))
-    .filter((change) => JSON.stringify(change.before) !== JSON.stringify(change.after));
+    .filter((change) => !isSame(change.before, change.after));
+}
+
+function isSame(before: JsonValue | undefined, after: JsonValue | undefined): boolean {
+  return before === undefined || after === undefined ? before === after : jsonEqual(before, after);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
 import type { CutPart } from "../record/cut-run.ts";
 import { prepareRun } from "../record/prepare-run.ts";
 import type { RunRecord } from "../record/run-record.ts";
-import { keyedMark, readMarkKey } from "../redact/marks.ts";
+import { keyedMark, type Mark, readMarkKey } from "../redact/marks.ts";
 import { createRedactor } from "../redact/redact-messages.ts";
 import { SensitiveKinds } from "../redact/sensitive-fields.ts";
 import { type Bounds, defaultBounds } from "./bounds.ts";
@@ -63,6 +63,13 @@ const expireEveryMs = 10 * 60_000;
  */
 export function openRunStore(options: RunStoreOptions): RunStore {
   return new Recorder(options);
+}
+
+/** The marks of the store in a folder. Throws when its key cannot be read. */
+export function readStoreMark(directory: string): Mark {
+  const path = join(directory, keyFile);
+  if (!existsSync(path)) throw new Error(`${path} does not exist`);
+  return keyedMark(readMarkKey(path));
 }
 
 /** Opens a store for reading only. */

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Buffer } from "node:buffer";
+import {
+  type Credentials,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  type Resource,
+  type Resources,
+  type RunFunctionRequest,
+  type State,
+  Struct,
+  setOwn,
+} from "@purlin/function-protocol";
+import { mapRequest, mapValues } from "./map-structs.ts";
+import { markPattern } from "./marks.ts";
+
+/** Secret values by their marks. */
+export type MarkedValues = ReadonlyMap<string, Uint8Array>;
+
+/** A copy of a recorded request with the values for which the marks stand, as far as they are known. */
+export function restoreValues(request: RunFunctionRequest, values: MarkedValues): RunFunctionRequest {
+  const whole = mapRequest(request, (struct) => {
+    const value = struct.toMutable();
+    const restored = restore(value, values);
+    return restored === value ? struct : Struct.from(restored as JsonObject);
+  });
+  const bytes = (map: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> =>
+    mapValues(map, (value) => values.get(Buffer.from(value).toString()) ?? value);
+  const resource = (one: Resource): Resource => ({ ...one, connectionDetails: bytes(one.connectionDetails) });
+  const state = (one: State | undefined): State | undefined =>
+    one && {
+      ...one,
+      composite: one.composite && resource(one.composite),
+      resources: mapValues(one.resources, resource),
+    };
+  const all = (one: Resources): Resources => ({ ...one, items: one.items.map(resource) });
+  const credentials = (one: Credentials): Credentials =>
+    one.source === undefined
+      ? one
+      : { ...one, source: { ...one.source, value: { ...one.source.value, data: bytes(one.source.value.data) } } };
+  return {
+    ...whole,
+    observed: state(whole.observed),
+    desired: state(whole.desired),
+    credentials: mapValues(whole.credentials, credentials),
+    extraResources: mapValues(whole.extraResources, all),
+    requiredResources: mapValues(whole.requiredResources, all),
+  };
+}
+
+function restore(value: JsonValue, values: MarkedValues): JsonValue {
+  if (typeof value === "string") return restoreText(value, values);
+  if (Array.isArray(value)) return mapItems(value, (item) => restore(item, values));
+  if (!isJsonObject(value)) return value;
+  const isSecret = value["kind"] === "Secret" && value["apiVersion"] === "v1";
+  const restored: JsonObject = {};
+  let isChanged = false;
+  for (const [key, member] of Object.entries(value)) {
+    const isData = isSecret && key === "data" && isJsonObject(member);
+    const inner = isData ? restoreData(member, values) : restore(member, values);
+    isChanged ||= inner !== member;
+    setOwn(restored, key, inner);
+  }
+  return isChanged ? restored : value;
+}
+
+function mapItems(items: readonly JsonValue[], change: (item: JsonValue) => JsonValue): JsonValue {
+  const changed = items.map(change);
+  return changed.some((item, index) => item !== items[index]) ? changed : (items as JsonValue);
+}
+
+function restoreData(data: JsonObject, values: MarkedValues): JsonObject {
+  const restored: JsonObject = {};
+  for (const [key, member] of Object.entries(data)) {
+    const value = typeof member === "string" ? values.get(member) : undefined;
+    setOwn(restored, key, value === undefined ? member : Buffer.from(value).toString("base64"));
+  }
+  return restored;
+}
+
+function restoreText(text: string, values: MarkedValues): string {
+  if (!text.includes("**REDACTED")) return text;
+  return text.replaceAll(markPattern, (mark) => {
+    const value = values.get(mark);
+    return value === undefined ? mark : Buffer.from(value).toString();
+  });
+}
