@@ -30,7 +30,8 @@ interface ControllerDeps extends Pick<ControlPlaneDeps, "client" | "engine" | "e
   readonly registry: Registry | undefined;
   /** The source of random names of composite resources; that of the machine unless given. */
   readonly random?: RandomInteger | undefined;
-  readonly runs: ControlPlaneOptions["runs"];
+  /** Records reconciles of composite resources. */
+  readonly runs?: ControlPlaneOptions["runs"];
 }
 
 const compositeBackoff = { baseMs: 1000, maxMs: 30_000 };
