@@ -152,6 +152,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const answer = createHandler({
     authorizer: access.authorizer,
     paths: pathEndpoints({
+      ...options,
       store,
       build: options.build ?? "purlin",
       catalog,
@@ -159,9 +160,6 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       state: serverState(store, lifecycle),
       requests,
       address: options.address,
-      otherMetrics: options.otherMetrics,
-      documents: options.documents,
-      snapshot: options.snapshot,
     }),
     onBegin: (request, target) => requests.begin(request, target),
     audit: options.beginAudit,
