@@ -52,7 +52,7 @@ test("a step that returns a value as it was is not blamed, and a removed resourc
   assert.deepEqual(linesOf(run), ['a . {"x":1} step-0 []']);
 });
 
-test("items of a list are told apart by name, and a path selects what is below it", () => {
+test("items of a list are identified by name, and a path selects what is below it", () => {
   const run = recorded(
     {
       web: {

@@ -8,7 +8,7 @@ export interface FieldChild {
   readonly value: JsonValue;
 }
 
-/** Members by which the items of a list are told apart, where all items have it and no two have the same. */
+/** Members that identify the items of a list, where all items have it and no two have the same. */
 const keys = ["name", "key", "id", "type"] as const;
 
 /** The members of an object or the items of a list, with their paths. A scalar, and an empty object or list, has none. */

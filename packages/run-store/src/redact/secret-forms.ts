@@ -15,7 +15,7 @@ export function secretForms(value: Uint8Array): readonly string[] {
 }
 
 function textForms(text: string): readonly string[] {
-  // A private key in a manifest is indented, so that only its lines are the same. Armor lines are no secret.
+  // A private key in a manifest is indented, so that only its lines are the same. Armor lines are not secret.
   const lines = text.includes("\n") ? text.split(/\r?\n/).map((line) => line.trim()) : [];
   const secret = lines.filter((line) => line.length >= leastBytes && !line.startsWith("-----"));
   const whole = [text, text.trim()].filter((one) => one.length >= leastBytes);
