@@ -3,23 +3,16 @@
 // Reading runs.
 export { type BlamedField, blame, blameAt } from "./read/blame.ts";
 export { changesBetween, childrenOf, type FieldChange, leavesOf } from "./read/field-paths.ts";
-export { inflateRun, type Run, type RunCallMessages, type RunStepMessages } from "./read/inflate-run.ts";
-export { compositeName, desiredObjects, lastCall, omittedIn, requestJson, responseJson } from "./read/run-views.ts";
+export { inflateRun, type Run, type RunStepMessages } from "./read/inflate-run.ts";
+export { desiredObjects, lastCall, omittedIn, requestJson, responseJson } from "./read/run-views.ts";
 // Recording runs.
 export type { CallRecord, RunOutcome, RunRecord, StepRecord, WriteRecord } from "./record/run-record.ts";
-export type { RunSubject, RunSummary, StoredRun } from "./record/stored-run.ts";
+export type { RunSummary } from "./record/stored-run.ts";
 // Removing secrets.
 export { type Mark, plainMark } from "./redact/marks.ts";
-export { createRedactor, type RunRedactor } from "./redact/redact-messages.ts";
+export { createRedactor } from "./redact/redact-messages.ts";
 export { restoreValues } from "./redact/restore-values.ts";
 export { type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";
-export {
-  openRunStore,
-  type RunStore,
-  type RunStoreOptions,
-  type RunStoreStats,
-  readRunStore,
-  readStoreMark,
-} from "./store/open-run-store.ts";
-export type { RunDocument, RunFilter, RunReader } from "./store/run-reader.ts";
+export { openRunStore, type RunStore, readRunStore, readStoreMark } from "./store/open-run-store.ts";
+export type { RunDocument, RunFilter } from "./store/run-reader.ts";
 export { queryOf, runsDocument, runsPath } from "./store/runs-document.ts";

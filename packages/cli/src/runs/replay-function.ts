@@ -23,7 +23,7 @@ import { currentDataDir } from "../project/data-dir.ts";
 import { UserError } from "../user-error.ts";
 
 /** A function to replay a request on. */
-export interface ReplayFunction extends AsyncDisposable {
+interface ReplayFunction extends AsyncDisposable {
   /** Its revision; undefined for a function that the user named. */
   readonly revision?: string | undefined;
   call(request: RunFunctionRequest, deadline: number): Promise<RunFunctionResponse>;

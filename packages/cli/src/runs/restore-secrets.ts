@@ -20,7 +20,7 @@ import { currentDataDir } from "../project/data-dir.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** Puts secret values back into a request, and takes them out of messages again. */
-export interface SecretValues {
+interface SecretValues {
   restore(request: RunFunctionRequest): RunFunctionRequest;
   /** The response without the values of the restored request: with the marks of the store. */
   hide(request: RunFunctionRequest, response: RunFunctionResponse): RunFunctionResponse;

@@ -6,7 +6,7 @@ import type { Run } from "./inflate-run.ts";
 import { desiredObjects, lastCall } from "./run-views.ts";
 
 /** What a step made of a field before the step that is blamed. */
-export interface EarlierValue {
+interface EarlierValue {
   readonly step: string;
   /** Undefined when the step removed the field. */
   readonly value: JsonValue | undefined;
@@ -25,7 +25,7 @@ export interface BlamedField {
 }
 
 /** Which fields to blame. */
-export interface BlameFilter {
+interface BlameFilter {
   readonly resource?: string | undefined;
   /** The fields at or below this path. */
   readonly path?: string | undefined;

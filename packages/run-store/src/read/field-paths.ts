@@ -3,7 +3,7 @@
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
 /** One level of a field path: a member, or an item of a list by its key or position. */
-export interface FieldChild {
+interface FieldChild {
   readonly path: string;
   readonly value: JsonValue;
 }

@@ -6,7 +6,7 @@ import { encode, encodeCanonical, RunFunctionRequest, RunFunctionResponse, Struc
 import { mapRequest, mapResponse } from "../redact/map-structs.ts";
 
 /** How an object is referred to: 32 hexadecimal digits of its hash. */
-export type PartRef = string;
+type PartRef = string;
 
 const refDigits = 32;
 const refMember = "\u0000ref";

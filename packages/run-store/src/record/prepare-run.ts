@@ -22,7 +22,7 @@ export interface PreparedRun {
 }
 
 /** What preparing a run depends on. */
-export interface PrepareOptions {
+interface PrepareOptions {
   readonly redactor: RunRedactor;
   readonly mark: Mark;
   /** References of objects, by identity. */

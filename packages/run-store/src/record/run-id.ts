@@ -6,9 +6,6 @@ const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const timeDigits = 10;
 const randomDigits = 16;
 
-/** The length of an identifier. */
-export const runIdLength: number = timeDigits + randomDigits;
-
 /** Makes identifiers of 26 characters that sort by time; those of one millisecond sort in the order in which they were made. */
 export function createRunIds(random: (bytes: number) => Uint8Array = randomBytes): (timeMs: number) => string {
   let lastMs = -1;
@@ -21,11 +18,6 @@ export function createRunIds(random: (bytes: number) => Uint8Array = randomBytes
     }
     return timeText(lastMs) + tail.map((digit) => alphabet[digit]).join("");
   };
-}
-
-/** The smallest identifier of a time. */
-export function firstIdAt(timeMs: number): string {
-  return timeText(Math.max(0, timeMs)) + "0".repeat(randomDigits);
 }
 
 function timeText(timeMs: number): string {

@@ -3,13 +3,13 @@
 import type { RunOutcome, WriteRecord } from "./run-record.ts";
 
 /** A write, without the objects. */
-export interface StoredWrite extends Omit<WriteRecord, "before" | "after"> {
+interface StoredWrite extends Omit<WriteRecord, "before" | "after"> {
   /** How many fields the write changed. */
   readonly changed: number;
 }
 
 /** A condition of the composite resource after a run. */
-export interface StoredCondition {
+interface StoredCondition {
   readonly type: string;
   readonly status: string;
   readonly reason: string;
@@ -17,7 +17,7 @@ export interface StoredCondition {
 }
 
 /** A message whose objects are elsewhere: in base64, with a reference in place of each object. */
-export type CutMessage = string;
+type CutMessage = string;
 
 /** A call of a function. */
 export interface StoredCall {

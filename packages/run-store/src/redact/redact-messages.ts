@@ -17,7 +17,7 @@ import { Scrubber } from "./scrubber.ts";
 import { type SensitiveFields, SensitiveKinds, sensitiveFieldsAt } from "./sensitive-fields.ts";
 
 /** How runs are redacted. */
-export interface RedactOptions {
+interface RedactOptions {
   readonly mark: Mark;
   /** The fields that schemas declare sensitive. */
   readonly sensitive?: SensitiveKinds | undefined;

@@ -11,7 +11,7 @@ const secretMembers: ReadonlySet<string> = new Set(["data", "stringData"]);
 const secretText = /["']?kind["']?\s*:\s*["']?Secret\b/;
 
 /** The rules for one object. */
-export interface ObjectRules {
+interface ObjectRules {
   readonly scrubber: Scrubber;
   /** Fields that a schema declares sensitive. Their values are searched for elsewhere, too. */
   readonly sensitive?: SensitiveFields | undefined;
@@ -54,7 +54,7 @@ export function redactStruct(struct: Struct, rules: ObjectRules): Struct | undef
 }
 
 /** As {@link redactStruct}, for a decoded object. */
-export function redactObject(object: JsonObject, rules: ObjectRules): JsonObject {
+function redactObject(object: JsonObject, rules: ObjectRules): JsonObject {
   const { scrubber, sensitive, named, isComposite = false } = rules;
   let clean = redactValue(object, scrubber) as JsonObject;
   if (isComposite && isSecretShaped(clean)) clean = withoutData(clean, scrubber);

@@ -17,7 +17,7 @@ import { mapRequest, mapValues } from "./map-structs.ts";
 import { markPattern } from "./marks.ts";
 
 /** Secret values by their marks. */
-export type MarkedValues = ReadonlyMap<string, Uint8Array>;
+type MarkedValues = ReadonlyMap<string, Uint8Array>;
 
 /** A copy of a recorded request with the values for which the marks stand, as far as they are known. */
 export function restoreValues(request: RunFunctionRequest, values: MarkedValues): RunFunctionRequest {

@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 
 /** Shorter values occur by chance: they are marked where they are, and not searched for elsewhere. */
-export const leastBytes = 8;
+const leastBytes = 8;
 
 /** The texts under which a secret value may occur elsewhere: plain, escaped, in a URL, in base64, and line by line. */
 export function secretForms(value: Uint8Array): readonly string[] {

@@ -16,7 +16,7 @@ import { createRunReader, type RunReader } from "./run-reader.ts";
 import { RunWriter } from "./run-writer.ts";
 
 /** The file of a store, and the key of its marks beside it. */
-export const storeFile = "runs.db";
+const storeFile = "runs.db";
 const keyFile = "runs.key";
 
 /** Options of a store. */
@@ -44,7 +44,7 @@ export interface RunStore extends Disposable {
 }
 
 /** What a store has done since it was opened. */
-export interface RunStoreStats {
+interface RunStoreStats {
   readonly recorded: number;
   readonly dropped: number;
   /** Why nothing is recorded; undefined while runs are. */

@@ -151,7 +151,7 @@ function remember<T>(
 }
 
 /** A composite resource as one text, without the version of its API. */
-export function xrText({ apiVersion, kind, namespace = "", name }: RunSubject): string {
+function xrText({ apiVersion, kind, namespace = "", name }: RunSubject): string {
   const slash = apiVersion.indexOf("/");
   return `${kind}.${slash < 0 ? "" : apiVersion.slice(0, slash)}/${namespace}/${name}`;
 }

@@ -23,7 +23,7 @@ export const sampleXr: KubeObject = {
 };
 
 /** A CompositionRevision for tests. */
-export const sampleRevision: KubeObject = {
+const sampleRevision: KubeObject = {
   apiVersion: "apiextensions.crossplane.io/v1",
   kind: "CompositionRevision",
   metadata: { name: "apps-1", labels: { "crossplane.io/composition-name": "apps" } },
@@ -31,13 +31,13 @@ export const sampleRevision: KubeObject = {
 };
 
 /** A resource message. */
-export function resourceOf(object: object, details: Readonly<Record<string, string>> = {}): Resource {
+function resourceOf(object: object, details: Readonly<Record<string, string>> = {}): Resource {
   const connectionDetails = new Map(Object.entries(details).map(([key, value]) => [key, Buffer.from(value)]));
   return create(Resource, { resource: Struct.from(object), connectionDetails });
 }
 
 /** A state of resources by name. */
-export function stateOf(resources: Readonly<Record<string, object>>, composite?: object): State {
+function stateOf(resources: Readonly<Record<string, object>>, composite?: object): State {
   const entries = Object.entries(resources).map(([name, object]) => [name, resourceOf(object)] as const);
   return create(State, { composite: composite && resourceOf(composite), resources: new Map(entries) });
 }
