@@ -54,6 +54,31 @@ export const commandTable: readonly CommandSpec[] = [
     options: diffFlags,
     load: () => import("../diff/diff-command.ts"),
   },
+  {
+    name: "validate",
+    summary: "check manifests against their schemas, definitions and each other, without a cluster",
+    arguments: [
+      {
+        name: "[path...]",
+        description:
+          "YAML files, folders of YAML files and packages (.xpkg); - reads stdin (paths of purlin.yaml, or this folder)",
+      },
+    ],
+    options: [
+      { flags: "-o, --output <format>", description: "text, json, yaml, github or sarif", default: "text" },
+      { flags: "--strict", description: "treat warnings and missing schemas as errors" },
+      {
+        flags: "--old <path>",
+        description: "objects as they were before, for CEL rules about changes; repeatable",
+        repeatable: true,
+      },
+      { flags: "--fetch-packages", description: "fetch the packages that manifests name, and keep their schemas" },
+      { flags: "--cluster", description: "also use the definitions and functions of a running control plane" },
+      { flags: "-w, --watch", description: "validate again on each save, until Ctrl-C" },
+      ...clusterOptions,
+    ],
+    load: () => import("../validate/validate-command.ts"),
+  },
   ...objectCommands,
   {
     name: "version",

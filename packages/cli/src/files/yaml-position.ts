@@ -100,7 +100,8 @@ function startOf(event: Event | undefined): number | undefined {
     case EVENT_ID.SCALAR:
       return event.valueStart;
     case EVENT_ID.ALIAS:
-      return event.anchorStart;
+      // The name comes after the asterisk.
+      return event.anchorStart - 1;
     default:
       return undefined;
   }

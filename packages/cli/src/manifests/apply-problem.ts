@@ -56,7 +56,7 @@ function parsedKey(text: string): JsonValue {
 }
 
 /** The value at a path; undefined if it is missing. */
-function valueAt(value: JsonValue | undefined, path: readonly PathSegment[]): JsonValue | undefined {
+export function valueAt(value: JsonValue | undefined, path: readonly PathSegment[]): JsonValue | undefined {
   return path.reduce(memberOf, value);
 }
 
@@ -65,39 +65,52 @@ function memberOf(value: JsonValue | undefined, segment: PathSegment): JsonValue
   return value !== undefined && isJsonObject(value) ? value[segment] : undefined;
 }
 
+/** A thing to put right in a manifest. */
+export interface ManifestProblem {
+  /** Where it is. */
+  readonly path: readonly PathSegment[];
+  /** What it is, with the field as the server names it. */
+  readonly text: string;
+}
+
 /** Why an object was not applied, one line for each thing to put right, each with its file, line and field. */
 export function applyProblems(manifest: Manifest, error: unknown): string[] {
+  return objectProblems(manifest, error).map(({ path, text }) => `${manifest.at(path)}: ${text}`);
+}
+
+/** Why a server refused an object, by the fields to put right. */
+export function objectProblems(manifest: Manifest, error: unknown): ManifestProblem[] {
   const causes = findStatusError(error)?.status.details?.causes ?? [];
   const fields = causes.filter(({ field }) => field !== undefined && field !== "<nil>" && field !== "");
   if (fields.length > 0) {
-    return fields.map(({ field = "", message = "" }) => `${manifest.at(pathOf(field))}: ${field}: ${message}`);
+    return fields.map(({ field = "", message = "" }) => ({ path: pathOf(field), text: `${field}: ${message}` }));
   }
   const unknown = unknownFields(textOf(error));
   if (unknown.length > 0) {
     const what = "unknown field: check its name and indentation";
-    return unknown.map((field) => `${manifest.at(placeOf(manifest, field))}: ${field}: ${what}`);
+    return unknown.map((field) => ({ path: placeOf(manifest, field), text: `${field}: ${what}` }));
   }
   const items = listProblems(manifest, textOf(error));
   if (items.length > 0) return items;
   const mistyped = wrongTypes(textOf(error));
-  if (mistyped.length > 0) return mistyped.map(({ field, what }) => `${manifest.at(pathOf(field))}: ${field}: ${what}`);
+  if (mistyped.length > 0)
+    return mistyped.map(({ field, what }) => ({ path: pathOf(field), text: `${field}: ${what}` }));
   if (lacksNamespace(manifest, error)) {
     const { namespace } = manifest.object.metadata;
     const advice = `namespace "${namespace}" does not exist: create it, or correct metadata.namespace`;
-    return [`${manifest.at(["metadata", "namespace"])}: ${nameOf(manifest)}: ${advice}`];
+    return [{ path: ["metadata", "namespace"], text: `${nameOf(manifest)}: ${advice}` }];
   }
   if (isOfAnother(manifest, error)) {
     const field = manifest.object.metadata.uid ? "uid" : "resourceVersion";
     const advice = "remove metadata.uid and metadata.resourceVersion from the file";
-    return [
-      `${manifest.at(["metadata", field])}: ${nameOf(manifest)}: the stored object has another uid or resourceVersion: ${advice}`,
-    ];
+    const text = `${nameOf(manifest)}: the stored object has another uid or resourceVersion: ${advice}`;
+    return [{ path: ["metadata", field], text }];
   }
-  return [`${manifest.at()}: ${nameOf(manifest)}: ${textOf(error)}`];
+  return [{ path: [], text: `${nameOf(manifest)}: ${textOf(error)}` }];
 }
 
 /** Items of a list that share their key, or have none: the names of pipeline steps above all. */
-function listProblems(manifest: Manifest, text: string): string[] {
+function listProblems(manifest: Manifest, text: string): ManifestProblem[] {
   const object = manifest.object;
   const [, list, keys] = /(?<=^|\s)(\.\S+): duplicate entries for key \[([^\]]*)\]/.exec(text) ?? [];
   if (list !== undefined && keys !== undefined) {
@@ -105,7 +118,7 @@ function listProblems(manifest: Manifest, text: string): string[] {
     const [first = 0, ...others] = itemsWith(keysOf(keys), valueAt(object, path));
     const where = pathText([...path, first]);
     return others.map((index) =>
-      itemProblem(manifest, { item: [...path, index], key: keys, what: `also used by ${where}: make it unique` }),
+      itemProblem({ item: [...path, index], key: keys, what: `also used by ${where}: make it unique` }),
     );
   }
   const missing =
@@ -113,7 +126,7 @@ function listProblems(manifest: Manifest, text: string): string[] {
   if (missing === null) return [];
   const [, at = "", index = "", key = ""] = missing;
   const item = [...typedPath(at, object), Number(index)];
-  return [itemProblem(manifest, { item, key, what: "required field is missing: give it a unique value" })];
+  return [itemProblem({ item, key, what: "required field is missing: give it a unique value" })];
 }
 
 interface ItemProblem {
@@ -123,11 +136,11 @@ interface ItemProblem {
   readonly what: string;
 }
 
-function itemProblem(manifest: Manifest, { item, key, what }: ItemProblem): string {
+function itemProblem({ item, key, what }: ItemProblem): ManifestProblem {
   const field = /^[\w-]+/.exec(key)?.[0] ?? "";
   const path = [...item, field];
   const value = key === field ? "" : `duplicate value ${key.slice(field.length + 1)}, `;
-  return `${manifest.at(path)}: ${pathText(path)}: ${value}${what}`;
+  return { path, text: `${pathText(path)}: ${value}${what}` };
 }
 
 function placeOf(manifest: Manifest, field: string): PathSegment[] {
@@ -148,8 +161,12 @@ function isOfAnother({ object }: Manifest, error: unknown): boolean {
 
 /** Server-side apply tells of values of another type in words of the program it comes from. */
 function wrongTypes(text: string): { readonly field: string; readonly what: string }[] {
-  const found = text.matchAll(/(?<=^|\s)(\.[^\s:]+): expected (\w+), got &value\.valueUnstructured\{Value:(.*)\}$/gm);
-  return [...found].map(([, field = "", type = "", value = ""]) => ({ field, what: `expected ${type}, got ${value}` }));
+  const got = /(?:&value\.valueUnstructured\{Value:(.*)\}|(\w+))$/.source;
+  const found = text.matchAll(new RegExp(`(?<=^|\\s)(\\.[^\\s:]+): expected ([^,]+), got ${got}`, "gm"));
+  return [...found].map(([, field = "", type = "", value, name]) => ({
+    field: field.slice(1),
+    what: `expected ${type}, got ${value ?? name ?? ""}`,
+  }));
 }
 
 /** An object as it is called in messages. */

@@ -3,7 +3,7 @@ import { dirname, resolve } from "node:path";
 import { developmentAnnotations } from "@purlin/function-runner";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
-import { readObjects } from "../files/read-objects.ts";
+import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
@@ -19,7 +19,7 @@ export interface Manifest {
 }
 
 /** How manifests are read. */
-export interface ReadManifestsOptions extends FindOptions {
+export interface ReadManifestsOptions extends FindOptions, Pick<ReadObjectsOptions, "ignore" | "nameless"> {
   /** Called once with the files of folders that hold no manifest, if there are any. */
   readonly onSkipped?: (files: readonly string[]) => void;
   /** Called with each file before it is read. */
@@ -44,7 +44,8 @@ export async function readManifests(
   for (const file of await findManifests(paths, io, options)) {
     await options.onFile?.(file);
     const isNamed = paths.includes(file);
-    const found = await readObjects(file, io, isNamed ? {} : { onForeign: (one) => skipped.push(one) });
+    const onForeign = isNamed ? {} : { onForeign: (one: string) => void skipped.push(one) };
+    const found = await readObjects(file, io, { ...options, ...onForeign });
     const objects = found.filter(({ object }) => isNamed || !String(object["apiVersion"]).startsWith(packageMetadata));
     const folder = dirname(resolve(io.cwd, file));
     manifests.push(...objects.map(({ object, at }) => ({ object: prepare(object, folder), file, at })));

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
+import type { PathSegment } from "../files/yaml-position.ts";
+import type { Finding } from "./finding.ts";
+import { lookUp } from "./kind-schemas.ts";
+import { objectFindings } from "./object-findings.ts";
+import { type Bag, inside, outside, type Step } from "./pipeline-step.ts";
+
+/** A field of a composed resource that a patch writes. */
+export interface PatchedField {
+  readonly path: readonly PathSegment[];
+  /** Whether it is written for every composite resource. */
+  readonly isSure: boolean;
+}
+
+/** A base of a composed resource. */
+interface PlacedBase {
+  readonly step: Step;
+  readonly path: readonly PathSegment[];
+  readonly base: JsonObject;
+  readonly fields: readonly PatchedField[];
+}
+
+/** What is wrong with a base once patches have filled it. Fields that only optional patches fill may stay empty. */
+export async function baseFindings({ step, path, base, fields }: PlacedBase, bag: Bag): Promise<Finding[]> {
+  const { manifest } = step;
+  const schema = bag.scratch.schemas.of(base as unknown as KubeObject);
+  if (schema === undefined) return [];
+  const judge = async (filled: readonly PatchedField[]): Promise<Finding[]> => {
+    const object = withName(filled.reduce((value, field) => fill(value, field.path, schema), base));
+    const found = await objectFindings(inside(manifest, path, object), bag.scratch);
+    return found.filter(({ path: at }) => !filled.some((field) => isWithin(at, field.path)));
+  };
+  const errors = await judge(fields);
+  const isSure = fields.every((field) => field.isSure);
+  const unsure = isSure ? [] : (await judge(fields.filter((field) => field.isSure))).filter(isMissing);
+  const optional = unsure
+    .filter(({ path: at }) => !errors.some((error) => samePath(error.path, at)))
+    .map(
+      (finding): Finding => ({
+        ...finding,
+        level: "warning",
+        text: `${finding.text}, and only an optional patch sets it: ${advice}`,
+      }),
+    );
+  return outside([...errors, ...optional], { manifest, prefix: path, code: "V10" });
+}
+
+const advice = "set policy.fromFieldPath to Required, or make the field of the composite resource required";
+
+const isMissing = ({ text }: Finding): boolean => /Required value/.test(text);
+const samePath = (a: readonly PathSegment[], b: readonly PathSegment[]): boolean =>
+  JSON.stringify(a) === JSON.stringify(b);
+const isWithin = (path: readonly PathSegment[], above: readonly PathSegment[]): boolean =>
+  samePath(path.slice(0, above.length), above);
+
+/** Composed resources are named by the control plane. */
+function withName(base: JsonObject): KubeObject {
+  const metadata = isJsonObject(base["metadata"]) ? base["metadata"] : {};
+  const name = metadata["name"] === undefined ? { generateName: "composed-" } : {};
+  return { ...base, metadata: { ...metadata, ...name } } as unknown as KubeObject;
+}
+
+/** A copy with a value of the right type at a path, unless one is there. Paths to every item are left alone. */
+function fill(base: JsonObject, path: readonly PathSegment[], schema: Schema): JsonObject {
+  const found = lookUp(schema, path);
+  if (!found.isKnown || path.includes("*")) return base;
+  return filled(base, path, exampleOf(found.schema)) as JsonObject;
+}
+
+function filled(
+  value: JsonValue | undefined,
+  [segment, ...rest]: readonly PathSegment[],
+  example: JsonValue,
+): JsonValue {
+  if (segment === undefined) return value ?? example;
+  if (typeof segment === "number") {
+    const items: JsonValue[] = isJsonArray(value) ? [...value] : [];
+    while (items.length < segment) items.push({});
+    items[segment] = filled(items[segment], rest, example);
+    return items;
+  }
+  const members = value !== undefined && isJsonObject(value) ? value : {};
+  return { ...members, [segment]: filled(members[segment], rest, example) };
+}
+
+const examples: Readonly<Record<string, JsonValue>> = { integer: 1, number: 1, boolean: true, array: [], object: {} };
+
+function exampleOf(schema: Schema | undefined): JsonValue {
+  return schema?.enum?.[0] ?? examples[schema?.type ?? "string"] ?? "patched";
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isNoMatch } from "@purlin/kube-client";
+import { findStatusError, isAlreadyExists, isInvalid } from "@purlin/kube-objects/errors";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Schema } from "@purlin/kube-objects/schema";
+import { parseFieldPath } from "../files/yaml-position.ts";
+import { objectProblems, unknownFields } from "../manifests/apply-problem.ts";
+import type { Manifest } from "../manifests/manifest.ts";
+import { textOf } from "../user-error.ts";
+import type { Finding } from "./finding.ts";
+import { lookUp } from "./kind-schemas.ts";
+import type { ScratchServer } from "./scratch-server.ts";
+
+/** The annotation of composed resources, by which `purlin render` prints those without a name. */
+const resourceName = "crossplane.io/composition-resource-name";
+const manager = "purlin-validate";
+
+/** Judges one object as an API server would that has no other objects: schema, unknown fields, CEL rules, metadata. */
+export async function objectFindings(manifest: Manifest, scratch: ScratchServer, old?: Manifest): Promise<Finding[]> {
+  const found = await place(manifest, scratch);
+  if ("finding" in found) return [found.finding];
+  const { object } = found;
+  const finding = finder(manifest, scratch.schemas.of(object));
+  try {
+    const before = old && (await store(old, scratch));
+    if (before?.stored === undefined && before !== undefined) return [...before.findings];
+    await write(object, scratch, { before: before?.stored, fieldValidation: "Strict" });
+    return [];
+  } catch (error) {
+    const unknown = unknownFields(textOf(error));
+    if (unknown.length === 0) return finding.of(await located(object, scratch, error));
+    return [...unknown.map(finding.unknownField), ...(await otherFindings(object, scratch, finding))];
+  }
+}
+
+/** What is wrong beside unknown fields, which hide everything else. */
+async function otherFindings(object: KubeObject, scratch: ScratchServer, finding: Finder): Promise<Finding[]> {
+  try {
+    await write(object, scratch, { fieldValidation: "Ignore" });
+    return [];
+  } catch (error) {
+    return finding.of(await located(object, scratch, error));
+  }
+}
+
+interface Write {
+  /** The stored object to change; a new one is made without it. */
+  readonly before?: KubeObject | undefined;
+  readonly fieldValidation: "Strict" | "Ignore";
+}
+
+async function write(object: KubeObject, { client }: ScratchServer, { before, fieldValidation }: Write): Promise<void> {
+  const options = { dryRun: true, fieldValidation };
+  try {
+    if (before === undefined) await client.create(object, options);
+    else await client.update(withVersion(object, before), options);
+  } catch (error) {
+    // Objects that every server has, such as the namespace default.
+    if (!isAlreadyExists(error)) throw error;
+    await client.apply(object, { ...options, fieldManager: manager, force: true });
+  }
+}
+
+const withVersion = (object: KubeObject, { metadata }: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: metadata.resourceVersion ?? "" },
+});
+
+interface Stored {
+  readonly stored?: KubeObject;
+  readonly findings: readonly Finding[];
+}
+
+/** Stores what an object was before, for rules about changes; or says why that is impossible. */
+async function store(old: Manifest, scratch: ScratchServer): Promise<Stored> {
+  const found = await place(old, scratch);
+  if ("finding" in found) return { findings: [found.finding] };
+  try {
+    return { stored: await scratch.client.create(found.object, { fieldValidation: "Ignore" }), findings: [] };
+  } catch (error) {
+    return { findings: finder(old, scratch.schemas.of(old.object)).of(error) };
+  }
+}
+
+/** Typed kinds answer the first value of a wrong type without its place; server-side apply answers all of them with theirs. */
+async function located(object: KubeObject, { client }: ScratchServer, error: unknown): Promise<unknown> {
+  if (findStatusError(error)?.status.code !== 400) return error;
+  try {
+    const name = object.metadata.name ?? "unnamed";
+    const named = { ...object, metadata: { ...object.metadata, name } };
+    await client.apply(named, { fieldManager: manager, force: true, dryRun: true, fieldValidation: "Ignore" });
+    return error;
+  } catch (applied) {
+    return applied;
+  }
+}
+
+/** The object as it is sent: in its namespace, with a name if it is one that the control plane names. */
+async function place(
+  manifest: Manifest,
+  { client, ensureNamespace }: ScratchServer,
+): Promise<{ readonly object: KubeObject } | { readonly finding: Finding }> {
+  const { object } = manifest;
+  const { apiVersion, kind, metadata } = object;
+  try {
+    const { namespaced } = await client.mapper.mapping(object);
+    if (!namespaced && metadata.namespace) {
+      const text = `metadata.namespace: ${kind} is cluster-scoped: remove the namespace`;
+      const path = ["metadata", "namespace"];
+      return { finding: { code: "V05", level: "error", type: "schema", manifest, path, text } };
+    }
+    const namespace = namespaced ? (metadata.namespace ?? "default") : undefined;
+    if (namespace !== undefined) await ensureNamespace(namespace);
+    const isNamed = metadata.name || metadata.generateName || metadata.annotations?.[resourceName] === undefined;
+    const name = isNamed ? {} : { generateName: "composed-" };
+    return { object: { ...object, metadata: { ...metadata, ...name, ...(namespace && { namespace }) } } };
+  } catch (error) {
+    if (!isNoMatch(error)) return { finding: namespaceFinding(manifest, error) };
+    const text = `no schema for ${apiVersion} ${kind}: add its XRD, CRD or package to the paths`;
+    return { finding: { code: "V01", level: "warning", type: "missingSchema", manifest, path: ["kind"], text } };
+  }
+}
+
+function namespaceFinding(manifest: Manifest, error: unknown): Finding {
+  if (!isInvalid(error)) throw error;
+  const text = `metadata.namespace: ${textOf(error)}`;
+  return { code: "V05", level: "error", type: "schema", manifest, path: ["metadata", "namespace"], text };
+}
+
+/** Server-side apply answers a value of the wrong type as an internal error. */
+const isTyping = (error: unknown): boolean => textOf(error).startsWith("failed to create typed patch object");
+
+interface Finder {
+  of(error: unknown): Finding[];
+  unknownField(field: string): Finding;
+}
+
+/** Makes findings of the answers of a server about an object. */
+function finder(manifest: Manifest, schema: Schema | undefined): Finder {
+  const rules = schema === undefined ? [] : ruleTexts(schema);
+  return {
+    of(error) {
+      const code = findStatusError(error)?.status.code;
+      if (code === undefined || (code >= 500 && !isTyping(error))) throw error;
+      // What admission refuses depends on objects that only a real server has.
+      if (code === 403 || code === 404) return [];
+      return objectProblems(manifest, error).map(({ path, text }) => {
+        const isRule = rules.some((rule) => text.includes(rule));
+        const isMetadata = path[0] === "metadata";
+        const [checked, type] = isRule ? (["V03", "cel"] as const) : ([isMetadata ? "V05" : "V01", "schema"] as const);
+        return { code: checked, level: "error", type, manifest, path, text };
+      });
+    },
+    unknownField(field) {
+      const path = parseFieldPath(field.replace(/^\./, ""));
+      const found = schema === undefined ? undefined : lookUp(schema, path);
+      const closest = found?.isKnown === false ? found.closest : undefined;
+      const advice = closest === undefined ? "check its name and indentation" : `did you mean ${closest}?`;
+      const text = `${field}: unknown field: ${advice}`;
+      return { code: "V02", level: "error", type: "unknownField", manifest, path, text };
+    },
+  };
+}
+
+/** What failed CEL rules of a schema are reported with. */
+function ruleTexts(schema: Schema): string[] {
+  const children = [
+    ...Object.values(schema.properties ?? {}),
+    ...(schema.items === undefined ? [] : [schema.items]),
+    ...(typeof schema.additionalProperties === "object" ? [schema.additionalProperties] : []),
+  ];
+  const own = (schema["x-kubernetes-validations"] ?? []).map(({ message, rule }) => message ?? `failed rule: ${rule}`);
+  return [...own, ...children.flatMap(ruleTexts)];
+}

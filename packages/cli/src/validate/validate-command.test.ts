@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { functionPackage } from "../testing/function-package.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { checks } from "./finding.ts";
+
+const definition = `apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: apps.acme.org}
+spec:
+  group: acme.org
+  names: {kind: App, plural: apps}
+  scope: Namespaced
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            required: [size]
+            x-kubernetes-validations:
+            - {rule: "self.replicas > 0", message: replicas must be positive}
+            - {rule: "self.size == oldSelf.size", message: size is immutable}
+            properties:
+              size: {type: string, enum: [s, m]}
+              replicas: {type: integer, default: 1}
+              image: {type: string}
+              ports: {type: array, items: {type: object, properties: {number: {type: integer}}}}
+              extra: {type: object, x-kubernetes-preserve-unknown-fields: true}
+  - {name: v1beta1, served: true, referenceable: false, schema: {openAPIV3Schema: {type: object}}}
+`;
+
+const app = (spec: string, metadata = "name: shop"): string =>
+  `apiVersion: acme.org/v1\nkind: App\nmetadata: {${metadata}}\nspec: ${spec}\n`;
+
+/** A Composition of one step that patches and transforms one Deployment. */
+const patching = (
+  patches: string,
+  { type = "acme.org/v1", sets = "[]" } = {},
+): string => `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: ${type}, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: pt
+    functionRef: {name: function-patch-and-transform}
+    input:
+      apiVersion: pt.fn.crossplane.io/v1beta1
+      kind: Resources
+      patchSets: ${sets}
+      resources:
+      - name: web
+        base:
+          apiVersion: apps/v1
+          kind: Deployment
+          spec:
+            selector: {matchLabels: {a: b}}
+            template:
+              metadata: {labels: {a: b}}
+              spec: {containers: [{name: main}]}
+        patches:
+        - {fromFieldPath: spec.size, toFieldPath: "spec.template.spec.containers[0].image"}
+${patches}`;
+
+const run = (folder: TempFolder, ...args: readonly string[]): Promise<Outcome> =>
+  runInProcess(["validate", ...args], { cwd: folder.path, env: { HOME: folder.path } });
+
+/** The findings in text, without snippets. */
+const findings = ({ stdout }: Outcome): string[] => stdout.split("\n").filter((line) => / \[V\d\d\]$/.test(line));
+
+describe("objects", () => {
+  test("all that is wrong with an object is reported, each with its line, column and the line itself", async () => {
+    using folder = tempFolder({
+      "definition.yaml": definition,
+      "app.yaml": app("\n  size: xl\n  imag: nginx\n  ports:\n  - {numbr: 1}"),
+    });
+    const outcome = await run(folder, ".");
+    assert.equal(outcome.exitCode, 2);
+    assert.deepEqual(findings(outcome), [
+      'app.yaml:5:3: error: App/shop: spec.size: Unsupported value: "xl": supported values: "s", "m" [V01]',
+      "app.yaml:6:3: error: App/shop: spec.imag: unknown field: did you mean image? [V02]",
+      "app.yaml:8:6: error: App/shop: spec.ports[0].numbr: unknown field: did you mean number? [V02]",
+    ]);
+    assert.match(outcome.stdout, /\n {4}8 \| {3}- \{numbr: 1\}\n {6}\| {6}\^\n/);
+    assert.match(outcome.stdout, /2 objects in 2 files: 3 errors, 0 warnings\n$/);
+  });
+
+  test("positions are right with Windows line ends, comments, several documents and anchors", async () => {
+    const text = `# first\n---\n${definition}---\n# second\napiVersion: acme.org/v1\nkind: App\nmetadata: {name: a}\nspec: {size: s, replica: 1}\n---\napiVersion: acme.org/v1\nkind: App\nmetadata: {name: b}\nspec:\n  size: s\n  ports: [&port {numbr: 1}, *port]\n`;
+    using folder = tempFolder({ "all.yaml": text.replaceAll("\n", "\r\n") });
+    const line = text.slice(0, text.indexOf("replica:")).split("\n").length;
+    assert.deepEqual(findings(await run(folder, "all.yaml")), [
+      `all.yaml:${line}:17: error: App/a: spec.replica: unknown field: did you mean replicas? [V02]`,
+      `all.yaml:${line + 7}:18: error: App/b: spec.ports[0].numbr: unknown field: did you mean number? [V02]`,
+      `all.yaml:${line + 7}:29: error: App/b: spec.ports[1].numbr: unknown field: did you mean number? [V02]`,
+    ]);
+  });
+
+  test("CEL rules are evaluated; a rule about changes only with the object as it was", async () => {
+    using folder = tempFolder({
+      "definition.yaml": definition,
+      "app.yaml": app("{size: m, replicas: 0}"),
+      "old/app.yaml": app("{size: s, replicas: 2}"),
+    });
+    const without = await run(folder, "definition.yaml", "app.yaml");
+    assert.deepEqual(findings(without), [
+      "app.yaml:4:1: error: App/shop: spec: Invalid value: replicas must be positive [V03]",
+    ]);
+    const changed = findings(await run(folder, "definition.yaml", "app.yaml", "--old", "old"));
+    assert.ok(
+      changed.includes("app.yaml:4:1: error: App/shop: spec: Invalid value: size is immutable [V03]"),
+      changed.join("\n"),
+    );
+  });
+
+  test("built-in kinds and metadata are judged as by an API server, wrong types with their place", async () => {
+    const deployment = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: Web, namespace: team-a}
+spec:
+  replicas: "3"
+  selector: {matchLabels: {a: b}}
+  template:
+    metadata: {labels: {a: b}}
+    spec: {containers: [{name: web, image: x}]}
+`;
+    const namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: a, namespace: b}\n";
+    using folder = tempFolder({ "a.yaml": deployment, "b.yaml": deployment.replace('"3"', "3"), "c.yaml": namespace });
+    assert.deepEqual(
+      findings(await run(folder, ".")).map((line) => line.replace(/a lowercase RFC.*(?= \[)/, "…")),
+      [
+        "a.yaml:5:3: error: Deployment/Web: spec.replicas: expected numeric (int or float), got string [V01]",
+        'b.yaml:3:12: error: Deployment/Web: metadata.name: Invalid value: "Web": … [V05]',
+        "c.yaml:3:21: error: Namespace/a: metadata.namespace: Namespace is cluster-scoped: remove the namespace [V05]",
+      ],
+    );
+  });
+
+  test("a kind without a schema is a warning, and an error with --strict; duplicate keys and broken YAML end with 2", async () => {
+    using folder = tempFolder({
+      "bucket.yaml": "apiVersion: s3.example.org/v1\nkind: Bucket\nmetadata: {name: a}\n",
+      "twice.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n  a: b\n  a: c\n",
+    });
+    const lenient = await run(folder, "bucket.yaml");
+    assert.equal(lenient.exitCode, 0);
+    assert.match(lenient.stdout, /bucket\.yaml:2:1: warning: .*no schema for s3\.example\.org\/v1 Bucket/);
+    assert.match(lenient.stdout, /1 object in 1 file: 0 errors, 1 warning, 1 without a schema\n$/);
+    assert.equal((await run(folder, "bucket.yaml", "--strict")).exitCode, 2);
+    const twice = await run(folder, "twice.yaml");
+    assert.equal(twice.exitCode, 2);
+    assert.match(twice.stderr, /twice\.yaml:6:3: /);
+  });
+
+  test("what purlin render prints is validated; its results and context are not objects", async () => {
+    const rendered = `${app("{size: s}")}---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {generateName: shop-, annotations: {crossplane.io/composition-resource-name: web}}
+spec: {replicas: -1, selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: a, image: b}]}}}
+status: {conditions: [{type: Ready}]}
+---
+apiVersion: render.crossplane.io/v1beta1
+kind: Result
+message: hello
+`;
+    using folder = tempFolder({ "definition.yaml": definition });
+    const outcome = await runInProcess(["validate", "definition.yaml", "-"], { cwd: folder.path, stdin: rendered });
+    assert.equal(findings(outcome).length, 1, outcome.stdout);
+    assert.match(outcome.stdout, /spec\.replicas: Invalid value: -1: must be greater than or equal to 0/);
+  });
+});
+
+describe("definitions", () => {
+  test("mistakes in the schema of an XRD are reported where they are written", async () => {
+    using folder = tempFolder({
+      "keyword.yaml": definition.replace("image: {type: string}", "image: {typ: string}"),
+      "rule.yaml": definition.replaceAll("acme.org", "two.org").replace("self.replicas > 0", "self.replica > 0"),
+      "twice.yaml": definition.replaceAll("acme.org", "two.org"),
+    });
+    const found = findings(await run(folder, ".")).join("\n");
+    assert.match(
+      found,
+      /keyword\.yaml:25:23: error: .*image\.typ: unknown schema keyword: did you mean type\? \[V04\]/,
+    );
+    assert.match(found, /rule\.yaml:\d+:\d+: error: .*undefined field 'replica'.* \[V04\]/);
+    assert.match(
+      found,
+      /twice\.yaml:6:3: error: .*apps\.two\.org is also defined at rule\.yaml:6:3: remove one of them \[V04\]/,
+    );
+  });
+});
+
+describe("Compositions", () => {
+  test("the type, the functions and the readiness of a pipeline are checked", async () => {
+    const composition = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: acme.org/v1beta1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: render
+    functionRef: {name: function-go-templatin}
+    requirements:
+      requiredResources: [{requirementName: x, apiVersion: nope.org/v1, kind: Nope, name: a}]
+  - step: again
+    functionRef: {name: function-go-templating}
+`;
+    const fn =
+      "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-go-templating, annotations: {purlin.dev/source: fn.ts}}\nspec: {package: registry.example.org/f:v1}\n";
+    using folder = tempFolder({ "definition.yaml": definition, "composition.yaml": composition, "functions.yaml": fn });
+    assert.deepEqual(findings(await run(folder, ".")), [
+      "composition.yaml:5:22: error: Composition/apps: spec.compositeTypeRef.apiVersion: version v1beta1 of App is not referenceable: use v1 [V06]",
+      'composition.yaml:9:19: error: Composition/apps: step "render": no Function function-go-templatin among the objects: did you mean function-go-templating? [V08]',
+      'composition.yaml:11:73: warning: Composition/apps: step "render" requires nope.org/v1 Nope, which no definition among the objects offers [V09]',
+    ]);
+    const ready = composition.replace("templatin}", "templating}").replace("v1beta1", "v1");
+    folder.write("composition.yaml", ready);
+    assert.match(
+      (await run(folder, ".")).stdout,
+      /composition\.yaml:7:3: warning: .*no step decides whether resources are ready.* \[V12\]/,
+    );
+  });
+
+  test("patches: unknown paths, types that do not agree, patch sets, shapes", async () => {
+    using folder = tempFolder({
+      "definition.yaml": definition,
+      "composition.yaml": patching(
+        `        - {fromFieldPath: spec.size, toFieldPath: spec.replicas}
+        - {fromFieldPath: spec.imag, toFieldPath: "metadata.labels[x]"}
+        - {fromFieldPath: spec.size, toFieldPath: spec.template.spec.contaners}
+        - {fromFieldPath: spec.extra.any.thing, toFieldPath: "metadata.annotations[example.org/a]"}
+        - {type: PatchSet, patchSetName: nope}
+        - {type: FromCompositeFieldPat, fromFieldPath: spec.size}
+        - {type: CombineFromComposite, toFieldPath: metadata.name}
+        - fromFieldPath: spec.replicas
+          toFieldPath: spec.replicas
+          transforms: [{type: convert, convert: {toType: str}}, {type: string, string: {fmt: "%s"}}]
+        - {type: ToCompositeFieldPath, fromFieldPath: status.replicas, toFieldPath: spec.replicas}
+`,
+        { sets: "[{name: labels, patches: [{fromFieldPath: spec.image, toFieldPath: metadata.name}]}]" },
+      ),
+    });
+    const found = findings(await run(folder, ".")).filter((line) => line.endsWith("[V10]"));
+    const at = (text: RegExp): void =>
+      assert.equal(found.filter((line) => text.test(line)).length, 1, `${text}\n${found.join("\n")}`);
+    at(
+      /:26:\d+: error: .*spec\.size is a string here, and spec\.replicas of Deployment is an integer: add a transform/,
+    );
+    at(/:27:\d+: error: .*spec\.imag: App has no field imag: did you mean image\?/);
+    at(/:28:\d+: error: .*Deployment has no field contaners: did you mean containers\?/);
+    at(/:30:\d+: error: .*no patch set "nope"; defined: labels/);
+    at(/:31:\d+: error: .*unknown patch type FromCompositeFieldPat: did you mean FromCompositeFieldPath\?/);
+    at(/:32:\d+: error: .*a patch of type CombineFromComposite needs combine/);
+    at(/:35:\d+: error: .*unknown type to convert to str/);
+    assert.equal(found.length, 8, found.join("\n"));
+  });
+
+  test("a required field that a patch sets is there; one that only an optional patch sets is a warning", async () => {
+    using folder = tempFolder({ "definition.yaml": definition, "composition.yaml": patching("") });
+    assert.deepEqual(
+      findings(await run(folder, ".")).filter((line) => line.includes("V10")),
+      [],
+    );
+    folder.write("composition.yaml", patching("").replace("spec.size", "spec.image"));
+    const [warning = ""] = findings(await run(folder, ".")).filter((line) => line.includes("V10"));
+    assert.match(warning, /warning: .*containers\[0\]\.image: Required value, and only an optional patch sets it: /);
+  });
+
+  test("the input of a step is checked against the schema in the package of its function", async () => {
+    const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: sizes.hello.fn.example.org}
+spec:
+  group: hello.fn.example.org
+  scope: Namespaced
+  names: {kind: Size, plural: sizes, listKind: SizeList, singular: size}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {default: {type: string}}}}
+`;
+    using project = functionPackage({ "package/input.yaml": crd });
+    assert.equal(
+      (await runInProcess(["xpkg", "build", "-o", "hello.xpkg", "--skip-start"], { cwd: project.path })).exitCode,
+      0,
+    );
+    const composition = (input: string): string => `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: acme.org/v1, kind: App}
+  mode: Pipeline
+  pipeline: [{step: hello, functionRef: {name: function-hello}, input: ${input}}]
+`;
+    project.write("platform/definition.yaml", definition);
+    const judge = async (input: string): Promise<string> => {
+      project.write("platform/composition.yaml", composition(input));
+      return findings(await run(project, "platform", "hello.xpkg")).join("\n");
+    };
+    const size = "apiVersion: hello.fn.example.org/v1, kind: Size";
+    assert.equal(await judge(`{${size}, default: s}`), "");
+    assert.match(
+      await judge(`{${size}, default: 1}`),
+      /composition\.yaml:7:\d+: error: .*default: Invalid value: "integer".* \[V07\]/,
+    );
+    assert.match(
+      await judge("{apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources}"),
+      /step "hello": function-hello takes hello\.fn\.example\.org\/v1 Size, not pt\.fn\.crossplane\.io\/v1beta1 Resources \[V07\]/,
+    );
+  });
+});
+
+describe("output", () => {
+  test("JSON has the document of Crossplane with the place and code of each finding", async () => {
+    using folder = tempFolder({ "definition.yaml": definition, "app.yaml": app("{size: xl}") });
+    const { stdout, exitCode } = await run(folder, ".", "-o", "json");
+    assert.equal(exitCode, 2);
+    const { summary, resources } = JSON.parse(stdout) as {
+      summary: object;
+      resources: { name: string; errors?: object[] }[];
+    };
+    assert.deepEqual(summary, { total: 2, valid: 1, invalid: 1, missingSchemas: 0, warnings: 0 });
+    const message = 'spec.size: Unsupported value: "xl": supported values: "s", "m"';
+    assert.deepEqual(
+      resources.find(({ name }) => name === "shop"),
+      {
+        ...{ apiVersion: "acme.org/v1", kind: "App", name: "shop", status: "invalid" },
+        errors: [
+          {
+            type: "schema",
+            field: "spec.size",
+            message,
+            file: "app.yaml",
+            line: 4,
+            column: 8,
+            level: "error",
+            code: "V01",
+          },
+        ],
+      },
+    );
+  });
+
+  test("SARIF and GitHub annotations name the place", async () => {
+    using folder = tempFolder({ "definition.yaml": definition, "app.yaml": app("{size: xl}") });
+    const sarif = JSON.parse((await run(folder, ".", "-o", "sarif")).stdout) as {
+      version: string;
+      runs: { results: object[] }[];
+    };
+    assert.equal(sarif.version, "2.1.0");
+    assert.match(JSON.stringify(sarif.runs[0]?.results), /"uri":"app\.yaml"},"region":{"startLine":4,"startColumn":8}/);
+    const github = (await run(folder, ".", "-o", "github")).stdout;
+    assert.match(github, /^::error file=app\.yaml,line=4,col=8,title=V01::App\/shop: spec\.size: Unsupported value/);
+  });
+
+  test("the help lists every check", () => {
+    const help = readFileSync(join(import.meta.dirname, "../help/validate.md"), "utf8");
+    for (const code of Object.keys(checks)) assert.match(help, new RegExp(`^\\| ${code} \\|`, "m"));
+  });
+
+  test("a package that is not in the cache is named; nothing is fetched", async () => {
+    const fn =
+      "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: f}\nspec: {package: registry.example.org/f:v1}\n";
+    using folder = tempFolder({ "functions.yaml": fn });
+    const { stdout, exitCode } = await run(folder, ".");
+    assert.equal(exitCode, 0);
+    assert.match(stdout, /warning: registry\.example\.org\/f:v1: not in the cache: run with --fetch-packages once/);
+    assert.equal((await run(folder, ".", "--strict")).exitCode, 2);
+  });
+
+  test("a format that does not exist and a folder without manifests end with 2", async () => {
+    using folder = tempFolder({ "a.txt": "" });
+    assert.equal((await run(folder, ".", "-o", "xml")).exitCode, 2);
+    assert.equal((await run(folder, ".")).exitCode, 2);
+  });
+});
