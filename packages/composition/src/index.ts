@@ -12,6 +12,7 @@ export {
   annotations as crossplaneAnnotations,
   eventSources,
   kinds as compositionKinds,
+  labels as crossplaneLabels,
 } from "./composite-resource/constants.ts";
 export {
   compositionRefOf,

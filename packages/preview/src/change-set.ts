@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ControllerClient } from "@purlin/kube-controller";
-import { isInvalid, textOf } from "@purlin/kube-objects/errors";
+import { findStatusError, isInvalid, textOf } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import type { PlanError } from "./plan/plan.ts";
@@ -50,7 +50,7 @@ export function applyStages(changes: ChangeSet, onError: (error: PlanError) => v
 function problemOf({ kind, metadata }: KubeObject, error: unknown): PlanError {
   return {
     text: `${kind} ${placeOf({ namespace: metadata.namespace, name: metadata.name ?? metadata.generateName ?? "" })}: ${textOf(error)}`,
-    isInvalid: isInvalid(error),
+    isInvalid: isWrongInput(error),
   };
 }
 
@@ -130,4 +130,11 @@ function managerOf(current: KubeObject | undefined): string {
     size: JSON.stringify(entry.fieldsV1 ?? {}).length,
   }));
   return sized.sort((a, b) => b.size - a.size)[0]?.manager ?? defaultManager;
+}
+
+/** Whether the server refuses what was given, and not the request for it. */
+function isWrongInput(error: unknown): boolean {
+  return (
+    isInvalid(error) || findStatusError(error)?.status.code === 400 || textOf(error).includes("typed patch object")
+  );
 }

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
+import { forbidden } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import { printYaml } from "@purlin/kube-objects/yaml";
 import type { Plan, PlannedChange } from "./plan/plan.ts";
+import { diffText } from "./print/diff-text.ts";
+import { planMarkdown } from "./print/markdown.ts";
+import { planText } from "./print/plan-text.ts";
+import { planReport } from "./print/report.ts";
 import { type Scene, startScene } from "./testing/scene.ts";
-import { app, appType } from "./testing/scene-objects.ts";
+import { app, appFields, appType, composition, definition, functionAt } from "./testing/scene-objects.ts";
 
 let scene: Scene;
 before(async () => {
@@ -11,30 +20,410 @@ before(async () => {
 });
 after(() => scene[Symbol.asyncDispose]());
 
-const lines = (changes: readonly PlannedChange[]): string[] =>
-  changes.map((one) =>
-    `${one.class} ${one.kind} ${one.resource ?? one.name} ${one.fields.map(({ path, op }) => `${op} ${path}`).join(", ")}`.trim(),
+const line = ({ class: kind, kind: type, resource, name, fields }: PlannedChange): string =>
+  [kind, type, resource ?? name, ...fields.map(({ path, op }) => `${op} ${path}`)].join(" ");
+const all = (plan: Plan): string[] => plan.composites.flatMap(({ changes }) => changes.map(line));
+const errorsOf = (plan: Plan): string[] =>
+  [...plan.errors, ...plan.composites.flatMap(({ errors }) => errors)].map(({ text }) => text);
+const live = async (name: string, spec: JsonObject): Promise<KubeObject> => {
+  await scene.apply(app(name, spec));
+  await scene.settled(app(name, spec));
+  return app(name, spec);
+};
+const mapOf = async (name: string, resource = "map"): Promise<KubeObject> => {
+  const { items } = await scene.users.list(
+    { apiVersion: "v1", kind: "ConfigMap" },
+    { namespace: "default", labelSelector: `crossplane.io/composite=${name}` },
   );
-const all = (plan: Plan): string[] => plan.composites.flatMap(({ changes }) => lines(changes));
+  const found = items.find(
+    ({ metadata }) => metadata.annotations?.["crossplane.io/composition-resource-name"] === resource,
+  );
+  assert.ok(found);
+  return found;
+};
+/** A transport whose requests to a path are forbidden. */
+const forbidding =
+  (isForbidden: (request: KubeRequest) => boolean) =>
+  (inner: KubeTransport): KubeTransport => ({
+    ...inner,
+    async request(request) {
+      if (isForbidden(request)) throw forbidden({ group: "", resource: "things" }, "x", "not for you");
+      return inner.request(request);
+    },
+  });
 
-test("a new composite resource and what it composes", async () => {
-  const plan = await scene.preview({ objects: [app("new", { text: "hello", count: 2 })] });
-  assert.deepEqual(plan.errors, []);
-  assert.deepEqual(
-    plan.composites.flatMap(({ errors }) => errors),
-    [],
-  );
-  assert.deepEqual(all(plan), ["create App new", "create ConfigMap item-1", "create ConfigMap map"]);
+test("a new composite resource and what it composes, with the defaults that the server sets", async () => {
+  const plan = await scene.preview({ objects: [app("new", { text: "hello", count: 2, gate: true })] });
+  assert.deepEqual(errorsOf(plan), []);
+  assert.deepEqual(all(plan), [
+    "create App new",
+    "create ConfigMap item-1",
+    "create ConfigMap late",
+    "create ConfigMap map",
+    "create Widget gate",
+  ]);
+  const [composite] = plan.composites;
+  const widget = composite?.changes.find(({ kind }) => kind === "Widget");
+  assert.deepEqual(widget?.new?.["spec"], { color: "red", forProvider: { region: "here" }, size: "small" });
+  assert.deepEqual([widget?.approximate, widget?.step, widget?.isNameGenerated], [[], "compose", true]);
+  const late = composite?.changes.find(({ resource }) => resource === "late");
+  assert.equal(late?.after, "composed resources are ready");
   await assert.rejects(scene.users.get(appType, { namespace: "default", name: "new" }), /not found/);
 });
 
-test("a changed field of a live composite resource", async () => {
-  await scene.apply(app("live", { text: "one" }));
-  await scene.settled(app("live", {}));
+test("nothing changes: no change, no write, the same revision of the server", async () => {
+  const steady = await live("steady", { text: "one" });
+  const versions = async (): Promise<string[]> => [
+    (await scene.users.list({ apiVersion: "v1", kind: "ConfigMap" })).resourceVersion,
+    JSON.stringify(await scene.users.get(appType, { namespace: "default", name: "steady" })),
+  ];
+  const first = await versions();
+  const plan = await scene.preview({ objects: [steady] });
+  assert.deepEqual([all(plan), errorsOf(plan), plan.isStale], [[], [], false]);
+  assert.match(
+    planText(plan, { showsUnchanged: false, showsPending: false }),
+    /^No changes in 1 composite resource\.\n$/,
+  );
+  assert.deepEqual(await versions(), first);
+});
+
+test("every request of a preview is a read or a dry run", () => {
+  assert.ok(scene.sent.length > 0);
+  const writes = scene.sent.filter((one) => !one.endsWith("(dry run)") && !one.startsWith("GET "));
+  assert.deepEqual(
+    writes.filter((one) => !one.startsWith("DELETE ")),
+    [],
+  );
+});
+
+test("a changed field of a live composite resource is exact", async () => {
+  await live("live", { text: "one" });
   const plan = await scene.preview({ objects: [app("live", { text: "two" })] });
   assert.deepEqual(all(plan), ["update App live replace spec.text", "update ConfigMap map replace data.text"]);
   assert.deepEqual(
     plan.composites[0]?.changes.map((one) => one.approximate),
     [[], []],
   );
+});
+
+test("a composed resource that cannot be read fails its composite resource, and is never added", async () => {
+  await live("hidden", { text: "one" });
+  const { name } = (await mapOf("hidden")).metadata;
+  const transport = forbidding(({ method, path }) => method === "GET" && path.endsWith(`/configmaps/${name}`));
+  const plan = await scene.preview({ objects: [app("hidden", { text: "two" })], transport });
+  assert.match(errorsOf(plan).join(), /cannot get existing composed resources.*not for you/);
+  assert.deepEqual(
+    all(plan).filter((one) => one.startsWith("create")),
+    [],
+  );
+});
+
+test("composite resources that cannot be listed fail the preview", async () => {
+  const transport = forbidding(({ method, path }) => method === "GET" && path === "/apis/example.org/v1/apps");
+  await assert.rejects(scene.preview({ objects: [composition("App", "other")], transport }), /not for you/);
+});
+
+test("one bad Composition of several is an error, and the others are previewed", async () => {
+  await live("several", { text: "one" });
+  const bad = {
+    ...composition("App", "x"),
+    metadata: { name: "bad" },
+    spec: { compositeTypeRef: appType, mode: "Nonsense" },
+  } as KubeObject;
+  const plan = await scene.preview({ objects: [bad, composition("App", "second")] });
+  assert.match(errorsOf(plan).join(), /Composition bad: .*spec\.mode/);
+  assert.ok(all(plan).includes("update ConfigMap map replace data.mode"));
+});
+
+test("a changed Composition is taken by every composite resource that follows it; a pinned one keeps its revision", async () => {
+  await live("follows", { text: "one" });
+  await live("pinned", { text: "one", crossplane: { compositionUpdatePolicy: "Manual" } });
+  const plan = await scene.preview({ objects: [composition("App", "second")] });
+  const byName = new Map(plan.composites.map((one) => [one.name, one]));
+  assert.deepEqual([byName.get("follows")?.adoption, byName.get("follows")?.revision], ["adopts", { from: 1, to: 2 }]);
+  assert.deepEqual([byName.get("pinned")?.adoption, byName.get("pinned")?.changes], ["pinned", []]);
+  assert.deepEqual(byName.get("follows")?.changes.map(line), [
+    "update App follows replace spec.crossplane.compositionRevisionRef.name",
+    "update ConfigMap map replace data.mode",
+  ]);
+  assert.match(
+    planText(plan, { showsUnchanged: false, showsPending: false }),
+    /App default\/pinned {2}pinned to revision 1: nothing happens until it moves/,
+  );
+  const [report] = (planReport(plan) as { compositions: readonly { affectedResources: JsonObject }[] }).compositions;
+  assert.equal(report?.affectedResources["filteredByPolicy"], 1);
+});
+
+test("Compositions of a parent and of a nested composite resource change together", async () => {
+  await live("parent", { text: "one", nested: 1 });
+  const plan = await scene.preview({
+    objects: [composition("App", "second"), composition("Part", "deeper")],
+    roots: { functions: [], only: ["parent"], namespace: "default" },
+  });
+  const modes = plan.composites.flatMap(({ changes }) =>
+    changes.filter(({ kind }) => kind === "ConfigMap").map((one) => `${one.resource} ${one.fields[0]?.new}`),
+  );
+  assert.deepEqual(modes.sort(), ["map deeper", "map second"]);
+});
+
+test("a field that is removed from a file is removed, whoever applied it", async () => {
+  const lastApplied = JSON.stringify(app("kubectl", { text: "one", fail: "never" }));
+  const annotated = {
+    ...app("kubectl", { text: "one", fail: "never" }),
+    metadata: {
+      name: "kubectl",
+      namespace: "default",
+      annotations: { "kubectl.kubernetes.io/last-applied-configuration": lastApplied },
+    },
+  };
+  await scene.users.create(annotated as KubeObject, { fieldManager: "kubectl-client-side-apply" });
+  await scene.users.apply(app("argo", { text: "one", fail: "never" }), {
+    fieldManager: "argocd-controller",
+    force: true,
+  });
+  await scene.apply(app("purlin", { text: "one", fail: "never" }));
+  for (const name of ["kubectl", "argo", "purlin"]) await scene.settled(app(name, {}));
+  const plan = await scene.preview({
+    objects: ["kubectl", "argo", "purlin"].map((name) => app(name, { text: "one" })),
+  });
+  assert.deepEqual(
+    all(plan),
+    ["argo", "kubectl", "purlin"].map((name) => `update App ${name} remove spec.fail`),
+  );
+});
+
+test("another version of a function is tried on every composite resource; failures stay with theirs", async () => {
+  await live("tried", { text: "one" });
+  await live("fails", { text: "one", fail: "two" });
+  const functionStages = [
+    async (client: {
+      apply: (object: KubeObject, options: { fieldManager: string; force: boolean }) => Promise<unknown>;
+    }) => void (await client.apply(functionAt(scene.functions.two), { fieldManager: "purlin-diff", force: true })),
+  ];
+  const plan = await scene.preview({ functionStages, roots: { functions: ["fn"], only: [], namespace: "default" } });
+  const byName = new Map(plan.composites.map((one) => [one.name, one]));
+  assert.deepEqual(byName.get("tried")?.changes.map(line), ["update ConfigMap map replace data.version"]);
+  assert.match(byName.get("fails")?.errors[0]?.text ?? "", /step "compose".*asked to fail: two/);
+  assert.equal(plan.composites.filter(({ errors }) => errors.length > 0).length, 1);
+});
+
+test("a resource that is withheld for one round is deleted and made again", async () => {
+  await live("withheld", { text: "one", gate: true, withhold: true, mode: "red" });
+  const { items } = await scene.users.list(
+    { apiVersion: "things.example.org/v1", kind: "Widget" },
+    { labelSelector: "crossplane.io/composite=withheld" },
+  );
+  const status = {
+    conditions: [{ type: "Ready", status: "True", reason: "Available", lastTransitionTime: "2026-01-01T00:00:00Z" }],
+  };
+  await scene.users.update({ ...items[0], status } as KubeObject, { subresource: "status" });
+  await mapOf("withheld", "late").catch(() => undefined);
+  await scene.settled(app("withheld", {}));
+  const plan = await scene.preview({
+    objects: [app("withheld", { text: "one", gate: true, withhold: true, mode: "blue" })],
+  });
+  const late = plan.composites.flatMap(({ changes }) => changes).find(({ resource }) => resource === "late");
+  assert.deepEqual([late?.class, late?.isDestructive], ["recreate", true]);
+});
+
+test("composite resources that compose each other without an end are named", async () => {
+  const plan = await scene.preview({ objects: [app("loop", { kind: "Loop" })] });
+  assert.match(errorsOf(plan).join(), /compose each other without an end: .*App \(loop\).*Part \(loop\)/);
+});
+
+test("values of Secrets are in no format", async () => {
+  const canary = "canary-value-0123456789";
+  await live("secret", { text: "one", password: `old-${canary}` });
+  const plan = await scene.preview({
+    objects: [app("secret", { text: "one", password: `new-${canary}` })],
+    projection: { status: true, owners: true },
+  });
+  const secret = plan.composites.flatMap(({ changes }) => changes).find(({ kind }) => kind === "Secret");
+  assert.deepEqual(secret?.fields, [{ path: "data.password", op: "replace", sensitive: true }]);
+  const withoutXr = {
+    ...plan,
+    composites: plan.composites.map((one) => ({
+      ...one,
+      changes: one.changes.filter(({ kind }) => kind === "Secret"),
+    })),
+  };
+  const yaml = (value: JsonObject): string => printYaml(value);
+  const formats = [
+    planText(withoutXr, { showsUnchanged: true, showsPending: true }),
+    diffText(withoutXr, { isCompact: false, yaml }),
+    JSON.stringify(planReport(withoutXr)),
+    printYaml(planReport(withoutXr)),
+    planMarkdown(withoutXr, { isCompact: false, yaml, key: "k" }),
+  ];
+  for (const text of formats) {
+    assert.ok(text.includes("password"));
+    assert.ok(!text.includes(canary) && !text.includes(Buffer.from(`new-${canary}`).toString("base64")));
+  }
+});
+
+test("drift alone is pending: it would be corrected anyway", async () => {
+  await live("drift", { text: "one" });
+  const map = await mapOf("drift");
+  const plane = await scene.preview({
+    objects: [app("drift", { text: "one", count: 2 })],
+    // The control plane corrects drift at once: only the preview sees it.
+    transport: (inner) => ({
+      ...inner,
+      async request(request) {
+        const answer = await inner.request(request);
+        const body = answer.body as { metadata?: { name?: string }; data?: JsonObject };
+        if (request.method !== "GET" || body.metadata?.name !== map.metadata.name) return answer;
+        return { ...answer, body: { ...body, data: { ...body.data, text: "tampered" } } as JsonObject };
+      },
+    }),
+  });
+  assert.deepEqual(all(plane), ["update App drift replace spec.count", "create ConfigMap item-1"]);
+  assert.deepEqual(plane.composites[0]?.pending.map(line), ["update ConfigMap map replace data.text"]);
+});
+
+test("a resource of another kind under the same name leaves the old one behind", async () => {
+  await live("kinds", { text: "one" });
+  const plan = await scene.preview({ objects: [app("kinds", { text: "one", kind: "Widget" })] });
+  const classes = plan.composites.flatMap(({ changes }) => changes).filter(({ resource }) => resource === "map");
+  assert.deepEqual(classes.map((one) => `${one.class} ${one.kind}`).sort(), [
+    "create Widget",
+    "leave-behind ConfigMap",
+  ]);
+});
+
+test("a kind, its Composition and its first object in one change set", async () => {
+  const gizmo = {
+    apiVersion: "example.org/v1",
+    kind: "Gizmo",
+    metadata: { name: "first", namespace: "default" },
+    spec: { text: "one" },
+  } as KubeObject;
+  const stages = [[definition("Gizmo", appFields)], [composition("Gizmo", "gizmo")], [gizmo]];
+  const plan = await scene.preview({ stages });
+  assert.deepEqual(errorsOf(plan), []);
+  assert.deepEqual(plan.inputs.map(line), [
+    "create CompositeResourceDefinition gizmos.example.org",
+    "create Composition gizmos",
+  ]);
+  assert.deepEqual(all(plan), ["create ConfigMap map", "create Gizmo first"]);
+  assert.deepEqual(
+    plan.composites[0]?.changes.map(({ approximate }) => approximate),
+    [[], ["new-kind"]],
+  );
+});
+
+test("a namespace and what is composed in it in one change set", async () => {
+  const namespace = { apiVersion: "v1", kind: "Namespace", metadata: { name: "later" } } as KubeObject;
+  const placed = { ...app("there", { text: "one" }), metadata: { name: "there", namespace: "later" } };
+  const plan = await scene.preview({ stages: [[namespace], [placed]] });
+  assert.deepEqual(errorsOf(plan), []);
+  assert.deepEqual(all(plan), ["create App there", "create ConfigMap map"]);
+  for (const { approximate } of plan.composites[0]?.changes ?? []) assert.deepEqual(approximate, ["new-namespace"]);
+});
+
+test("a paused composite resource is listed, and nothing is composed for it", async () => {
+  await live("paused", { text: "one" });
+  const paused = {
+    ...app("paused", { text: "one" }),
+    metadata: { name: "paused", namespace: "default", annotations: { "crossplane.io/paused": "true" } },
+  };
+  await scene.apply(paused);
+  const plan = await scene.preview({
+    objects: [composition("App", "second")],
+    roots: { functions: [], only: ["paused"], namespace: "default" },
+  });
+  assert.deepEqual(
+    plan.composites.filter(({ name }) => name === "paused").map(({ adoption, changes }) => [adoption, changes]),
+    [["paused", []]],
+  );
+});
+
+test("a deletion shows everything that goes with it, and what it does outside", async () => {
+  await live("gone", { text: "one", gate: true });
+  await live("kept", { text: "one", gate: true, mode: "orphan" });
+  for (const [name, external] of [
+    ["gone", "deleted"],
+    ["kept", "kept"],
+  ] as const) {
+    const plan = await scene.preview({ deletes: [{ ...appType, namespace: "default", name }] });
+    assert.deepEqual(all(plan), [`delete App ${name}`, "delete ConfigMap map", "delete Widget gate"]);
+    assert.equal(plan.composites[0]?.changes.find(({ kind }) => kind === "Widget")?.external, external);
+    assert.equal(plan.summary.destructive, 3);
+  }
+});
+
+test("a deletion that the server refuses is refused with its words", async () => {
+  await live("used", { text: "one" });
+  const transport = (inner: KubeTransport): KubeTransport => ({
+    ...inner,
+    async request(request) {
+      if (request.method === "DELETE")
+        throw forbidden(
+          { group: "example.org", resource: "apps" },
+          "used",
+          "admission webhook denied the request: This resource is in-use by 1 usage(s)",
+        );
+      return inner.request(request);
+    },
+  });
+  const plan = await scene.preview({ deletes: [{ ...appType, namespace: "default", name: "used" }], transport });
+  assert.deepEqual(all(plan), ["refused App used"]);
+  assert.match(plan.composites[0]?.changes[0]?.refusal?.text ?? "", /in-use by 1 usage/);
+});
+
+test("a claim makes a composite resource with a generated name, and the plan is the same twice", async () => {
+  const claim = {
+    apiVersion: "example.org/v1",
+    kind: "Thing",
+    metadata: { name: "mine", namespace: "default" },
+    spec: { text: "one" },
+  } as KubeObject;
+  const [one, two] = [await scene.preview({ objects: [claim] }), await scene.preview({ objects: [claim] })];
+  assert.deepEqual(errorsOf(one), []);
+  assert.deepEqual(
+    one.composites[0]?.changes.map(({ kind, isNameGenerated }) => [kind, isNameGenerated]),
+    [
+      ["ConfigMap", true],
+      ["Thing", false],
+      ["XThing", true],
+    ],
+  );
+  assert.deepEqual(one, two);
+  assert.notEqual(
+    (await scene.preview({ objects: [{ ...claim, spec: { text: "two" } } as KubeObject] })).hash,
+    one.hash,
+  );
+});
+
+test("a composed resource that its schema refuses is refused, with the text of the server", async () => {
+  const plan = await scene.preview({ objects: [app("invalid", { text: "one", count: "many" } as JsonObject)] });
+  assert.match(errorsOf(plan).join(), /App default\/invalid: .*spec\.count/);
+  assert.equal(plan.errors[0]?.isInvalid, true);
+});
+
+test("an object that changes while the preview runs: it runs again, and is stale when that never ends", async () => {
+  await live("racing", { text: "one" });
+  let version = 0;
+  const racing =
+    (until: number) =>
+    (inner: KubeTransport): KubeTransport => ({
+      ...inner,
+      async request(request) {
+        const answer = await inner.request(request);
+        const body = answer.body as { readonly items?: readonly KubeObject[] };
+        if (request.path !== "/apis/example.org/v1/apps" || version >= until) return answer;
+        version += 1;
+        const items = (body.items ?? []).map((one) => ({
+          ...one,
+          metadata: { ...one.metadata, resourceVersion: `1${version}` },
+        }));
+        return { ...answer, body: { ...body, items } as JsonObject };
+      },
+    });
+  const objects = [app("racing", { text: "two" })];
+  assert.equal((await scene.preview({ objects, transport: racing(1) })).isStale, false);
+  version = 0;
+  const stale = await scene.preview({ objects, transport: racing(99) });
+  assert.equal(stale.isStale, true);
+  assert.match(stale.warnings.join(), /changed while the preview ran/);
 });

@@ -32,6 +32,7 @@ export interface PreviewOptions {
   readonly ignores: ChangeContext["ignores"];
   readonly parallel: number;
   readonly maxRounds: number;
+  readonly maxDepth?: number | undefined;
   readonly signal: AbortSignal;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { compositionKinds, type DefinitionFacts } from "@purlin/composition";
+import { compositionKinds, crossplaneLabels, type DefinitionFacts } from "@purlin/composition";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { type KubeObject, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import type { ChangeSet } from "./change-set.ts";
@@ -100,6 +100,8 @@ function isRun({ metadata }: KubeObject): boolean {
 }
 
 function isChosen({ metadata }: KubeObject, only: readonly string[]): boolean {
-  const { namespace, name = "" } = metadata;
-  return only.length === 0 || only.includes(name) || only.includes(`${namespace ?? ""}/${name}`);
+  const { namespace, name = "", labels } = metadata;
+  // Nested composite resources belong to the one at the root of their tree.
+  const root = labels?.[crossplaneLabels.composite] ?? name;
+  return only.length === 0 || only.includes(name) || only.includes(root) || only.includes(`${namespace ?? ""}/${name}`);
 }

@@ -35,6 +35,8 @@ interface PreviewEngineOptions {
   readonly parallel: number;
   /** A key that is reconciled more often than this does not settle. */
   readonly maxRounds: number;
+  /** Called before each reconcile; rejects to fail it. */
+  readonly beforeReconcile?: ((item: Item) => Promise<void>) | undefined;
 }
 
 /**
@@ -137,6 +139,7 @@ export class PreviewEngine implements ControllerEngine {
     }
     const writer = { controller: item.controller, key: keyText(item.key), round: this.#round };
     try {
+      await this.#options.beforeReconcile?.(item);
       await this.#writers.run(writer, () => running.spec.reconcile(item.key, signal));
       this.failures.delete(id);
     } catch (error) {

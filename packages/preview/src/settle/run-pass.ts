@@ -18,6 +18,7 @@ import { kindIdentity, type LiveReads } from "../overlay/live-reads.ts";
 import { Overlay } from "../overlay/overlay.ts";
 import { createOverlayClient } from "../overlay/overlay-client.ts";
 import { type Assumptions, assumeReady } from "./assume.ts";
+import { requireEnd } from "./nesting.ts";
 import { itemId, PreviewEngine } from "./preview-engine.ts";
 
 /** Runs the functions of pipelines, and reads what they require, through the client of a pass. */
@@ -43,6 +44,8 @@ interface PassOptions {
   readonly hasControllerRights?: boolean | undefined;
   readonly parallel: number;
   readonly maxRounds: number;
+  /** How deep composite resources may be nested in new ones; unlimited unless given. */
+  readonly maxDepth?: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -82,6 +85,7 @@ function openPass(options: PassOptions, closing: AsyncDisposableStack): Pass {
     mapper: () => client.mapper,
     parallel: options.parallel,
     maxRounds: options.maxRounds,
+    beforeReconcile: ({ controller, key }) => requireEnd(overlay, { controller, key, maxDepth: options.maxDepth }),
   });
   const overlay = new Overlay({
     live: options.live,

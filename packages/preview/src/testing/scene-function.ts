@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type RunFunctionRequest, type RunFunctionResponse, response } from "@purlin/function-sdk";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
+import { conditionOf, conditionsOf, type KubeObject, textAt } from "@purlin/kube-objects/object";
 
 interface SceneSpec {
   readonly text?: string;
@@ -49,6 +49,10 @@ function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Com
   if (isOther) set("map", { apiVersion: "things.example.org/v1", kind: "Widget", spec: { color: "red" } });
   else set("map", place(map({ text: spec.text ?? "", mode, version })));
   for (let at = 1; at < (spec.count ?? 1); at += 1) set(`item-${at}`, map({ at: String(at), mode }));
+  if (spec.kind === "Loop") {
+    const kind = xr["kind"] === "App" ? "Part" : "App";
+    set("loop", { apiVersion: "example.org/v1", kind, spec: { kind: "Loop" } });
+  }
   if (spec.nested !== undefined)
     set("part", { apiVersion: "example.org/v1", kind: "Part", spec: { count: spec.nested, text: spec.text ?? "" } });
   if (spec.password !== undefined)
@@ -57,12 +61,13 @@ function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Com
 }
 
 function composeGate(set: (name: string, object: JsonObject) => void, req: RunFunctionRequest, spec: SceneSpec): void {
-  set("gate", {
-    apiVersion: "things.example.org/v1",
-    kind: "Widget",
-    spec: { color: spec.mode === "blue" ? "blue" : "red" },
-  });
+  const color = spec.mode === "blue" ? "blue" : "red";
+  const deletionPolicy = spec.mode === "orphan" ? { deletionPolicy: "Orphan" } : {};
+  const wanted = { color, forProvider: { region: "here" }, ...deletionPolicy };
+  set("gate", { apiVersion: "things.example.org/v1", kind: "Widget", spec: wanted });
   const gate = req.observed?.resources.get("gate")?.resource?.value as KubeObject | undefined;
+  // A function that waits until its change has arrived withholds what depends on it meanwhile.
+  const isCurrent = spec.withhold !== true || textAt(gate ?? {}, ["spec", "color"]) === color;
   const isReady = gate !== undefined && conditionOf(conditionsOf(gate), "Ready")?.status === "True";
-  if (isReady) set("late", { apiVersion: "v1", kind: "ConfigMap", data: { text: spec.text ?? "" } });
+  if (isCurrent && isReady) set("late", { apiVersion: "v1", kind: "ConfigMap", data: { text: spec.text ?? "" } });
 }

@@ -17,6 +17,7 @@ import { appFields, claimDefinition, composition, definition, functionAt, widget
 /** What a test changes of a preview. */
 type PreviewChanges = Partial<Omit<PreviewOptions, "changes">> & {
   readonly objects?: readonly KubeObject[];
+  readonly stages?: PreviewOptions["changes"]["stages"];
   readonly deletes?: PreviewOptions["changes"]["deletes"];
   readonly transport?: (inner: KubeTransport) => KubeTransport;
 };
@@ -77,13 +78,13 @@ export async function startScene(): Promise<Scene> {
       }
       await quiet(users);
     },
-    async preview({ objects = [], deletes = [], transport = (inner) => inner, ...more }) {
+    async preview({ objects = [], stages = [objects], deletes = [], transport = (inner) => inner, ...more }) {
       const recorded = recordRequests(server.connect("preview"), sent);
       const client = createKubeClient(guardTransport(transport(recorded.transport)));
       try {
         return await preview({
           client,
-          changes: { stages: [objects], deletes, applyAs: { mode: "auto" }, namespace: "default" },
+          changes: { stages, deletes, applyAs: { mode: "auto" }, namespace: "default" },
           functionStages: [],
           functions: (overlay) => planeFunctions(client, overlay),
           roots: { functions: [], only: [], namespace: "default" },
