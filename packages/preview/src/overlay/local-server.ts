@@ -2,7 +2,7 @@
 import { createMemoryServer, type MemoryServer, mastersGroup } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, isNoMatch, type KubeClient } from "@purlin/kube-client";
-import { type KubeObject, memberAt, parseApiVersion, type TypeRef } from "@purlin/kube-objects/object";
+import { type KubeObject, memberAt, type TypeRef } from "@purlin/kube-objects/object";
 
 const user = { name: "preview", groups: [mastersGroup] };
 
@@ -17,7 +17,7 @@ export class LocalServer {
   readonly #server: MemoryServer;
   readonly #client: KubeClient;
   readonly #findDefinition: FindDefinition;
-  readonly #definitions = new Map<string, string>();
+  readonly #definitions = new Map<string, { readonly spec: string; readonly served: Promise<KubeObject> }>();
 
   constructor(findDefinition: FindDefinition) {
     this.#findDefinition = findDefinition;
@@ -39,22 +39,21 @@ export class LocalServer {
   }
 
   /** Serves a CustomResourceDefinition. Resolves to it with the status that an API server gives it. */
-  async define(crd: KubeObject): Promise<KubeObject> {
+  define(crd: KubeObject): Promise<KubeObject> {
     const name = crd.metadata.name ?? "";
     const spec = JSON.stringify(memberAt(crd, ["spec"]) ?? null);
-    if (this.#definitions.get(name) !== spec) {
-      this.#definitions.set(name, spec);
-      await this.#server.put(crd);
-      await this.#server.served();
-      this.#client.mapper.forget();
-    }
-    return this.#client.get(crd, { name });
+    const known = this.#definitions.get(name);
+    if (known?.spec === spec) return known.served;
+    const served = (known?.served ?? Promise.resolve()).then(() => this.#serve(crd));
+    this.#definitions.set(name, { spec, served });
+    return served;
   }
 
-  /** Whether the kind is one that every cluster has. */
-  async isBuiltin(type: TypeRef): Promise<boolean> {
-    if (parseApiVersion(type.apiVersion).group === "apiextensions.k8s.io") return true;
-    return (await this.#findDefinition(type)) === undefined && (await this.serves(type));
+  async #serve(crd: KubeObject): Promise<KubeObject> {
+    await this.#server.put(crd);
+    await this.#server.served();
+    this.#client.mapper.forget();
+    return this.#client.get(crd, { name: crd.metadata.name ?? "" });
   }
 
   /** An object as the server shows it: pruned and with defaults by the definition of its kind. */

@@ -88,6 +88,11 @@ export class Overlay {
     return this.#entries;
   }
 
+  /** Grows with every change. */
+  get version(): number {
+    return this.#version;
+  }
+
   /** An object; undefined when it does not exist. */
   async get(type: TypeRef, key: ObjectKey, signal?: AbortSignal): Promise<KubeObject | undefined> {
     const entry = this.#entries.get(identityAt(type, key));
@@ -260,6 +265,7 @@ export class Overlay {
     const entry = this.#entries.get(identityOf(target));
     const previous = entry?.now;
     if (entry === undefined || previous === undefined) return;
+    this.#version += 1;
     entry.now = undefined;
     entry.isChanged = true;
     entry.wasRemoved = true;

@@ -46,7 +46,7 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     inputs: inputChanges,
     composites: shown,
     findings: inputs.findings,
-    errors: inputs.errors,
+    errors: [...inputs.errors, ...otherFailures(inputs)],
     examined: candidate.groups.length,
     summary: summaryOf(
       changes,
@@ -58,6 +58,17 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     warnings: inputs.warnings,
     functions: inputs.functions,
   };
+}
+
+/** Failures of the controllers of definitions, Compositions and claims: what depends on them may be missing from the plan. */
+function otherFailures({ candidate, mask }: PlanInputs): readonly PlanError[] {
+  const failures = [...candidate.engine.failures.values()].filter(
+    ({ controller }) => !controller.startsWith("composite/"),
+  );
+  return failures.map(({ controller, key, text }) => ({
+    text: mask.text(`${controller.split("/")[0]} ${keyText(key)}: ${text}`),
+    isInvalid: false,
+  }));
 }
 
 /** A composite resource that was reconciled, or deleted, with the objects that belong to it. */

@@ -35,9 +35,14 @@ interface PreviewEngineOptions {
   readonly parallel: number;
   /** A key that is reconciled more often than this does not settle. */
   readonly maxRounds: number;
+  /** Grows with every change of an object. */
+  readonly version: () => number;
   /** Called before each reconcile; rejects to fail it. */
   readonly beforeReconcile?: ((item: Item) => Promise<void>) | undefined;
 }
+
+/** A longer delay is a poll of something that may change outside. */
+const soonMs = 1000;
 
 /**
  * Runs controllers by the wake-ups of their watches alone, without timers. A round reconciles every key that is awake; what it changes wakes
@@ -140,7 +145,12 @@ export class PreviewEngine implements ControllerEngine {
     const writer = { controller: item.controller, key: keyText(item.key), round: this.#round };
     try {
       await this.#options.beforeReconcile?.(item);
-      await this.#writers.run(writer, () => running.spec.reconcile(item.key, signal));
+      const { version } = this.#options;
+      const before = version();
+      const result = await this.#writers.run(writer, () => running.spec.reconcile(item.key, signal));
+      // What asks to be looked at again soon waits for something that another controller writes.
+      const isSoon = result.requeue === true || (result.requeueAfterMs ?? Number.POSITIVE_INFINITY) <= soonMs;
+      if (isSoon && version() > before) this.enqueue(item.controller, item.key);
       this.failures.delete(id);
     } catch (error) {
       signal.throwIfAborted();

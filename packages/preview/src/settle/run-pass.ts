@@ -85,6 +85,7 @@ function openPass(options: PassOptions, closing: AsyncDisposableStack): Pass {
     mapper: () => client.mapper,
     parallel: options.parallel,
     maxRounds: options.maxRounds,
+    version: () => overlay.version,
     beforeReconcile: ({ controller, key }) => requireEnd(overlay, { controller, key, maxDepth: options.maxDepth }),
   });
   const overlay = new Overlay({
