@@ -166,7 +166,7 @@ test("Compositions of a parent and of a nested composite resource change togethe
   assert.deepEqual(modes.sort(), ["map deeper", "map second"]);
 });
 
-test("a field that is removed from a file is removed, whoever applied it", async () => {
+test("a field that is removed from a file is removed, also when kubectl or Argo CD applied it", async () => {
   const lastApplied = JSON.stringify(app("kubectl", { text: "one", fail: "never" }));
   const annotated = {
     ...app("kubectl", { text: "one", fail: "never" }),

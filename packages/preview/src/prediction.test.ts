@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random changes of a live control plane: predicted, then applied, then compared object by object and field by field.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { jsonEqual } from "@purlin/kube-objects/json";
+import { annotationOf, controllerOf, type KubeObject, keyOf, numberAt, textAt } from "@purlin/kube-objects/object";
+import { compareValues } from "./plan/compare.ts";
+import type { Plan } from "./plan/plan.ts";
+import { projected } from "./plan/projection.ts";
+import { type Scene, startScene } from "./testing/scene.ts";
+import { app, appType, composition, functionAt } from "./testing/scene-objects.ts";
+
+/** How many changes: `PREVIEW_CHANGES=300` for a longer run. */
+const changes = Number(process.env["PREVIEW_CHANGES"] ?? 12);
+const seed = Number(process.env["PREVIEW_SEED"] ?? 7);
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene[Symbol.asyncDispose]());
+
+/** A small generator, the same in every run of a seed. */
+function randomFrom(start: number): (max: number) => number {
+  let state = start >>> 0;
+  return (max) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * max);
+  };
+}
+
+const random = randomFrom(seed);
+const names = ["a", "b", "c", "d"];
+const pick = <T>(items: readonly T[]): T => items[random(items.length)] as T;
+
+function randomSpec(): JsonObject {
+  return {
+    text: pick(["one", "two", "three"]),
+    count: 1 + random(4),
+    ...(random(2) === 0 && { nested: random(3) }),
+    ...(random(3) === 0 && { password: pick(["first-secret", "second-secret"]) }),
+    ...(random(4) === 0 && { gate: true, mode: pick(["red", "blue"]) }),
+  };
+}
+
+interface Change {
+  readonly text: string;
+  readonly preview: Parameters<Scene["preview"]>[0];
+  readonly apply: () => Promise<void>;
+}
+
+/** A change of a random kind. */
+function randomChange(): Change {
+  const objects = (...written: readonly KubeObject[]) => ({
+    preview: { objects: written },
+    apply: () => scene.apply(...written),
+  });
+  switch (random(7)) {
+    case 0: {
+      const kind = pick(["App", "Part"]);
+      const written = composition(kind, pick(["first", "second", "third"]));
+      return { text: `Composition of ${kind}`, ...objects(written) };
+    }
+    case 1: {
+      const written = functionAt(scene.functions[pick(["one", "two"] as const)]);
+      const apply = async (): Promise<void> => {
+        await scene.apply(written);
+        await wakeAll();
+      };
+      return { text: "Function", preview: { objects: [written] }, apply };
+    }
+    case 2: {
+      const name = pick(names);
+      const target = { ...appType, namespace: "default", name };
+      return {
+        text: `delete ${name}`,
+        preview: { deletes: [target] },
+        apply: async () => void (await scene.users.delete(target)),
+      };
+    }
+    default: {
+      const name = pick(names);
+      return { text: `App ${name}`, ...objects(app(name, randomSpec())) };
+    }
+  }
+}
+
+const wish = "crossplane.io/reconcile-requested-at";
+let wishes = 0;
+
+/** Nothing watches the address of a function under development: composite resources are asked to reconcile. */
+async function wakeAll(): Promise<void> {
+  wishes += 1;
+  for (const type of [appType, { apiVersion: "example.org/v1", kind: "Part" }]) {
+    for (const object of (await scene.users.list(type, { namespace: "default" })).items) {
+      const patch = { metadata: { annotations: { [wish]: String(wishes) } } };
+      await scene.users.patch({ ...type, ...keyOf(object) }, patch, { type: "merge" });
+    }
+  }
+}
+
+const listed = [
+  appType,
+  { apiVersion: "example.org/v1", kind: "Part" },
+  { apiVersion: "things.example.org/v1", kind: "Widget" },
+  { apiVersion: "v1", kind: "ConfigMap" },
+  { apiVersion: "v1", kind: "Secret" },
+];
+
+/** Every object of the scene, by a name that does not depend on uids. */
+async function world(): Promise<Map<string, JsonObject>> {
+  const lists = await Promise.all(listed.map((type) => scene.users.list(type, { namespace: "default" })));
+  const all = lists.flatMap(({ items }) => items);
+  return new Map(all.map((object) => [stableName(object, all), projected(object, { status: false, owners: false })]));
+}
+
+function stableName(object: KubeObject, all: readonly KubeObject[]): string {
+  const resource = annotationOf(object, "crossplane.io/composition-resource-name");
+  const owner = controllerOf(object);
+  if (resource === undefined || owner === undefined) return `${object.kind} ${object.metadata.name}`;
+  const parent = all.find(({ kind, metadata }) => kind === owner.kind && metadata.name === owner.name);
+  return `${parent === undefined ? owner.name : stableName(parent, all)} / ${object.kind} ${resource}`;
+}
+
+/** The world after a plan: what it adds, removes and changes, and nothing else. */
+function predicted(first: ReadonlyMap<string, JsonObject>, plan: Plan): Map<string, JsonObject> {
+  const next = new Map(first);
+  const composites = new Map(plan.composites.map((one) => [`${one.kind} ${one.name}`, one]));
+  const pathOf = (kind: string, name: string): string => {
+    const known = [...first].find(([, object]) => object["kind"] === kind && nameIn(object) === name);
+    if (known !== undefined) return known[0];
+    const parent = [...composites.values()].find((one) =>
+      one.changes.some((change) => change.kind === kind && change.name === name && change.resource !== undefined),
+    );
+    const resource = parent?.changes.find((change) => change.kind === kind && change.name === name)?.resource;
+    if (parent !== undefined) return `${pathOf(parent.kind, parent.name)} / ${kind} ${resource}`;
+    return `${kind} ${name}`;
+  };
+  for (const composite of plan.composites) {
+    for (const change of [...composite.changes, ...composite.pending]) {
+      const path = pathOf(change.kind, change.name);
+      if (change.new === undefined) next.delete(path);
+      else next.set(path, change.new);
+    }
+  }
+  return next;
+}
+
+function nameIn(object: JsonObject): JsonValue | undefined {
+  return (object["metadata"] as JsonObject | undefined)?.["name"];
+}
+
+/** Takes out what the API server decides, and values that plans do not show. */
+function comparable(object: JsonObject): JsonValue {
+  const { metadata, data, spec, ...rest } = object;
+  const { name: _name, controller: _controller, labels: _labels, annotations, ...meta } = metadata as JsonObject;
+  const { [wish]: _wish, ...noted } = (annotations ?? {}) as JsonObject;
+  const isSecret = object["kind"] === "Secret";
+  const hidden = isSecret
+    ? Object.fromEntries(Object.keys((data ?? {}) as JsonObject).map((key) => [key, "(sensitive)"]))
+    : data;
+  const crossplane = (spec as JsonObject | undefined)?.["crossplane"] as JsonObject | undefined;
+  const { compositionRevisionRef: _revision, ...others } = crossplane ?? {};
+  return {
+    ...rest,
+    metadata: { ...meta, annotations: noted },
+    ...(hidden !== undefined && { data: hidden }),
+    ...(spec !== undefined && { spec: { ...(spec as JsonObject), crossplane: others } }),
+  } as JsonValue;
+}
+
+test(`${changes} random changes are predicted field by field`, async () => {
+  for (const name of names) await scene.apply(app(name, randomSpec()));
+  await quiet();
+  for (let at = 0; at < changes; at += 1) {
+    const change = randomChange();
+    const first = await world();
+    const isAbsent = change.preview.deletes?.some(({ name }) => !first.has(`App ${name}`)) ?? false;
+    if (isAbsent) continue;
+    // Without readiness of Widgets, which nothing reports here, a forecast is about what will not happen.
+    const plan = await scene.preview({ ...change.preview, assume: undefined });
+    await change.apply();
+    await quiet();
+    const want = predicted(first, plan);
+    const got = await world();
+    const where = `change ${at + 1} of seed ${seed}: ${change.text}`;
+    assert.deepEqual([...want.keys()].sort(), [...got.keys()].sort(), where);
+    for (const [path, object] of got) {
+      const expected = want.get(path);
+      if (expected === undefined || jsonEqual(comparable(expected), comparable(object))) continue;
+      assert.fail(
+        `${where}: ${path}: ${JSON.stringify(compareValues(comparable(expected), comparable(object), undefined))}`,
+      );
+    }
+  }
+});
+
+/** Waits until nothing of the scene changes any more. */
+async function quiet(): Promise<void> {
+  await scene.settled();
+  for (let [last, same] = ["", 0]; same < 3; ) {
+    const lists = await Promise.all(listed.map((type) => scene.users.list(type, { namespace: "default" })));
+    const [apps = [], parts = []] = lists.map(({ items }) => items);
+    const isBusy =
+      lists.some(({ items }) => items.some(({ metadata }) => metadata.deletionTimestamp)) ||
+      [...apps, ...parts].some((one) => !isSynced(one)) ||
+      !(await areCurrent([...apps, ...parts]));
+    const now = JSON.stringify(
+      lists.map(({ items }) => items.map((one) => [keyOf(one), one.metadata.resourceVersion])),
+    );
+    same = now === last && !isBusy ? same + 1 : 0;
+    last = now;
+    await new Promise((resolve) => setTimeout(resolve, 30));
+  }
+}
+
+function isSynced(object: KubeObject): boolean {
+  const { conditions = [] } = (object["status"] ?? {}) as {
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly status: string;
+      readonly observedGeneration?: number;
+    }[];
+  };
+  const synced = conditions.find(({ type }) => type === "Synced");
+  return synced?.status === "True" && (synced.observedGeneration ?? 0) >= (object.metadata.generation ?? 0);
+}
+
+/** Whether every composite resource is on the revision of its Composition as it is now. */
+async function areCurrent(composites: readonly KubeObject[]): Promise<boolean> {
+  const { items: compositions } = await scene.users.list({
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "Composition",
+  });
+  const { items: revisions } = await scene.users.list({
+    apiVersion: "apiextensions.crossplane.io/v1",
+    kind: "CompositionRevision",
+  });
+  const current = new Map(
+    compositions.map(({ metadata: { name = "" }, spec }) => {
+      const own = revisions.filter(({ metadata }) => metadata.labels?.["crossplane.io/composition-name"] === name);
+      const newest = own.sort(
+        (a, b) => (numberAt(b, ["spec", "revision"]) ?? 0) - (numberAt(a, ["spec", "revision"]) ?? 0),
+      )[0];
+      const pipeline = (of: unknown): JsonValue =>
+        (of as { readonly pipeline?: JsonValue } | undefined)?.pipeline ?? null;
+      const isCurrent = newest !== undefined && jsonEqual(pipeline(newest["spec"]), pipeline(spec));
+      return [name, isCurrent ? newest.metadata.name : undefined];
+    }),
+  );
+  return composites.every((xr) => {
+    const used = current.get(textAt(xr, ["spec", "crossplane", "compositionRef", "name"]) ?? "");
+    return used !== undefined && textAt(xr, ["spec", "crossplane", "compositionRevisionRef", "name"]) === used;
+  });
+}
