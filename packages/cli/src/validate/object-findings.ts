@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isNoMatch } from "@purlin/kube-client";
-import { findStatusError, isAlreadyExists, isInvalid } from "@purlin/kube-objects/errors";
+import { findStatusError, isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { parseFieldPath } from "../files/yaml-position.ts";
@@ -115,16 +115,10 @@ async function place(
     const name = isNamed ? {} : { generateName: "composed-" };
     return { object: { ...object, metadata: { ...metadata, ...name, ...(namespace && { namespace }) } } };
   } catch (error) {
-    if (!isNoMatch(error)) return { finding: namespaceFinding(manifest, error) };
+    if (!isNoMatch(error)) throw error;
     const text = `no schema for ${apiVersion} ${kind}: add its XRD, CRD or package to the paths`;
     return { finding: { code: "V01", level: "warning", type: "missingSchema", manifest, path: ["kind"], text } };
   }
-}
-
-function namespaceFinding(manifest: Manifest, error: unknown): Finding {
-  if (!isInvalid(error)) throw error;
-  const text = `metadata.namespace: ${textOf(error)}`;
-  return { code: "V05", level: "error", type: "schema", manifest, path: ["metadata", "namespace"], text };
 }
 
 /** Server-side apply answers a value of the wrong type as an internal error. */

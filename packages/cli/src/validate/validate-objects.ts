@@ -27,7 +27,7 @@ export interface Judged {
 
 /** Validates all objects together: what one defines is known to the others. */
 export async function validateObjects({ manifests, packages, old, signal }: ValidateInput): Promise<Judged[]> {
-  await using scratch = await startScratchServer(signal);
+  await using scratch = await startScratchServer();
   const definitions = manifests.filter(({ object }) => isDefinition(object) || isCrd(object));
   const findings: Finding[] = [];
   // The files come first: what they define is newer than what was packaged.
