@@ -15,8 +15,10 @@ const resources = { cpu: "64", "ephemeral-storage": "1Ti", memory: "256Gi", pods
 /** Creates the node that all simulated Pods run on, unless it exists. */
 export async function createNode(kube: KubeClient, now: number): Promise<void> {
   try {
-    const created = await kube.create(newNode(), { fieldManager: "kubelet" });
-    await kube.update({ ...created, status: nodeStatus(now) }, { subresource: "status", fieldManager: "kubelet" });
+    await kube.create(newNode(), { fieldManager: "kubelet" });
+    // A patch: users may change the new Node before it has a status.
+    const options = { type: "merge", subresource: "status", fieldManager: "kubelet" } as const;
+    await kube.patch({ ...kinds.node, name: nodeName }, { status: nodeStatus(now) }, options);
   } catch (error) {
     if (!isAlreadyExists(error) && !isNoMatch(error)) throw error;
   }

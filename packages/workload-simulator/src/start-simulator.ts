@@ -18,6 +18,8 @@ interface SimulatorOptions {
   readonly podsOnly?: boolean | undefined;
 }
 
+const retryMs = 1000;
+
 // The first object of one of these kinds starts the simulation.
 const triggers: readonly TypeRef[] = [
   kinds.deployment,
@@ -43,12 +45,16 @@ export async function startWorkloadSimulator(options: SimulatorOptions): Promise
   await installCrds(kube, [simulationCrd()], { signal: signal ?? new AbortController().signal });
   const informers = createInformerPool(kube);
   let running: Promise<AsyncDisposable | undefined> | undefined;
+  let isStopped = false;
   const start = async (): Promise<AsyncDisposable | undefined> => {
     try {
       const { runSimulator } = await import("./run-simulator.ts");
       return await runSimulator({ kube, informers, clock, log, podsOnly });
     } catch (error) {
-      log.error("cannot simulate workloads", { error: textOf(error) });
+      log.error("cannot simulate workloads, retrying", { error: textOf(error) });
+      clock.schedule(retryMs, () => {
+        if (!isStopped) running = start();
+      });
       return undefined;
     }
   };
@@ -60,6 +66,7 @@ export async function startWorkloadSimulator(options: SimulatorOptions): Promise
   );
   return {
     async [Symbol.asyncDispose]() {
+      isStopped = true;
       for (const stop of stops) stop();
       await (await running)?.[Symbol.asyncDispose]();
       await release(leases);

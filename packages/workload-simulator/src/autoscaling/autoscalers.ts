@@ -84,26 +84,37 @@ async function reconcile(deps: AutoscalerDeps, context: ReconcileContext): Promi
   const autoscaler = context.stored.object;
   if (isDeleted(autoscaler)) return {};
   const scaling: Scaling = { deps, context, autoscaler, conditions: conditionsOf(autoscaler) };
+  const target = await readTarget(scaling);
+  if (target !== undefined) await follow(scaling, target);
+  else await store(scaling, objectAt(autoscaler, ["status"]));
+  return {};
+}
+
+interface ScaleTarget {
+  readonly path: string;
+  readonly scale: JsonObject;
+}
+
+/** Reads the scale of the target; undefined when that fails, which a condition says. */
+async function readTarget(scaling: Scaling): Promise<ScaleTarget | undefined> {
+  const { deps, context, autoscaler } = scaling;
+  const target = targetOf(autoscaler);
   try {
-    const path = `${resourcePath(await deps.kube.mapper.mapping(targetOf(autoscaler)), targetOf(autoscaler))}/scale`;
+    const path = `${resourcePath(await deps.kube.mapper.mapping(target), target)}/scale`;
     const scale = (await deps.kube.raw({ method: "GET", path })) as JsonObject;
-    setCondition(scaling, "AbleToScale", {
-      status: "True",
-      reason: "SucceededGetScale",
-      message: "the HPA controller was able to get the target's current scale",
-    });
-    await follow(scaling, path, scale);
+    const message = "the HPA controller was able to get the target's current scale";
+    setCondition(scaling, "AbleToScale", { status: "True", reason: "SucceededGetScale", message });
+    return { path, scale };
   } catch (error) {
     const message = `the HPA controller was unable to get the target's current scale: ${textOf(error)}`;
     context.emit({ type: "Warning", reason: "FailedGetScale", message: textOf(error) });
     setCondition(scaling, "AbleToScale", { status: "False", reason: "FailedGetScale", message });
-    await store(scaling, objectAt(autoscaler, ["status"]));
+    return undefined;
   }
-  return {};
 }
 
 /** Brings the size of the target between the bounds, or says that it cannot be computed. */
-async function follow(scaling: Scaling, path: string, scale: JsonObject): Promise<void> {
+async function follow(scaling: Scaling, { path, scale }: ScaleTarget): Promise<void> {
   const { autoscaler } = scaling;
   const current = numberAt(scale, ["spec", "replicas"]);
   const minimum = memberAt(autoscaler, ["spec", "minReplicas"]);
@@ -124,9 +135,7 @@ async function follow(scaling: Scaling, path: string, scale: JsonObject): Promis
   }
 }
 
-interface Resize {
-  readonly path: string;
-  readonly scale: JsonObject;
+interface Resize extends ScaleTarget {
   readonly size: number;
   readonly reason: string;
 }

@@ -71,11 +71,12 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
   if (isRolling(paused)) {
     const created = await syncRevision(deps, context, { ...synced, creates: true });
     await rollStep(rollout(created));
-  } else if (!(await stopOld(rollout(synced)))) {
-    const created = await syncRevision(deps, context, { ...synced, creates: true });
-    if (created.current !== undefined) await scaleSet(rollout(created), created.current, { size: replicasOf(paused) });
+    return report(rollout(created));
   }
-  return report(deps, context);
+  if (await stopOld(rollout(synced))) return report(rollout(synced));
+  const created = await syncRevision(deps, context, { ...synced, creates: true });
+  if (created.current !== undefined) await scaleSet(rollout(created), created.current, { size: replicasOf(paused) });
+  return report(rollout(created));
 }
 
 async function refuseAll(
@@ -116,29 +117,30 @@ function isScaled({ deployment, ...sets }: Synced): boolean {
 }
 
 async function followSize(rollout: Rollout): Promise<ReconcileResult> {
-  const { deps, context } = rollout;
+  const { deps, current, old } = rollout;
   await scaleDeployment(rollout);
-  const { deployment, ...sets } = await read(deps, context);
-  if (isPausedSpec(deployment)) await dropHistory(deps, deployment, sets.old);
-  await storeStatus(deps, deployment, deploymentStatus({ deployment, ...sets }, deps.clock.now()));
+  const deployment = await newest(rollout);
+  if (isPausedSpec(deployment)) await dropHistory(deps, deployment, old);
+  await storeStatus(deps, deployment, deploymentStatus({ deployment, current, old }, deps.clock.now()));
   return {};
 }
 
-async function read({ client }: SimulatorDeps, { key, stored }: ReconcileContext): Promise<Synced> {
-  const deployment = (await client.get(kinds.deployment, key)) ?? stored.object;
-  const { namespace, uid = "" } = deployment.metadata;
-  const sets = await client.list(kinds.replicaSet, { namespace, controller: uid });
-  return { deployment, ...splitSets(deployment, sets) };
+async function newest({ deps, context: { key, stored } }: Rollout): Promise<KubeObject> {
+  return (await deps.client.get(kinds.deployment, key)) ?? stored.object;
 }
 
-async function report(deps: SimulatorDeps, context: ReconcileContext): Promise<ReconcileResult> {
-  const { deployment, ...sets } = await read(deps, context);
+/**
+ * Writes the status from the ReplicaSets as they were at the start of this reconcile, or when they were created in it: whether a rollout makes
+ * progress is seen by comparing one reconcile with the next.
+ */
+async function report(rollout: Rollout): Promise<ReconcileResult> {
+  const { deps, current, old } = rollout;
+  const deployment = await newest(rollout);
   const now = deps.clock.now();
-  const status = rolloutStatus({ deployment, ...sets }, now);
-  if (isComplete(deployment, status)) await dropHistory(deps, deployment, sets.old);
+  const status = rolloutStatus({ deployment, current, old }, now);
+  if (isComplete(deployment, status)) await dropHistory(deps, deployment, old);
   await storeStatus(deps, deployment, status);
-  const delay = nextJudgmentMs(deployment, status, now);
-  return requeueAfter(delay);
+  return requeueAfter(nextJudgmentMs(deployment, status, now));
 }
 
 /** Deletes the oldest ReplicaSets beyond the history that is kept. */

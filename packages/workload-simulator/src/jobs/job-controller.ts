@@ -64,11 +64,12 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
     await release(deps, pods);
     return expire(deps, context.stored.object);
   }
-  const job = await start(deps, context);
+  const { job, news } = await start(deps, context);
   const run: JobRun = { deps, context, job, pods, counts: countPods(job, pods) };
   const end = isDeleted(job) ? undefined : endOf(run);
   const delay = end === undefined && !isDeleted(job) ? await manage(run) : undefined;
   if (end !== undefined) await deletePods(run, pods.filter(isActive));
+  if (news !== undefined) context.emit(news);
   const isWaiting = await report(run, end);
   if (isWaiting) return { requeueAfterMs: 1 };
   return requeueAfter(delay);
@@ -78,21 +79,26 @@ function isSuspended(job: KubeObject): boolean {
   return memberAt(job, ["spec", "suspend"]) === true;
 }
 
+interface Started {
+  readonly job: KubeObject;
+  /** That it was suspended or resumed, for an event after its Pods were. */
+  readonly news?: { readonly reason: string; readonly message: string } | undefined;
+}
+
 /** Notes when a Job starts, is suspended or resumed. */
-async function start(deps: SimulatorDeps, context: ReconcileContext): Promise<KubeObject> {
+async function start(deps: SimulatorDeps, context: ReconcileContext): Promise<Started> {
   const job = context.stored.object;
   const now = deps.clock.now();
   const before = conditionsOf(job).find(({ type }) => type === "Suspended");
   const suspended = isSuspended(job);
   if (suspended === (before?.status === "True") && (suspended || textAt(job, ["status", "startTime"]) !== undefined))
-    return job;
+    return { job };
   const { startTime: _startTime, ...status } = objectAt(job, ["status"]);
   const others = conditionsOf(job).filter(({ type }) => type !== "Suspended");
   const claim = suspended
     ? { type: "Suspended", status: "True", reason: "JobSuspended", message: "Job suspended" }
     : { type: "Suspended", status: "False", reason: "JobResumed", message: "Job resumed" };
   const isNews = suspended || before !== undefined;
-  if (isNews) context.emit({ reason: suspended ? "Suspended" : "Resumed", message: claim.message });
   const conditions: readonly JsonObject[] = isNews ? [...others, jobCondition(claim, now)] : others;
   const stored = await storeStatus(deps, job, {
     ...status,
@@ -100,7 +106,8 @@ async function start(deps: SimulatorDeps, context: ReconcileContext): Promise<Ku
     ...(conditions.length > 0 && { conditions }),
   });
   context.stored.object = stored;
-  return stored;
+  const reason = suspended ? "Suspended" : "Resumed";
+  return { job: stored, news: isNews ? { reason, message: claim.message } : undefined };
 }
 
 /** How the Job has to end now; undefined while it goes on. */

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The controllers of the workload simulator against those of kube-controller-manager: the same manifests end in the same states, with the
+// same conditions in the same order and the same reasons of events. No kubelet runs: the Pods of both clusters are simulated alike.
+import { after, before, describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import type { KubeClient } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import type { Step, WorkloadCase } from "./workloads/case.ts";
+import { type Comparison, compareClusters } from "./workloads/comparison.ts";
+import { otherCases } from "./workloads/others.ts";
+import { replicatedCases } from "./workloads/replicated.ts";
+import { startTwoClusters, type TwoClusters } from "./workloads/two-clusters.ts";
+
+const cases = [...replicatedCases, ...otherCases];
+let clusters: TwoClusters;
+let comparison: Comparison;
+
+before(async () => {
+  clusters = await startTwoClusters();
+  comparison = compareClusters(clusters);
+});
+after(() => clusters[Symbol.asyncDispose]());
+
+async function create(client: KubeClient, namespace: string, { objects }: WorkloadCase): Promise<void> {
+  await client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  // Pods cannot be created before.
+  const account = { apiVersion: "v1", kind: "ServiceAccount" };
+  while ((await client.list(account, { namespace })).items.length === 0) await delay(50);
+  for (const object of objects) {
+    const { metadata } = object as KubeObject;
+    await client.create({ ...object, metadata: { ...metadata, namespace } } as KubeObject);
+  }
+}
+
+async function change(client: KubeClient, namespace: string, { type, name, patch }: Step): Promise<void> {
+  if (patch === undefined) await client.delete({ ...type, name, namespace }, { propagationPolicy: "Background" });
+  else await client.patch({ ...type, name, namespace }, patch, { type: "merge" });
+}
+
+describe("simulated workloads end as on a cluster", { concurrency: cases.length }, () => {
+  for (const [index, one] of cases.entries()) {
+    test(one.title, async () => {
+      const namespace = `case-${index}`;
+      const both = [clusters.real, clusters.simulated];
+      await Promise.all(both.map((client) => create(client, namespace, one)));
+      await comparison.untilEqual(namespace);
+      for (const step of one.steps ?? []) {
+        await Promise.all(both.map((client) => change(client, namespace, step)));
+        await comparison.untilEqual(namespace);
+      }
+    });
+  }
+});

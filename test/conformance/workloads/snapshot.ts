@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a namespace looks like, without what differs from cluster to cluster: times, identities, generated names and addresses.
+import type { KubeClient } from "@purlin/kube-client";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import {
+  annotationOf,
+  controllerOf,
+  type KubeObject,
+  memberAt,
+  objectAt,
+  objectsAt,
+  stringAt,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
+import { types } from "./types.ts";
+
+const timeFields = new Set([
+  "lastTransitionTime",
+  "lastUpdateTime",
+  "lastProbeTime",
+  "startTime",
+  "completionTime",
+  "lastScheduleTime",
+  "lastSuccessfulTime",
+  "lastScaleTime",
+  "uid",
+  "resourceVersion",
+]);
+const ownAnnotations = new Set(["purlin.dev/simulated", "endpoints.kubernetes.io/last-change-trigger-time"]);
+
+/** What is known of one namespace, one line an object, and one line for the events about it. */
+export type Snapshot = readonly string[];
+
+const workloadTypes = [
+  ...[types.deployment, types.statefulSet, types.daemonSet, types.job, types.cronJob, types.autoscaler, types.budget],
+];
+
+/** Lists everything that controllers write, by namespace. */
+export async function snapshots(client: KubeClient): Promise<ReadonlyMap<string, Snapshot>> {
+  const list = async (type: TypeRef): Promise<readonly KubeObject[]> => (await client.list(type)).items;
+  const lists = await Promise.all(
+    [...workloadTypes, ...otherTypes].map(async (type) => (await list(type)).map((one) => ({ ...type, ...one }))),
+  );
+  const byNamespace = Map.groupBy(lists.flat(), ({ metadata }) => metadata.namespace ?? "");
+  return new Map([...byNamespace].map(([namespace, objects]) => [namespace, linesOf(objects)]));
+}
+
+const otherTypes = [
+  ...[types.replicaSet, types.controllerRevision, types.pod, types.endpointSlice, types.endpoints, types.event],
+];
+
+function linesOf(objects: readonly KubeObject[]): Snapshot {
+  const ofKind = (type: TypeRef): readonly KubeObject[] => objects.filter(({ kind }) => kind === type.kind);
+  const [sets, revisions, pods] = [types.replicaSet, types.controllerRevision, types.pod].map(ofKind) as [
+    readonly KubeObject[],
+    readonly KubeObject[],
+    readonly KubeObject[],
+  ];
+  const lines = [
+    ...workloadTypes.flatMap(ofKind).map((one) => lineOf(one, { status: memberAt(one, ["status"]) ?? {} })),
+    ...sets.map((one) => lineOf(one, replicaSetFields(one))),
+    ...revisions.map((one) => lineOf(one, { labels: one.metadata.labels ?? {}, owners: ownersOf(one) })),
+    ...pods.map((one) => lineOf(one, podFields(one))),
+    ...ofKind(types.endpointSlice).map((one) => lineOf(one, sliceFields(one))),
+    ...ofKind(types.endpoints).map((one) => lineOf(one, endpointsFields(one))),
+    ...eventLines(ofKind(types.event)),
+  ];
+  const tokens = tokensOf(sets, revisions, pods);
+  const named = lines.map((line) => tokens.reduce((text, [from, to]) => text.replaceAll(from, to), line));
+  // Events outlive the ReplicaSets that they are about.
+  return named.map((line) => line.replace(/^(Events ReplicaSet web)-[a-z0-9]+:/, "$1-gone:")).toSorted();
+}
+
+function lineOf({ kind, metadata }: KubeObject, fields: JsonObject): string {
+  const name = kind === "EndpointSlice" ? (metadata.labels?.["kubernetes.io/service-name"] ?? "") : metadata.name;
+  return `${kind} ${name} ${JSON.stringify(masked(fields))}`;
+}
+
+function masked(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(masked);
+  if (!isJsonObject(value)) return value;
+  const entries = Object.entries(value).filter(([name]) => !timeFields.has(name));
+  return Object.fromEntries(entries.sort().map(([name, member]) => [name, masked(member as JsonValue)]));
+}
+
+function annotationsOf({ metadata }: KubeObject): JsonObject {
+  const entries = Object.entries(metadata.annotations ?? {});
+  return Object.fromEntries(entries.filter(([name]) => !ownAnnotations.has(name)));
+}
+
+function ownersOf({ metadata }: KubeObject): readonly JsonObject[] {
+  return (metadata.ownerReferences ?? []).map(({ kind, name, controller = false }) => ({ kind, name, controller }));
+}
+
+/** In how many steps a ReplicaSet is scaled is a matter of time: its generation counts them. */
+function replicaSetFields(set: KubeObject): JsonObject {
+  const { observedGeneration: _generation, ...status } = objectAt(set, ["status"]);
+  return {
+    annotations: annotationsOf(set),
+    labels: set.metadata.labels ?? {},
+    owners: ownersOf(set),
+    replicas: memberAt(set, ["spec", "replicas"]) ?? 1,
+    status,
+  };
+}
+
+function podFields(pod: KubeObject): JsonObject {
+  const spec = objectAt(pod, ["spec"]);
+  const [hostname, subdomain] = [stringAt(spec, ["hostname"]), stringAt(spec, ["subdomain"])];
+  return {
+    annotations: annotationsOf(pod),
+    labels: pod.metadata.labels ?? {},
+    owners: ownersOf(pod),
+    finalizers: [...(pod.metadata.finalizers ?? [])],
+    phase: stringAt(pod, ["status", "phase"]),
+    affinity: objectAt(spec, ["affinity"]),
+    ...(hostname !== "" && { hostname }),
+    ...(subdomain !== "" && { subdomain }),
+  };
+}
+
+const byText = (a: JsonValue, b: JsonValue): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
+
+function sliceFields(slice: KubeObject): JsonObject {
+  const endpoints = objectsAt(slice, ["endpoints"]).map(({ addresses: _addresses, ...rest }) => rest as JsonObject);
+  return {
+    labels: slice.metadata.labels ?? {},
+    owners: ownersOf(slice),
+    ports: memberAt(slice, ["ports"]) ?? [],
+    count: endpoints.length,
+    endpoints: [
+      ...new Map(endpoints.map((one) => [JSON.stringify(one["conditions"]), one["conditions"] ?? {}])).values(),
+    ],
+  };
+}
+
+function endpointsFields(object: KubeObject): JsonObject {
+  const subsets = objectsAt(object, ["subsets"]).map((subset) => ({
+    ready: objectsAt(subset, ["addresses"]).length,
+    notReady: objectsAt(subset, ["notReadyAddresses"]).length,
+    ports: memberAt(subset, ["ports"]) ?? [],
+  }));
+  return { labels: object.metadata.labels ?? {}, subsets: subsets.toSorted(byText) };
+}
+
+/** Types and reasons in the order in which they first happened. Events about Pods are those of the simulated kubelet on both sides. */
+function eventLines(events: readonly KubeObject[]): readonly string[] {
+  const about = Map.groupBy(
+    events.filter((event) => stringAt(event, ["involvedObject", "kind"]) !== "Pod" && !isConflict(event)),
+    (event) => `${stringAt(event, ["involvedObject", "kind"])} ${stringAt(event, ["involvedObject", "name"])}`,
+  );
+  return [...about].map(([object, list]) => {
+    const sorted = list.toSorted((a, b) => (instantOf(a) < instantOf(b) ? -1 : 1));
+    const reasons = sorted.map((event) => `${stringAt(event, ["type"])} ${stringAt(event, ["reason"])}`);
+    return `Events ${object}: ${[...new Set(reasons)].join(", ")}`;
+  });
+}
+
+/** The cluster's autoscaler reports when another writer was faster. */
+function isConflict(event: KubeObject): boolean {
+  return stringAt(event, ["reason"]) === "FailedUpdateStatus";
+}
+
+/** The name of an event ends with the time of its first occurrence. */
+function instantOf(event: KubeObject): string {
+  const suffix = (event.metadata.name ?? "").split(".").at(-1) ?? "";
+  return suffix.padStart(24, "0");
+}
+
+/** What generated names and hashes are replaced by: the revision of a ReplicaSet or of another workload. */
+function tokensOf(
+  sets: readonly KubeObject[],
+  revisions: readonly KubeObject[],
+  pods: readonly KubeObject[],
+): readonly (readonly [string, string])[] {
+  const tokens: [string, string][] = [];
+  for (const pod of pods) {
+    const { name = "" } = pod.metadata;
+    const owner = controllerOf(pod);
+    if (owner !== undefined && owner.kind !== "StatefulSet") tokens.push([name, `${name.slice(0, -5)}*`]);
+    const uid = pod.metadata.labels?.["batch.kubernetes.io/controller-uid"];
+    if (uid !== undefined) tokens.push([uid, "UID"]);
+  }
+  for (const set of sets) {
+    const hash = set.metadata.labels?.["pod-template-hash"];
+    const revision = annotationOf(set, "deployment.kubernetes.io/revision") ?? "";
+    if (hash !== undefined) tokens.push([hash, `#${revision}`]);
+  }
+  for (const one of revisions) {
+    const hash = (one.metadata.name ?? "").split("-").at(-1) ?? "";
+    if (hash !== "") tokens.push([hash, `#${Number(memberAt(one, ["revision"]))}`]);
+  }
+  return tokens.toSorted(([a], [b]) => b.length - a.length);
+}
