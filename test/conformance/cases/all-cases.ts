@@ -7,6 +7,7 @@ import { basicsCases } from "./basics.ts";
 import { compactionCases } from "./compaction.ts";
 import { containerWarningCases } from "./container-warnings.ts";
 import { contentTypeCases } from "./content-types.ts";
+import { conversionCases } from "./conversion.ts";
 import { crdRefusalCases } from "./crd-refusals.ts";
 import { crdCases } from "./crds.ts";
 import { createCases } from "./create.ts";
@@ -72,6 +73,7 @@ export const allCases: readonly Case[] = [
   ...customObjectCases,
   ...openApiCases,
   ...webhookCases,
+  ...conversionCases,
   ...policyCases,
   ...compactionCases,
   ...programCases,

@@ -14,6 +14,7 @@ import {
 import { objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
+import { reviewResponse } from "../webhooks/review-response.ts";
 import { WebhookCallError } from "../webhooks/webhook-client.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import type { AdmissionWebhook } from "./admission-webhook.ts";
@@ -142,24 +143,9 @@ const failed = (text: string): WebhookCallError => new WebhookCallError(`failed 
 
 /** The response as the reference's types read it. */
 function typedResponse(review: JsonValue, version: string): JsonObject | undefined {
-  if (!isJsonObject(review)) {
-    const into =
-      'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-    throw failed(
-      `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonKind(review)} into Go value of type ${into}`,
-    );
-  }
-  const kind = stringAt(review, ["kind"]) || "AdmissionReview";
-  const apiVersion = stringAt(review, ["apiVersion"]) || `${group}/${version}`;
-  const other = version === "v1" ? "v1beta1" : "v1";
-  if (kind === "AdmissionReview" && apiVersion === `${group}/${other}`) {
-    throw failed(`converting (${other}.AdmissionReview) to (${version}.AdmissionReview): unknown conversion`);
-  }
-  if (kind !== "AdmissionReview" || apiVersion !== `${group}/${version}`) {
-    const registered = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`;
-    throw failed(`${registered} in scheme "pkg/runtime/scheme.go:111"`);
-  }
-  const response = review["response"];
+  const found = reviewResponse(review, { group, version, kind: "AdmissionReview" });
+  if ("problem" in found) throw failed(found.problem);
+  const { response } = found;
   if (response === undefined || response === null) return undefined;
   if (!isJsonObject(response)) throw wrongType(response, "AdmissionReview.response", `${version}.AdmissionResponse`);
   requireTypes(response, version);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { AwaitingWork } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, parseApiVersion, stringAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
@@ -13,8 +14,8 @@ import type { Policy, PolicyBinding } from "./policy.ts";
 export interface ParamDeps {
   readonly store: Store<JsonObject>;
   readonly catalog: () => Catalog;
-  /** A stored object as its type serves it. */
-  readonly served: (object: JsonObject, type: ResourceType) => JsonObject;
+  /** Stored objects as their type serves them. */
+  readonly served: (objects: readonly JsonObject[], type: ResourceType) => AwaitingWork<readonly JsonObject[]>;
 }
 
 /** A policy or a binding whose parameters cannot be found: the text of the reference, and whose fault it is. */
@@ -41,14 +42,14 @@ export function paramType({ paramKind }: Policy, catalog: Catalog): ResourceType
 }
 
 /** The parameters of a binding for a write: one evaluation for each. Undefined stands for the evaluation without parameters. */
-export function paramsOf(
+export function* paramsOf(
   { paramRef }: PolicyBinding,
   { type, attributes }: { readonly type: ResourceType | undefined; readonly attributes: AdmissionAttributes },
   deps: ParamDeps,
-): readonly (JsonObject | undefined)[] {
+): AwaitingWork<readonly (JsonObject | undefined)[]> {
   if (type === undefined || paramRef === undefined) return [undefined];
   const namespace = paramNamespace(paramRef, type, attributes);
-  const found = selected(paramRef, { type, namespace }, deps);
+  const found = yield* deps.served(selected(paramRef, { type, namespace }, deps.store), type);
   if (found.length > 0) return found;
   if (stringAt(paramRef, ["parameterNotFoundAction"]) === "Allow") return [];
   throw new ParamProblem("no params found for policy binding with `Deny` parameterNotFoundAction", { ofPolicy: false });
@@ -73,16 +74,16 @@ interface ParamPlace {
   readonly namespace: string;
 }
 
-function selected(paramRef: JsonObject, { type, namespace }: ParamPlace, { store, served }: ParamDeps): JsonObject[] {
+function selected(paramRef: JsonObject, { type, namespace }: ParamPlace, store: Store<JsonObject>): JsonObject[] {
   const name = stringAt(paramRef, ["name"]);
   if (name !== "") {
     const found = store.get(objectKey(type, namespace, name))?.value;
-    return found === undefined ? [] : [served(found, type)];
+    return found === undefined ? [] : [found];
   }
   const selector = memberAt(paramRef, ["selector"]);
   if (!isJsonObject(selector)) return [];
   const wanted = labelSelectorOf(selector as LabelSelectorObject);
   return store
     .list({ prefix: keyPrefix(type, namespace), filter: ({ value }) => matchesLabels(wanted, metaOf(value).labels) })
-    .entries.map(({ value }) => served(value, type));
+    .entries.map(({ value }) => value);
 }

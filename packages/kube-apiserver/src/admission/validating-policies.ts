@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validating admission policies: each policy with each of its bindings and each of their parameters is one evaluation.
 
-import type { AwaitingWork } from "@purlin/base";
+import { type AwaitingWork, awaited } from "@purlin/base";
 import {
   ExpressionBudget,
   type ExpressionValues,
@@ -24,7 +24,7 @@ import { type ParamDeps, ParamProblem, paramsOf, paramType } from "./policy-para
 
 /** What the evaluation of policies depends on. */
 export interface PolicyDeps extends ExpressionDeps, ParamDeps {
-  readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => JsonObject;
+  readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => Promise<JsonObject>;
 }
 
 /** A policy that can concern a class of writes, and the type in which it sees the objects. */
@@ -60,7 +60,10 @@ export function* evaluatePolicies(
     }
     for (const binding of policy.bindings) {
       if (binding.match !== undefined && !isMatched(binding.match, attributes, deps)) continue;
-      yield* evaluateBinding({ policy, binding, write: reviewed(attributes, type, deps), params, denials }, deps);
+      yield* evaluateBinding(
+        { policy, binding, write: yield* reviewed(attributes, type, deps), params, denials },
+        deps,
+      );
       yield;
     }
   }
@@ -102,11 +105,13 @@ function unconfigured(policy: Policy, binding: PolicyBinding | undefined, { mess
   };
 }
 
-function reviewed(attributes: AdmissionAttributes, type: ResourceType, deps: PolicyDeps): ReviewedWrite {
+function* reviewed(attributes: AdmissionAttributes, type: ResourceType, deps: PolicyDeps): AwaitingWork<ReviewedWrite> {
   const { object, old } = attributes;
-  const shown = (one: JsonObject | undefined): JsonObject | undefined =>
-    one === undefined || type === attributes.type ? one : deps.convert(one, attributes.type, type);
-  return { attributes, type, object: shown(object), old: shown(old) };
+  const shown = function* (one: JsonObject | undefined): AwaitingWork<JsonObject | undefined> {
+    if (one === undefined || type === attributes.type) return one;
+    return yield* awaited(deps.convert(one, attributes.type, type));
+  };
+  return { attributes, type, object: yield* shown(object), old: yield* shown(old) };
 }
 
 interface BindingEvaluation {
@@ -123,7 +128,7 @@ function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): Awai
   const values = expressionValues(write, deps);
   const budget = new ExpressionBudget(bindingBudget);
   try {
-    for (const param of paramsOf(binding, { type: params, attributes }, deps)) {
+    for (const param of yield* paramsOf(binding, { type: params, attributes }, deps)) {
       const withParams = { ...values, params: untypedValue(param ?? null) };
       for (const failure of failures(policy, withParams, budget)) {
         report({ policy: policy.name, binding: binding.name, ...failure }, { binding, attributes, denials });

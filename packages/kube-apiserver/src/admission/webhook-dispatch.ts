@@ -24,7 +24,7 @@ export interface DispatchDeps {
   readonly client: WebhookClient;
   readonly newUid: () => string;
   /** An object of one type as an object of another type that shows the same objects. */
-  readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => JsonObject;
+  readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => Promise<JsonObject>;
   /** Decodes an object that a webhook changed, with defaults. */
   readonly decode: (object: JsonObject, type: ResourceType) => JsonObject;
   /** Whether the match conditions of a webhook hold. Throws 403 when they cannot be evaluated and the webhook must not be skipped. */
@@ -63,7 +63,7 @@ export async function callMutating(
 ): Promise<JsonObject | undefined> {
   let { object } = attributes;
   for (const selected of hooks) {
-    const write = reviewed(selected, { ...attributes, object }, deps);
+    const write = await reviewed(selected, { ...attributes, object }, deps);
     if (write === undefined || (isSecond && !reinvocation.due.has(selected.hook.id))) continue;
     const next = await ignoringFailure(selected.hook, object, () => mutatedBy(selected.hook, write, deps));
     if (next !== object && !jsonEqual(next ?? null, object ?? null)) {
@@ -99,12 +99,11 @@ export async function callValidating(
   deps: DispatchDeps,
 ): Promise<void> {
   const errors: unknown[] = [];
-  const writes = hooks.flatMap((selected) => {
-    const write = reviewed(selected, attributes, deps);
-    return write === undefined ? [] : [{ hook: selected.hook, write }];
-  });
+  const writes = await Promise.all(hooks.map((selected) => reviewed(selected, attributes, deps)));
   await Promise.all(
-    writes.map(async ({ hook, write }) => {
+    hooks.map(async ({ hook }, index) => {
+      const write = writes[index];
+      if (write === undefined) return;
       try {
         await ignoringFailure(hook, undefined, async () => {
           await call(hook, write, { deps, isMutating: false });
@@ -119,17 +118,17 @@ export async function callValidating(
 }
 
 /** The write as a webhook sees it; undefined when the webhook does not select it. */
-function reviewed(
+async function reviewed(
   { hook, type }: SelectedWebhook,
   attributes: AdmissionAttributes,
   deps: DispatchDeps,
-): ReviewedWrite | undefined {
+): Promise<ReviewedWrite | undefined> {
   if (!namespaceSelected(hook.namespaceSelector, attributes, deps.store)) return undefined;
   if (!objectSelected(hook.objectSelector, attributes)) return undefined;
   const { object, old } = attributes;
-  const shown = (one: JsonObject | undefined): JsonObject | undefined =>
+  const shown = async (one: JsonObject | undefined): Promise<JsonObject | undefined> =>
     one === undefined || type === attributes.type ? one : deps.convert(one, attributes.type, type);
-  const write = { attributes, type, object: shown(object), old: shown(old) };
+  const write = { attributes, type, object: await shown(object), old: await shown(old) };
   return deps.conditionsHold(hook, write) ? write : undefined;
 }
 

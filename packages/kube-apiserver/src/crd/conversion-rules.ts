@@ -62,22 +62,3 @@ function* reviewVersionProblems(versions: readonly string[], path: FieldPath): G
     yield invalidValue(path, [...versions], `must include at least one of ${reviewVersions.join(", ")}`);
   }
 }
-
-// Accepted although the server does not call conversion webhooks: programs register webhooks when they start and do not run without them.
-// Every writer gets a warning.
-
-/** What is said about a CRD whose objects a webhook is to convert. */
-export const conversionMessage =
-  "this API server does not call conversion webhooks: an object is served in each version with the fields it was stored with; use the strategy None, or serve one version";
-
-/** Whether the objects of a CRD are to be converted by a webhook. */
-export function wantsConversion(crd: JsonObject): boolean {
-  return (
-    stringAt(optionalObjectAt(optionalObjectAt(crd, ["spec"]) ?? {}, ["conversion"]) ?? {}, ["strategy"]) === "Webhook"
-  );
-}
-
-/** The warning about a conversion webhook. */
-export function conversionWarnings(crd: JsonObject): string[] {
-  return wantsConversion(crd) ? [`spec.conversion.strategy: Webhook: ${conversionMessage}`] : [];
-}

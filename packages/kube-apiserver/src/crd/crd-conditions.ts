@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { conversionMessage, wantsConversion } from "./conversion-rules.ts";
 
 /** A condition of a CRD, as far as the server sets it. */
 interface CrdCondition {
@@ -49,20 +48,11 @@ function withStatus(crd: JsonObject, members: Readonly<Record<string, JsonValue>
   return { ...crd, status: { ...optionalObjectAt(crd, ["status"]), ...members } };
 }
 
-/** A condition of our own: the reference calls conversion webhooks. */
+/** A condition of older versions of this server, which did not call conversion webhooks. */
 const conversionCalled = "ConversionWebhookCalled";
 
-/** The CRD with a condition that says that its conversion webhook is not called, and without it when it has none. */
-export function withConversionNotice(crd: JsonObject, time: string): JsonObject {
-  if (wantsConversion(crd)) {
-    const notice = {
-      type: conversionCalled,
-      status: "False",
-      reason: "NotSupported",
-      message: conversionMessage,
-    } as const;
-    return withCondition(crd, notice, time);
-  }
+/** The CRD without the condition that its conversion webhook is not called. */
+export function withoutConversionNotice(crd: JsonObject): JsonObject {
   const others = conditionsOf(crd).filter((one) => stringAt(one, ["type"]) !== conversionCalled);
   return others.length === conditionsOf(crd).length ? crd : withStatus(crd, { conditions: others });
 }

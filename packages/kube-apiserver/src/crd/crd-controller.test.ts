@@ -18,6 +18,7 @@ const eventually = (t: TestContext, check: () => void): Promise<void> => t.waitF
 
 const prefix = "/apiextensions.k8s.io/customresourcedefinitions/";
 const time = (): Date => new Date("2026-01-01T00:00:00Z");
+const conversion = { client: { post: () => assert.fail("no kind has a conversion webhook") }, newUid: () => "" };
 
 function crd(plural: string, kind: string, change: JsonObject = {}): JsonObject {
   const filled = withCrdDefaults({
@@ -49,6 +50,7 @@ function setUp(t: TestContext, directory: string = tempDirectory()) {
   const ended: string[] = [];
   const deleted: string[] = [];
   const controller = new CrdController({
+    conversion,
     store,
     registry,
     now: time,
@@ -229,6 +231,7 @@ test("a definition whose status could not be written is looked at again", async 
   const store = openStore<JsonObject>({ directory: tempDirectory(), codec: objectCodec });
   const failures: unknown[] = [];
   const controller = new CrdController({
+    conversion,
     store: fullAtFirst(store, 3),
     registry: new Registry(testTypes),
     now: time,

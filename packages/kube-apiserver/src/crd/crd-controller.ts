@@ -2,6 +2,7 @@
 import { type FieldManager, timestamp } from "@purlin/kube-objects/apply";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
+import { type ConversionDeps, webhookConverter } from "../custom/conversion-webhook.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -14,8 +15,8 @@ import {
   isConditionTrue,
   withAcceptedNames,
   withCondition,
-  withConversionNotice,
   withEstablished,
+  withoutConversionNotice,
 } from "./crd-conditions.ts";
 import { cleanupFinalizer, crdRules } from "./crd-rules.ts";
 import { customKind, customTypes, isServed } from "./custom-types.ts";
@@ -32,6 +33,8 @@ interface CrdControllerOptions {
   /** Deletes all objects of a type, as a client would. */
   readonly deleteObjects: (type: ResourceType) => Promise<void>;
   readonly onError: (error: unknown) => void;
+  /** Calls conversion webhooks. */
+  readonly conversion: ConversionDeps;
   /** How long after a failure a definition is looked at again. Default a second. */
   readonly retryDelayMs?: number;
   /** Called after the served kinds have changed. */
@@ -160,8 +163,7 @@ export class CrdController {
     if (isDeleting(crd)) return this.#terminate(key, crd);
     const others = this.#othersOf(key, crd);
     const time = timestamp(this.#options.now());
-    if (await this.#change(key, (current) => withConversionNotice(withAcceptedNames(current, others, time), time)))
-      return;
+    if (await this.#change(key, (current) => withAcceptedNames(withoutConversionNotice(current), others, time))) return;
     if (!isServed(crd)) return this.#withdraw(key);
     this.#remember(crd);
     this.#publish();
@@ -200,7 +202,11 @@ export class CrdController {
       this.#published.set(key, { ...known, crd });
       return;
     }
-    this.#published.set(key, { crd, kind: customKind(crd), strategies: new Map() });
+    this.#published.set(key, {
+      crd,
+      kind: customKind(crd, webhookConverter(crd, this.#options.conversion)),
+      strategies: new Map(),
+    });
     // While it goes away its objects can still be watched going.
     if (known !== undefined && !isDeleting(crd)) this.#endWatches(crd);
   }
@@ -234,7 +240,9 @@ export class CrdController {
       this.#publish();
       const began = { reason: "InstanceDeletionInProgress", message: "CustomResource deletion is in progress" };
       await this.#change(key, (current) => this.#terminating(current, "True", began));
-      const [type] = customTypes(crd);
+      const types = customTypes(crd);
+      // In the stored version no webhook has to convert the objects.
+      const type = types.find(({ version, storage }) => version === storage.version) ?? types[0];
       if (type !== undefined) await this.#options.deleteObjects(type);
       if (this.#waitsForObjects(key, crd)) return;
     }

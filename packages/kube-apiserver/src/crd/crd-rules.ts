@@ -7,7 +7,6 @@ import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purli
 import { isCheckedFormat, type Schema } from "@purlin/kube-objects/schema";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
-import { conversionWarnings } from "./conversion-rules.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
 import { named, type SchemaProps, schemaProps } from "./schema-props.ts";
@@ -27,7 +26,7 @@ export function crdRules(now: () => Date): KindRules {
     validateNew: (crd) => [...nameProblems(crd), ...validateCrd(crd, check)],
     validateChange: (crd, old, endpoint) =>
       endpoint === "status" ? validateCrdStatus(crd) : validateCrdUpdate(crd, old, check),
-    warnings: (crd, old) => [...formatWarnings(crd, old), ...conversionWarnings(crd)],
+    warnings: formatWarnings,
     markDeleted: (crd) => marked(crd, timestamp(now())),
   };
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { subdomainName } from "@purlin/kube-objects/metadata";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
+import type { ObjectConverter } from "../custom/conversion-webhook.ts";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import { scaleFields } from "../custom/scale-problems.ts";
@@ -72,7 +73,7 @@ function subresourcesOf(version: JsonObject): Subresource[] {
 }
 
 /** A CRD's kind as its strategy needs it. */
-export function customKind(crd: JsonObject): CustomKind {
+export function customKind(crd: JsonObject, converter?: ObjectConverter): CustomKind {
   const spec = objectAt(crd, ["spec"]);
   const group = stringAt(spec, ["group"]);
   const kind = stringAt(acceptedNames(crd), ["kind"]);
@@ -82,6 +83,7 @@ export function customKind(crd: JsonObject): CustomKind {
     group,
     kind,
     storageVersion: stringAt(storage ?? {}, ["name"]),
+    converter,
     versions: new Map(
       versions.map((version) => [stringAt(version, ["name"]), customVersion(version, { group, kind, versions })]),
     ),

@@ -17,6 +17,8 @@ import type {
   ObjectValidator,
 } from "../strategy/object-strategy.ts";
 import { customPrinter } from "../table/custom-columns.ts";
+import type { ObjectConverter } from "./conversion-webhook.ts";
+import { convertedStorage } from "./converted-storage.ts";
 import { type CustomFindings, type CustomRules, errorsOf, validateCustom } from "./custom-validation.ts";
 
 /** One version of a custom kind, as its strategy needs it. */
@@ -35,6 +37,8 @@ export interface CustomKind {
   readonly kind: string;
   readonly storageVersion: string;
   readonly versions: ReadonlyMap<string, CustomVersion>;
+  /** Converts objects between versions; undefined when they differ only in their apiVersion. */
+  readonly converter?: ObjectConverter | undefined;
 }
 
 /** The strategy of a custom kind in one version. */
@@ -82,12 +86,13 @@ function customStorage(kind: CustomKind, version: CustomVersion, now: () => Date
   const { hasStatus } = version;
   const served = new WeakMap<JsonObject, JsonObject>();
   const managers = new Map<Endpoint, FieldManager>();
+  const types = new Types(kind);
   const serving = function* (stored: JsonObject): Work<JsonObject> {
     const shown = served.get(stored) ?? (yield* shownAs(stored, kind, version));
     served.set(stored, shown);
     return shown;
   };
-  return {
+  const storage: ObjectStorage = {
     prepareCreate: (object) => (hasStatus ? without(object, "status") : object),
     prepareUpdate: (object, old, endpoint) => prepareUpdate(object, old, { endpoint, hasStatus }),
     toServed: (stored) => served.get(stored) ?? finish(serving(stored)),
@@ -96,11 +101,25 @@ function customStorage(kind: CustomKind, version: CustomVersion, now: () => Date
     // Defaults and versions may have changed since an object was stored.
     servesStoredBytes: false,
     fieldManager(endpoint) {
-      const known = managers.get(endpoint) ?? createManager(kind, version, { endpoint, now });
+      const known = managers.get(endpoint) ?? createManager(kind, version, { endpoint, now, types });
       managers.set(endpoint, known);
       return known;
     },
   };
+  const { converter } = kind;
+  if (converter === undefined) return storage;
+  const { group } = kind;
+  const schemaOf = (object: JsonObject): JsonObject =>
+    (kind.versions.get(String(ownValue(object, "apiVersion")).slice(group.length + 1)) ?? version).schema;
+  return convertedStorage(storage, {
+    converter,
+    apiVersion: `${group}/${version.name}`,
+    storedApiVersion: `${group}/${kind.storageVersion}`,
+    apiVersions: new Set([...kind.versions.keys()].map((name) => `${group}/${name}`)),
+    read: (stored) => readStored(stored, schemaOf(stored)),
+    clean: (object) => cleaned(object, schemaOf(object)),
+    fieldManager: (endpoint, convert) => createManager(kind, version, { endpoint, now, types, convert }),
+  });
 }
 
 /** Reads a body: unknown fields out, forbidden nulls out, all metadata in its form, defaults in. */
@@ -173,9 +192,13 @@ function* shownAs(stored: JsonObject, { group, versions }: CustomKind, shown: Cu
   const name = String(ownValue(stored, "apiVersion")).slice(group.length + 1);
   // What was stored in a version that is gone reads as if it had been stored in this one.
   const { schema } = versions.get(name) ?? shown;
-  const read = applyDefaults(yield* cleaned(stored, schema), schema);
+  const read = yield* readStored(stored, schema);
   if (schema === shown.schema) return withApiVersion(read, `${group}/${shown.name}`);
   return yield* cleaned(withApiVersion(read, `${group}/${shown.name}`), shown.schema);
+}
+
+function* readStored(stored: JsonObject, schema: JsonObject): Work<JsonObject> {
+  return applyDefaults(yield* cleaned(stored, schema), schema);
 }
 
 function* cleaned(object: JsonObject, schema: JsonObject): Work<JsonObject> {
@@ -192,15 +215,38 @@ function withApiVersion(object: JsonObject, apiVersion: string): JsonObject {
   return ownValue(object, "apiVersion") === apiVersion ? object : { ...object, apiVersion };
 }
 
+/** The types of the versions of a kind for field managers, made when the first field manager is. */
+class Types {
+  readonly #kind: CustomKind;
+  #known: ReadonlyMap<string, ReturnType<typeof customResourceType>> | undefined;
+
+  constructor(kind: CustomKind) {
+    this.#kind = kind;
+  }
+
+  get byVersion(): ReadonlyMap<string, ReturnType<typeof customResourceType>> {
+    const { group, versions } = this.#kind;
+    this.#known ??= new Map(
+      [...versions].map(([name, { schema }]) => [`${group}/${name}`, customResourceType(schema)]),
+    );
+    return this.#known;
+  }
+}
+
+interface ManagerOptions {
+  readonly endpoint: Endpoint;
+  readonly now: () => Date;
+  readonly types: Types;
+  /** Default: another apiVersion on the same object. */
+  readonly convert?: (object: JsonObject, apiVersion: string) => JsonObject;
+}
+
 function createManager(
   kind: CustomKind,
   version: CustomVersion,
-  { endpoint, now }: { readonly endpoint: Endpoint; readonly now: () => Date },
+  { endpoint, now, types: { byVersion: types }, convert = withApiVersion }: ManagerOptions,
 ): FieldManager {
   const apiVersionOf = (name: string): string => `${kind.group}/${name}`;
-  const types = new Map(
-    [...kind.versions].map(([name, { schema }]) => [apiVersionOf(name), customResourceType(schema)]),
-  );
   const reset = endpoint === "status" ? [["metadata"], ["spec"]] : version.hasStatus ? [["status"]] : [];
   const names = endpoint === "status" ? resetOnStatus(version.schema) : reset;
   const set = fieldSetOfPaths(names);
@@ -213,7 +259,7 @@ function createManager(
         // As in the reference, where a manager that applied through a removed version keeps others from applying, until an update
         // forgets all owners: what works here has to work there.
         if (!types.has(apiVersion)) throw new Error(`request to convert CR to an invalid group/version: ${apiVersion}`);
-        return withApiVersion(object, apiVersion);
+        return convert(object, apiVersion);
       },
     },
     ...(endpoint !== "" && { subresource: endpoint }),

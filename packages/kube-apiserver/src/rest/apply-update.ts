@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type AwaitingWork, finish, inTurns } from "@purlin/base";
+import { type AwaitingWork, awaited, finish, inTurns } from "@purlin/base";
 import { unlessOnlyTimesChanged } from "@purlin/kube-objects/apply";
 import {
   conflict,
@@ -18,7 +18,7 @@ import { objectKey, type ResourceType } from "../registry/resource-type.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Decision, Entry, Transaction } from "../store/store.ts";
-import type { Endpoint } from "../strategy/object-strategy.ts";
+import { type Endpoint, type ObjectStorage, tracking } from "../strategy/object-strategy.ts";
 import { admissionAttributes, admissionOf, admittedOptions } from "./admitted-write.ts";
 import { storedForm } from "./create.ts";
 import { noteFindings } from "./decode-object.ts";
@@ -67,13 +67,13 @@ export async function applyUpdate(rest: RestRequest, given: UpdatePlan, form: Ob
   const key = objectKey(type, target.namespace, target.name);
   if (plan.options.dryRun) {
     const { object } = await inTurns(updated(rest, plan, store.get(key)));
-    return objectResponse(rest, object, form);
+    return objectResponse(rest, (await rest.strategy.storage.conversion?.stored(object)) ?? object, form);
   }
-  const isLarge = plan.admission?.waits || isLargeRequest(rest) || isLargeEntry(store.get(key));
+  const waits = plan.admission?.waits || rest.strategy.storage.conversion !== undefined;
+  const isLarge = waits || isLargeRequest(rest) || isLargeEntry(store.get(key));
   const { outcome, entry } = await (isLarge ? writeLarge(rest, plan, key) : writeAtOnce(rest, plan, key));
   if (outcome.action === "delete" || entry === undefined) return objectResponse(rest, outcome.object, form);
-  await prepareToServe(rest, entry);
-  return entryResponse(rest, entry, form);
+  return entryResponse(rest, await prepareToServe(rest, entry), form);
 }
 
 /** What admits an update of the objects of a request; undefined when nothing does. */
@@ -155,8 +155,9 @@ function decision(
 function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject> | undefined): AwaitingWork<Outcome> {
   const { strategy, type, target } = rest;
   if (current === undefined) throw notFound(type, target.name);
-  if (strategy.storage.serving !== undefined) yield* strategy.storage.serving(current.value);
-  const old = strategy.storage.toServed(current.value);
+  const stored = current.value;
+  if (strategy.storage.serving !== undefined) yield* strategy.storage.serving(stored);
+  const old = strategy.storage.toServed(stored);
   yield;
   const edited = yield* plan.edit(old);
   yield;
@@ -165,7 +166,9 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   requireVersion(rest, plan, { edited, current });
   const tracked = plan.tracked
     ? edited
-    : (yield* strategy.storage.fieldManager(plan.endpoint).updating(old, edited, plan.options.manager)).object;
+    : (yield* tracking(strategy.storage, plan.endpoint, (manager) =>
+        manager.updating(old, edited, plan.options.manager),
+      )).object;
   yield;
   const admitted = plan.admission === undefined ? tracked : yield* plan.admission.mutating({ object: tracked, old });
   if (admitted !== tracked) rest.requireNoEscalation({ user: rest.request.user, type, target, object: admitted, old });
@@ -196,8 +199,14 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   const settled = unlessOnlyTimesChanged(next, old);
   yield;
   const isSame = settled === old || jsonEqual(settled, old);
-  const isStoredSo = strategy.storage.servesStoredBytes || jsonEqual(strategy.storage.toStored(old), current.value);
-  return { action: isSame && isStoredSo ? "keep" : "put", object: isSame ? old : settled, old };
+  const object = isSame ? old : settled;
+  if (strategy.storage.conversion !== undefined) yield* awaited(strategy.storage.conversion.storing(object));
+  const isKept = (isSame || strategy.storage.conversion !== undefined) && isStoredSo(strategy.storage, object, stored);
+  return { action: isKept ? "keep" : "put", object, old };
+}
+
+function isStoredSo(storage: ObjectStorage, object: JsonObject, stored: JsonObject): boolean {
+  return storage.servesStoredBytes || jsonEqual(storage.toStored(object), stored);
 }
 
 function isOutOfGrace(object: JsonObject): boolean {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { inTurns, type Work } from "@purlin/base";
+import { type AwaitingWork, inTurns } from "@purlin/base";
 import {
   badRequest,
   conflict,
@@ -14,7 +14,7 @@ import { requireConvertible, TypedFormError } from "@purlin/kube-objects/typed";
 import { metaOf } from "../objects/object-meta.ts";
 import { apiVersionOf, objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
-import type { Endpoint } from "../strategy/object-strategy.ts";
+import { type Endpoint, tracking } from "../strategy/object-strategy.ts";
 import { applyUpdate } from "./apply-update.ts";
 import { createApplied, createdResponse } from "./create.ts";
 import type { ObjectForm } from "./object-response.ts";
@@ -49,7 +49,7 @@ export async function applyObject(rest: RestRequest, request: ApplyRequest): Pro
 function applyToExisting(rest: RestRequest, request: ApplyRequest): Promise<CompleteResponse> {
   const { endpoint, patch, form } = request;
   const { options } = patch;
-  const edit = function* (current: JsonObject): Work<JsonObject> {
+  const edit = function* (current: JsonObject): AwaitingWork<JsonObject> {
     const merged = yield* merge(rest, request, current);
     yield;
     return merged === current ? current : atTarget(rest, decoded(rest, merged, request.patch.config));
@@ -73,10 +73,15 @@ async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise
 }
 
 /** The configuration merged into what is there. Only then does it matter that keys come twice in it, as in the reference. */
-function* merge(rest: RestRequest, { endpoint, patch }: ApplyRequest, live: JsonObject | undefined): Work<JsonObject> {
+function* merge(
+  rest: RestRequest,
+  { endpoint, patch }: ApplyRequest,
+  live: JsonObject | undefined,
+): AwaitingWork<JsonObject> {
   const { options, config, duplicates } = patch;
-  const manager = rest.strategy.storage.fieldManager(endpoint);
-  const merged = yield* manager.applying(live, config, { manager: options.manager, force: options.force });
+  const merged = yield* tracking(rest.strategy.storage, endpoint, (manager) =>
+    manager.applying(live, config, { manager: options.manager, force: options.force }),
+  );
   if (duplicates !== undefined && options.fieldValidation === "Strict") {
     throw badRequest(`error strict decoding YAML: ${duplicates}`);
   }

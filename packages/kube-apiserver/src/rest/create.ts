@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { inTurns, type Work } from "@purlin/base";
+import { type AwaitingWork, inTurns, type Work } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   alreadyExists,
@@ -22,7 +22,7 @@ import { dedupedOwners, isDeleting, metaOf, withMeta } from "../objects/object-m
 import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Entry, Transaction } from "../store/store.ts";
-import type { ObjectChange } from "../strategy/object-strategy.ts";
+import { type ObjectChange, tracking } from "../strategy/object-strategy.ts";
 import { admissionAttributes, admissionOf, admittedOptions } from "./admitted-write.ts";
 import { noteFindings, readBody, readObject } from "./decode-object.ts";
 import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
@@ -56,8 +56,9 @@ export function createdResponse(rest: RestRequest, created: Created, form: Objec
 
 /** Creates the object a client has sent, after everything the server has to say about it. */
 export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
-  const track = function* (object: JsonObject): Work<JsonObject> {
-    return (yield* rest.strategy.storage.fieldManager("").updating(undefined, object, options.manager)).object;
+  const { storage } = rest.strategy;
+  const track = function* (object: JsonObject): AwaitingWork<JsonObject> {
+    return (yield* tracking(storage, "", (manager) => manager.updating(undefined, object, options.manager))).object;
   };
   return createTracked(rest, sent, { options, track });
 }
@@ -73,7 +74,7 @@ async function createTracked(
   {
     options,
     track,
-  }: { readonly options: WriteOptions; readonly track: ((object: JsonObject) => Work<JsonObject>) | undefined },
+  }: { readonly options: WriteOptions; readonly track: ((object: JsonObject) => AwaitingWork<JsonObject>) | undefined },
 ): Promise<Created> {
   const { type } = rest;
   const located = inNamespace(rest, sent);
@@ -159,7 +160,7 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   }
   requireCreateRight(rest);
   noteFindings(rest, writeWarnings(rest, cleared, undefined));
-  if (isLargeRequest(rest)) yield* prepareStoredForm(rest, cleared);
+  if (isLargeRequest(rest) && strategy.storage.conversion === undefined) yield* prepareStoredForm(rest, cleared);
   return cleared;
 }
 
@@ -214,18 +215,18 @@ async function storeNamed(
   const key = objectKey(type, namespace, name);
   if (options.dryRun) {
     requireFree(rest, name, store.get(key));
-    return { object };
+    return { object: (await rest.strategy.storage.conversion?.stored(object)) ?? object };
   }
   const { ttlSeconds } = type.rules;
   const expiresAt = ttlSeconds === undefined ? undefined : now().getTime() + ttlSeconds * 1000;
+  await rest.strategy.storage.conversion?.storing(object);
   const { entry } = await store.write(key, (transaction) => {
     requireFree(rest, name, transaction.current);
     requireStillThere(rest, name, transaction);
     options.check?.(transaction);
     return { action: "put", value: storedForm(rest, object, transaction.revision), expiresAt };
   });
-  await prepareToServe(rest, entry as Entry<JsonObject>);
-  return { entry: entry as Entry<JsonObject> };
+  return { entry: await prepareToServe(rest, entry as Entry<JsonObject>) };
 }
 
 /** The namespace may have gone since it was looked at. */

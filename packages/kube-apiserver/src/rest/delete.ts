@@ -12,6 +12,7 @@ import type { CompleteResponse } from "../request/api-request.ts";
 import { documentPayload } from "../request/payload.ts";
 import type { Decision, Entry, Transaction } from "../store/store.ts";
 import { admissionAttributes, admissionOf, admittedDeleteOptions } from "./admitted-write.ts";
+import { convertedEntry } from "./converted-entries.ts";
 import { storedForm } from "./create.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import { selectNewest } from "./list.ts";
@@ -33,6 +34,8 @@ interface DeleteOutcome {
   /** It is gone; otherwise it is marked. */
   readonly removed: boolean;
   readonly object: JsonObject;
+  /** It was marked before in the same way. */
+  readonly isUnchanged?: boolean;
 }
 
 /** Deletes the object of a name in the namespace of the request. */
@@ -44,7 +47,8 @@ async function deleteOne(
   const { store, type } = rest;
   const key = objectKey(type, namespace, name);
   const admission = admissionOf(rest, "DELETE");
-  if (admission !== undefined) return deleteAdmitted(rest, admission, { key, name, namespace, options });
+  if (admission !== undefined || rest.strategy.storage.conversion !== undefined)
+    return deleteAdmitted(rest, admission, { key, name, namespace, options });
   let outcome: DeleteOutcome | undefined;
   if (options.dryRun) return judge(rest, { name, current: store.get(key) }, options);
   const { entry } = await store.write(key, (transaction) => {
@@ -65,49 +69,51 @@ interface Deletion {
 /** How often a deletion begins anew because the object has changed while its admission waited. */
 const attempts = 10;
 
-/** Deletes an object after admission, which sees the object as it is deleted. */
+/** Deletes an object after what waits: its conversion, and admission, which sees the object as it is deleted. */
 async function deleteAdmitted(
   rest: RestRequest,
-  admission: WriteAdmission,
+  admission: WriteAdmission | undefined,
   deletion: Deletion,
 ): Promise<DeleteOutcome> {
-  const { store, type } = rest;
+  const { store, type, strategy } = rest;
   const { key, name, namespace, options } = deletion;
   const isCollection = rest.target.verb === "deletecollection";
   const before = rest.notes.length;
   for (let attempt = 1; attempt <= attempts; attempt += 1) {
     if (!isCollection) rest.notes.length = before;
     const seen = store.get(key);
-    const outcome = judge(rest, { name, current: seen }, options);
+    const current = seen && (await convertedEntry(strategy, seen));
+    const outcome = judge(rest, { name, current }, options);
     const attributes = admissionAttributes(rest, {
       operation: "DELETE",
       object: undefined,
-      old: seen && rest.strategy.storage.toServed(seen.value),
+      old: current && strategy.storage.toServed(current.value),
       options: admittedDeleteOptions(options),
       dryRun: options.dryRun,
       ...(isCollection && { name: "", namespace }),
     });
-    await inTurns(admission.deleting(attributes));
+    if (admission !== undefined) await inTurns(admission.deleting(attributes));
     if (options.dryRun) return outcome;
+    if (!outcome.removed) await strategy.storage.conversion?.storing(outcome.object);
     let isCurrent = false;
     const { entry } = await store.write(key, (transaction) => {
       isCurrent = transaction.current === seen;
       return isCurrent ? decision(rest, outcome, transaction) : { action: "keep" };
     });
-    if (isCurrent) return { ...outcome, object: entry ? rest.strategy.storage.toServed(entry.value) : outcome.object };
+    if (!isCurrent) continue;
+    if (entry === undefined) return outcome;
+    return { ...outcome, object: strategy.storage.toServed((await convertedEntry(strategy, entry)).value) };
   }
   throw conflict(type, name, modifiedText);
 }
 
 function decision(
   rest: RestRequest,
-  { removed, object }: DeleteOutcome,
+  { removed, object, isUnchanged }: DeleteOutcome,
   { current, revision }: Transaction<JsonObject>,
 ): Decision<JsonObject> {
   if (removed) return { action: "delete" };
-  if (current !== undefined && jsonEqual(rest.strategy.storage.toServed(current.value), object)) {
-    return { action: "keep" };
-  }
+  if (isUnchanged) return { action: "keep" };
   return { action: "put", value: storedForm(rest, object, revision), expiresAt: current?.expiresAt, frees: true };
 }
 
@@ -123,7 +129,8 @@ function judge(
   strategy.validator.requireDeletable?.(object);
   const finalizers = finalizersFor(rest, options, object);
   if (finalizers.length === 0 && !strategy.storage.blocksDeletion?.(object)) return { removed: true, object };
-  return { removed: false, object: marked(rest, object, finalizers) };
+  const left = marked(rest, object, finalizers);
+  return { removed: false, object: left, isUnchanged: jsonEqual(object, left) };
 }
 
 function requirePreconditions(

@@ -13,6 +13,7 @@ import {
 import { inNameOrder } from "../objects/member-order.ts";
 import { withMeta } from "../objects/object-meta.ts";
 import type { Entry } from "../store/store.ts";
+import { convertedEntry } from "./converted-entries.ts";
 import { freeze, inStoredOrder } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";
 
@@ -91,9 +92,11 @@ export function preparedStoredForm(object: JsonObject, revision: number): JsonOb
     : { ...form, metadata: { ...metadata, resourceVersion: String(revision) } };
 }
 
-/** Makes what a response with a large object shows, in turns. */
-export async function prepareToServe({ strategy }: RestRequest, entry: Entry<JsonObject>): Promise<void> {
+/** Makes what a response with a large or converted object shows, in turns. Returns the entry to respond with. */
+export async function prepareToServe({ strategy }: RestRequest, entry: Entry<JsonObject>): Promise<Entry<JsonObject>> {
+  if (strategy.storage.conversion !== undefined) return convertedEntry(strategy, entry);
   if (strategy.storage.serving !== undefined && isLargeEntry(entry)) {
     await inTurns(strategy.storage.serving(entry.value));
   }
+  return entry;
 }

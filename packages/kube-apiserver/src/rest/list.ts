@@ -7,6 +7,7 @@ import type { CompleteResponse } from "../request/api-request.ts";
 import type { Entry } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
 import { type ContinueToken, continueExpired, decodeContinue, encodeContinue } from "./continue-token.ts";
+import { convertedEntries } from "./converted-entries.ts";
 import {
   badVersionText,
   isSelected,
@@ -93,14 +94,15 @@ async function scan(rest: RestRequest, plan: ListPlan, selection: Selection): Pr
   const key = oneKey(type, target);
   if (key !== undefined && plan.revision === undefined) {
     const entry = store.get(key);
-    const entries = entry !== undefined && (filter?.(entry) ?? true) ? [entry] : [];
+    const found = entry === undefined ? [] : await convertedEntries(strategy, [entry]);
+    const entries = filter === undefined ? found : found.filter(filter);
     return { entries, metadata: { revision, continueToken: "", remaining: undefined } };
   }
   if (filter === undefined) {
     const after = plan.after === undefined ? undefined : `${prefix}${plan.after}`;
     const page = store.list({ prefix, revision, after, limit });
     return {
-      entries: page.entries,
+      entries: await convertedEntries(strategy, page.entries),
       metadata: metadataOf(prefix, { entries: page.entries, revision, remaining: page.remaining }),
     };
   }
@@ -116,13 +118,21 @@ interface FilteredScan extends RestRequest {
 }
 
 /** Looking into objects takes time, so it is done in portions; the state stays the same throughout. */
-async function scanFiltered({ store, prefix, revision, limit, filter, after }: FilteredScan): Promise<ListContent> {
+async function scanFiltered({
+  store,
+  strategy,
+  prefix,
+  revision,
+  limit,
+  filter,
+  after,
+}: FilteredScan): Promise<ListContent> {
   const entries: Entry<JsonObject>[] = [];
   let last = after === undefined ? undefined : `${prefix}${after}`;
   const turns = new Turns();
   for (;;) {
     const page = store.list({ prefix, revision, after: last, limit: portionSize });
-    for (const entry of page.entries) {
+    for (const entry of await convertedEntries(strategy, page.entries)) {
       last = entry.key;
       if (filter(entry)) entries.push(entry);
       if (turns.isOver) await turns.next();

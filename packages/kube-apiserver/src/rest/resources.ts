@@ -9,6 +9,7 @@ import { listTypes, requireProducible } from "../request/negotiate.ts";
 import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
+import { convertedEntry } from "./converted-entries.ts";
 import { createObject } from "./create.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { listObjects } from "./list.ts";
@@ -183,5 +184,5 @@ async function getObject(rest: RestRequest): Promise<CompleteResponse> {
   if (revision > store.revision) await waitForRevision(store, revision, request.signal);
   const entry = store.get(objectKey(type, target.namespace, target.name));
   if (entry === undefined) throw notFound(type, target.name);
-  return entryResponse(rest, entry, form);
+  return entryResponse(rest, await convertedEntry(rest.strategy, entry), form);
 }

@@ -6,6 +6,7 @@ import { apiVersionOf } from "../registry/resource-type.ts";
 import type { StreamEvent } from "../request/api-request.ts";
 import type { Change, Entry } from "../store/store.ts";
 import { toPartialMetadata, toTable } from "../table/table.ts";
+import { convertedChanges, convertedEntries } from "./converted-entries.ts";
 import { isSelected, type Selection } from "./list-options.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import { inShapeVersion, type ObjectForm } from "./object-response.ts";
@@ -56,6 +57,21 @@ export class WatchRenderer {
     this.#rest = rest;
     this.#form = form;
     this.#selection = selection;
+  }
+
+  /** Whether objects have to be converted by a webhook before they are rendered. */
+  get converts(): boolean {
+    return this.#rest.strategy.storage.conversion !== undefined;
+  }
+
+  /** The changes with objects that can be rendered. */
+  convertedChanges(changes: readonly Change<JsonObject>[]): Promise<readonly Change<JsonObject>[]> {
+    return convertedChanges(this.#rest.strategy, changes);
+  }
+
+  /** The entries with objects that can be rendered. */
+  convertedEntries(entries: readonly Entry<JsonObject>[]): Promise<readonly Entry<JsonObject>[]> {
+    return convertedEntries(this.#rest.strategy, entries);
   }
 
   /** Whether the watcher wants to see the object. */

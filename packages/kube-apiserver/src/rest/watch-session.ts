@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Turns } from "@purlin/base";
-import { expired, type StatusError } from "@purlin/kube-objects/errors";
+import { expired, isStatusError, type StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { EventStream, StreamEvent } from "../request/api-request.ts";
-import type { Entry, Watch } from "../store/store.ts";
+import type { Change, Entry, Watch } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
 import { objectEvent, type WatchRenderer } from "./watch-renderer.ts";
 
@@ -41,6 +41,10 @@ export class WatchSession implements EventStream {
   #seen = 0;
   /** Waits for the next turn of the event loop, with initial objects left. */
   #isResting = false;
+  /** Changes whose objects were converted, not sent yet. */
+  #converted: readonly Change<JsonObject>[] = [];
+  /** Why objects could not be converted. */
+  #problem: unknown;
   #isBookmarkDue = false;
   #isEnding = false;
   #isEnded = false;
@@ -56,6 +60,7 @@ export class WatchSession implements EventStream {
     this.#onReady = onReady;
     this.#onClose = onClose;
     this.#schedule(options.timeoutMs, () => this.end());
+    if (options.renderer.converts && options.initial !== undefined) this.#convertInitial(options.initial);
     if (options.bookmarks) {
       this.#schedule(options.timeoutMs - lastBookmarkMs, () => this.#wantBookmark());
       this.#timers.push(setInterval(() => this.#wantBookmark(), bookmarkEveryMs).unref());
@@ -75,6 +80,7 @@ export class WatchSession implements EventStream {
     if (this.#isEnded) return;
     this.#isEnded = true;
     this.#initial = undefined;
+    this.#converted = [];
     this.#watch.close();
     for (const timer of this.#timers) {
       clearTimeout(timer);
@@ -90,6 +96,7 @@ export class WatchSession implements EventStream {
 
   #next(): readonly StreamEvent[] | undefined {
     if (this.#isResting) return [];
+    if (this.#problem !== undefined) throw this.#problem;
     const events = this.#initial === undefined ? this.#takeChanges() : this.#takeInitial(this.#initial);
     if (events.length > 0 || this.#isResting) return events;
     // Nothing is left to take, so everything up to the newest revision has been sent.
@@ -130,6 +137,7 @@ export class WatchSession implements EventStream {
 
   /** Changes the client is to see; those it is not to see are passed over. */
   #takeChanges(): StreamEvent[] {
+    if (this.#options.renderer.converts) return this.#takeConverted();
     for (;;) {
       const changes = this.#watch.take(portionSize);
       const events = changes.flatMap((change) => this.#options.renderer.change(change) ?? []);
@@ -137,10 +145,47 @@ export class WatchSession implements EventStream {
     }
   }
 
+  /** Changes whose objects a webhook converts: they are sent when it has answered, and further changes wait. */
+  #takeConverted(): StreamEvent[] {
+    const events = this.#converted.flatMap((change) => this.#options.renderer.change(change) ?? []);
+    this.#converted = [];
+    if (events.length > 0) return events;
+    const changes = this.#watch.take(portionSize);
+    if (changes.length === 0) return [];
+    this.#restUntil(
+      this.#options.renderer.convertedChanges(changes).then((converted) => {
+        this.#converted = converted;
+      }),
+    );
+    return [];
+  }
+
+  #convertInitial(initial: InitialState): void {
+    this.#restUntil(
+      this.#options.renderer.convertedEntries(initial.entries).then((entries) => {
+        this.#initial = { ...initial, entries };
+      }),
+    );
+  }
+
+  /** Sends nothing until a conversion is done. A failed conversion ends the stream with its error. */
+  #restUntil(converting: Promise<void>): void {
+    this.#isResting = true;
+    void converting
+      .catch((error: unknown) => {
+        this.#problem = error;
+      })
+      .then(() => {
+        this.#isResting = false;
+        if (!this.#isEnded) this.#onReady();
+      });
+  }
+
   #failed(error: unknown): readonly StreamEvent[] | undefined {
     this.close();
     if (isStoreError(error, "expired")) return [errorEvent(expired(error.message))];
     if (isStoreError(error, "closed")) return undefined;
+    if (isStatusError(error)) return [errorEvent(error)];
     throw error;
   }
 

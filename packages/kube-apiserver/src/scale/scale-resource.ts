@@ -19,6 +19,7 @@ import { objectKey, type ResourceType } from "../registry/resource-type.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";
 import { applyUpdate, type UpdateAdmission, type UpdatePlan, updateAdmission } from "../rest/apply-update.ts";
+import { convertedEntry } from "../rest/converted-entries.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
 import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
 import { patched } from "../rest/patch.ts";
@@ -67,7 +68,7 @@ async function answer(rest: RestRequest, paths: ScalePaths): Promise<CompleteRes
   const form = negotiateForm(rest.request);
   switch (rest.target.verb) {
     case "get":
-      return respond(rest, currentObject(rest, paths), { paths, form });
+      return respond(rest, await currentObject(rest, paths), { paths, form });
     case "update":
       return update(rest, paths, form);
     default:
@@ -75,10 +76,10 @@ async function answer(rest: RestRequest, paths: ScalePaths): Promise<CompleteRes
   }
 }
 
-function currentObject({ store, strategy, target, type }: RestRequest, paths: ScalePaths): JsonObject {
+async function currentObject({ store, strategy, target, type }: RestRequest, paths: ScalePaths): Promise<JsonObject> {
   const entry = store.get(objectKey(type, target.namespace, target.name));
   if (entry === undefined) throw notFound(type, target.name);
-  const object = strategy.storage.toServed(entry.value);
+  const object = strategy.storage.toServed((await convertedEntry(strategy, entry)).value);
   if (paths.read(object).wanted === undefined) {
     throw internalError(`the spec replicas field ${shown(paths)} does not exist`);
   }

@@ -36,7 +36,8 @@ import type { Store } from "../store/store.ts";
 import type { KindDefinition, KindRules, KindSource, ScalePaths } from "../strategy/kind-rules.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
-import type { ServiceAddress } from "../webhooks/webhook-client.ts";
+import { serviceResolver } from "../webhooks/resolve-service.ts";
+import { type ServiceAddress, WebhookClient } from "../webhooks/webhook-client.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
 import { type DocumentSource, pathEndpoints } from "./path-endpoints.ts";
@@ -114,7 +115,9 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     () => performance.now(),
   );
   const core = { handle, client, catalog, watches, now, lifecycle, onPublished: () => {} };
+  const webhooks = new WebhookClient(serviceResolver(store, options.webhookTargets ?? new Map()));
   const crds = new CrdController({
+    conversion: { client: webhooks, newUid: randomUUID },
     store,
     registry,
     now,
@@ -132,7 +135,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     authorizer: access.authorizer,
     strategyOf,
     isStarted: () => lifecycle.isBootstrapped,
-    webhookTargets: options.webhookTargets ?? new Map(),
+    client: webhooks,
   });
   const services: RestServices = {
     ...access,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
+import { awaited } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { toTypedForm } from "@purlin/kube-objects/typed";
 import { StoredAdmission } from "../admission/configured-admission.ts";
@@ -11,8 +12,7 @@ import type { Catalog } from "../registry/registry.ts";
 import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { Store } from "../store/store.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
-import { serviceResolver } from "../webhooks/resolve-service.ts";
-import { type ServiceAddress, WebhookClient } from "../webhooks/webhook-client.ts";
+import type { WebhookClient } from "../webhooks/webhook-client.ts";
 
 interface StoredAdmissionDeps {
   readonly store: Store<JsonObject>;
@@ -20,28 +20,33 @@ interface StoredAdmissionDeps {
   readonly authorizer: Authorizer;
   readonly strategyOf: (type: ResourceType) => ObjectStrategy;
   readonly isStarted: () => boolean;
-  readonly webhookTargets: ReadonlyMap<string, ServiceAddress>;
+  readonly client: WebhookClient;
 }
 
 /** Admission by the policies and webhooks in the store of a server. */
-export function storedAdmission({ strategyOf, webhookTargets, ...deps }: StoredAdmissionDeps): StoredAdmission {
+export function storedAdmission({ strategyOf, ...deps }: StoredAdmissionDeps): StoredAdmission {
   return new StoredAdmission({
     ...deps,
     ...objectForms(strategyOf),
     newUid: randomUUID,
-    client: new WebhookClient(serviceResolver(deps.store, webhookTargets)),
     conditionsHold: webhookConditions(deps),
-    served: (object, type) => strategyOf(type).storage.toServed(object),
+    *served(objects, type) {
+      const { storage } = strategyOf(type);
+      if (storage.conversion !== undefined) yield* awaited(storage.conversion.servingAll(objects));
+      return objects.map((object) => storage.toServed(object));
+    },
   });
 }
 
 /** Converts and decodes the objects that webhooks and policies see and change. */
 function objectForms(strategyOf: (type: ResourceType) => ObjectStrategy): Pick<DispatchDeps, "convert" | "decode"> {
   return {
-    convert: (object, from, to) => {
+    convert: async (object, from, to) => {
       // An object of a subresource with a kind of its own is the same in every version.
       if (object["kind"] !== from.kind) return object;
       const { resourceVersion } = metaOf(object);
+      const { conversion } = strategyOf(from).storage;
+      if (conversion !== undefined) return conversion.convert(object, apiVersionOf(to));
       const stored = strategyOf(from).storage.toStored(object);
       const shown = strategyOf(to).storage.toServed(stored);
       return withMeta({ ...shown, apiVersion: apiVersionOf(to), kind: to.kind }, { resourceVersion });

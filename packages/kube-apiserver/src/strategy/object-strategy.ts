@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Work } from "@purlin/base";
+import type { AwaitingWork, Work } from "@purlin/base";
 import type { FieldManager } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { Fractions, JsonObject } from "@purlin/kube-objects/json";
@@ -98,13 +98,38 @@ export interface ObjectStorage {
   blocksDeletion?(object: JsonObject): boolean;
   /** A stored object in this version; the same object when it is stored in this form. */
   toServed(stored: JsonObject): JsonObject;
-  /** {@link ObjectStorage.toServed} in parts; caches the result. */
-  serving?(stored: JsonObject): Work<unknown>;
+  /** {@link ObjectStorage.toServed} in parts; caches the result. Waits only with a {@link ObjectStorage.conversion}. */
+  serving?(stored: JsonObject): AwaitingWork<unknown>;
   /** An object of this version in its stored form. */
   toStored(served: JsonObject): JsonObject;
   /** Whether every object is served as it is stored, so that its bytes can be sent. */
   readonly servesStoredBytes: boolean;
   fieldManager(endpoint: Endpoint): FieldManager;
+  /** Set when a webhook converts objects between versions: `toServed` and `toStored` then return what was converted before. */
+  readonly conversion?: VersionConversion;
+}
+
+/** Conversion of the objects of a kind by a webhook. Every method throws 500 with the text of the reference when the webhook fails. */
+export interface VersionConversion {
+  /** Converts stored objects to this version, together, for `toServed`. Objects that were converted before are skipped. */
+  servingAll(stored: readonly JsonObject[]): Promise<void>;
+  /** Converts an object of this version to the stored version, for `toStored`. */
+  storing(served: JsonObject): Promise<void>;
+  /** An object of this version as it is served after it was stored. */
+  stored(object: JsonObject): Promise<JsonObject>;
+  /** An object of this version in another version. */
+  convert(object: JsonObject, apiVersion: string): Promise<JsonObject>;
+  /** Runs a field manager, which may need objects in the versions of other managers. `run` is repeated with the same input. */
+  tracking<T>(endpoint: Endpoint, run: (manager: FieldManager) => Work<T>): AwaitingWork<T>;
+}
+
+/** Runs the field manager of an endpoint. */
+export function tracking<T>(
+  storage: ObjectStorage,
+  endpoint: Endpoint,
+  run: (manager: FieldManager) => Work<T>,
+): AwaitingWork<T> {
+  return storage.conversion?.tracking(endpoint, run) ?? run(storage.fieldManager(endpoint));
 }
 
 /** Prints objects in tables and selects them by fields. */
