@@ -57,8 +57,6 @@ async function warned(s: Session, path: string, body: Loose): Promise<string> {
   return headers["warning"] === undefined ? String(code) : `${code} warned`;
 }
 
-const hookUrl = "https://127.0.0.1:1/never";
-
 function newPolicy(s: Session): Promise<string> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const binding = {
@@ -68,26 +66,6 @@ function newPolicy(s: Session): Promise<string> {
     spec: { policyName: "none.example.com" },
   };
   return warned(s, `/apis/${apiVersion}/mutatingadmissionpolicybindings`, binding);
-}
-
-function convertedCrd(s: Session): Loose {
-  const group = `${s.namespace}.example.com`;
-  const schema = { openAPIV3Schema: { type: "object" } };
-  return {
-    apiVersion: "apiextensions.k8s.io/v1",
-    kind: "CustomResourceDefinition",
-    metadata: { name: `nothings.${group}` },
-    spec: {
-      group,
-      scope: "Namespaced",
-      names: { plural: "nothings", kind: "Nothing" },
-      versions: [{ name: "v1", served: true, storage: true, schema }],
-      conversion: {
-        strategy: "Webhook",
-        webhook: { clientConfig: { url: hookUrl }, conversionReviewVersions: ["v1"] },
-      },
-    },
-  };
 }
 
 async function foreignAddress(s: Session): Promise<number> {
@@ -207,7 +185,6 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     theirs: 3,
     run: async (s) => (await s.get("/api/v1/componentstatuses", quiet)).body.items.length,
   },
-  { topic: "Conversion webhooks", ours: "201 warned", theirs: "201", run: (s) => warned(s, crds, convertedCrd(s)) },
   { topic: "Service addresses", ours: 201, theirs: 422, run: foreignAddress },
   {
     topic: "A change of a Pod that is refused",

@@ -17,7 +17,7 @@ import { definitionFacts } from "./definition-facts.ts";
 import type { DefinitionContext, DefinitionDeps } from "./deps.ts";
 import type { InstanceControllers } from "./instance-controllers.ts";
 import type { DefinitionRole } from "./role.ts";
-import { withConversionNotice, withFailure, withRunning, withState } from "./status.ts";
+import { withFailure, withoutConversionNotice, withRunning, withState } from "./status.ts";
 import { terminateDefinition } from "./termination.ts";
 
 /** Reconciles definitions in one role. */
@@ -89,7 +89,7 @@ async function establish(context: DefinitionContext): Promise<ReconcileResult> {
   }
   const type = role.typeOf(definitionFacts(xrd));
   if (type !== undefined) {
-    await context.writeStatus(withConversionNotice(withRunning(xrd, type, context), crd, context));
+    await context.writeStatus(withoutConversionNotice(withRunning(xrd, type, context)));
   }
   return {};
 }

@@ -55,18 +55,21 @@ suite("a definition that is established", () => {
     ]);
   });
 
-  test("says that its conversion webhook is not called where the API server does not call it", async () => {
+  test("a condition of older versions about its conversion webhook is removed", async () => {
     await using running = await startTestDefinitions();
     const { users } = running.control;
     const clientConfig = { url: "https://127.0.0.1:1/convert" };
     const conversion = { strategy: "Webhook", webhook: { clientConfig, conversionReviewVersions: ["v1"] } };
     await users.create(appDefinition({ spec: { conversion } }));
-    const { message } = await running.becomes("ConversionWebhookCalled", { status: "False", reason: "NotSupported" });
-    assert.match(message ?? "", /^this API server does not call conversion webhooks: /);
-    await users.patch({ ...kinds.definition, name: appXrd }, { spec: { conversion: null } }, { type: "merge" });
+    await running.becomes("Established", { status: "True" });
+    const current = conditionsOf((await running.xrd()) ?? assert.fail("the definition is gone"));
+    const old = { type: "ConversionWebhookCalled", status: "False", reason: "NotSupported", message: "not called" };
+    const conditions = [...current, { ...old, lastTransitionTime: "2026-01-01T00:00:00Z" }];
+    const at = { ...kinds.definition, name: appXrd };
+    await users.patch(at, { status: { conditions } }, { type: "merge", subresource: "status" });
     await eventually("the condition is gone", async () => {
       const xrd = await running.xrd();
-      return xrd !== undefined && !conditionsOf(xrd).some(({ type }) => type === "ConversionWebhookCalled");
+      return xrd !== undefined && !conditionsOf(xrd).some(({ type }) => type === old.type);
     });
   });
 

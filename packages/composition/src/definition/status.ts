@@ -43,13 +43,11 @@ export function withRunning(xrd: KubeObject, type: TypeRef, context: StatusConte
   return syncedOf(running).reason === role.failure ? withState(running, reconcileSuccess, context) : running;
 }
 
-/** A condition of CRDs on API servers that do not call conversion webhooks. */
+/** A condition of older versions, whose API server did not call conversion webhooks. */
 const conversionCalled = "ConversionWebhookCalled";
 
-/** The definition with the condition that the API server sets on its CRD when it does not call the conversion webhook. */
-export function withConversionNotice(xrd: KubeObject, crd: KubeObject, context: StatusContext): KubeObject {
-  const { status, reason, message = "" } = conditionOf(conditionsOf(crd), conversionCalled);
-  if (status === "False") return withState(xrd, { type: conversionCalled, status, reason, message }, context);
+/** The definition without the condition that its conversion webhook is not called. */
+export function withoutConversionNotice(xrd: KubeObject): KubeObject {
   const others = conditionsOf(xrd).filter(({ type }) => type !== conversionCalled);
   return others.length === conditionsOf(xrd).length ? xrd : withConditions(xrd, others);
 }
