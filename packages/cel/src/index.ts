@@ -6,6 +6,7 @@ export {
   ExpressionBudget,
   type ExpressionValues,
   evaluateAdmission,
+  evaluatePatch,
   outOfBudget,
   type PolicyVariable,
   VariableValues,

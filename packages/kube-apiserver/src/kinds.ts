@@ -3,7 +3,12 @@
 
 export type { AdmissionPlugin } from "./admission/admission.ts";
 export { conditionErrors } from "./admission/match-conditions.ts";
-export { validatingBindingErrors, validatingPolicyErrors } from "./admission/policy-rules.ts";
+export {
+  mutatingBindingErrors,
+  mutatingPolicyErrors,
+  validatingBindingErrors,
+  validatingPolicyErrors,
+} from "./admission/policy-rules.ts";
 export { webhookTargetErrors } from "./crd/webhook-target.ts";
 export {
   all,

@@ -5,6 +5,8 @@ import {
   type KindRow,
   type KindRules,
   type KindSource,
+  mutatingBindingErrors,
+  mutatingPolicyErrors,
   scaleSubresource,
   statusSubresource,
   validatingBindingErrors,
@@ -233,12 +235,7 @@ const admission: Pick<KindRow, "cluster" | "categories" | "write" | "rules"> = {
   cluster: true,
   categories: ["api-extensions"],
   write: { unconditionalUpdate: false, generation: "spec" },
-  rules: {
-    acceptsAnyFinalizer: true,
-    warnings: () => [
-      "this API server does not evaluate mutating admission policies: the object is stored and has no effect",
-    ],
-  },
+  rules: { acceptsAnyFinalizer: true },
 };
 
 const webhookConfiguration = {
@@ -248,12 +245,19 @@ const webhookConfiguration = {
 };
 
 const webhookKinds = defineKinds({ group: "admissionregistration.k8s.io", version: "v1", priority: 16_700 }, [
-  { resource: "mutatingadmissionpolicies", kind: "MutatingAdmissionPolicy", storageVersion: "v1beta1", ...admission },
+  {
+    resource: "mutatingadmissionpolicies",
+    kind: "MutatingAdmissionPolicy",
+    storageVersion: "v1beta1",
+    ...admission,
+    rules: { acceptsAnyFinalizer: true, validate: mutatingPolicyErrors },
+  },
   {
     resource: "mutatingadmissionpolicybindings",
     kind: "MutatingAdmissionPolicyBinding",
     storageVersion: "v1beta1",
     ...admission,
+    rules: { acceptsAnyFinalizer: true, validate: mutatingBindingErrors },
   },
   {
     resource: "validatingadmissionpolicies",

@@ -20,6 +20,7 @@ import { garbageCases } from "./garbage.ts";
 import { limitCases } from "./limits.ts";
 import { listCases } from "./list.ts";
 import { managedFieldsCases } from "./managed-fields.ts";
+import { mutatingPolicyCases } from "./mutating-policies.ts";
 import { objectRulesCases } from "./object-rules.ts";
 import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
@@ -74,6 +75,7 @@ export const allCases: readonly Case[] = [
   ...openApiCases,
   ...webhookCases,
   ...conversionCases,
+  ...mutatingPolicyCases,
   ...policyCases,
   ...compactionCases,
   ...programCases,

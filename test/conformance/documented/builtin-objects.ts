@@ -51,23 +51,6 @@ async function newApiService(s: Session): Promise<number> {
   return code;
 }
 
-/** The code of a dry run, and whether there was a warning. */
-async function warned(s: Session, path: string, body: Loose): Promise<string> {
-  const { code, headers } = await s.post(`${path}?dryRun=All`, body, quiet);
-  return headers["warning"] === undefined ? String(code) : `${code} warned`;
-}
-
-function newPolicy(s: Session): Promise<string> {
-  const apiVersion = "admissionregistration.k8s.io/v1";
-  const binding = {
-    apiVersion,
-    kind: "MutatingAdmissionPolicyBinding",
-    metadata: { name: `${s.namespace}.example.com` },
-    spec: { policyName: "none.example.com" },
-  };
-  return warned(s, `/apis/${apiVersion}/mutatingadmissionpolicybindings`, binding);
-}
-
 async function foreignAddress(s: Session): Promise<number> {
   const spec = { clusterIP: "172.31.0.9", ports: [{ port: 80 }] };
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "far" }, spec };
@@ -145,7 +128,6 @@ async function lengthOfErrors(s: Session): Promise<string> {
 export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "OpenAPI v3 documents", ours: 406, theirs: 200, run: openApiAsProtobuf },
   { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
-  { topic: "MutatingAdmissionPolicies", ours: "201 warned", theirs: "201", run: newPolicy },
   {
     topic: "FlowSchemas and PriorityLevelConfigurations",
     ours: 404,

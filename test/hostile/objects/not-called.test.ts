@@ -18,22 +18,8 @@ const call = (method: string, path: string, body?: JsonObject, type?: string): P
     headers: type === undefined ? json : { "content-type": type },
     body: body && JSON.stringify(body),
   });
-const warningsOf = ({ headers }: WireResponse): string => String(headers["warning"] ?? "");
 
 const registration = "/apis/admissionregistration.k8s.io";
-const notEvaluated =
-  "this API server does not evaluate mutating admission policies: the object is stored and has no effect";
-
-test("a MutatingAdmissionPolicyBinding is accepted with a warning: nothing evaluates it", async () => {
-  const response = await call("POST", `${registration}/v1/mutatingadmissionpolicybindings`, {
-    apiVersion: "admissionregistration.k8s.io/v1",
-    kind: "MutatingAdmissionPolicyBinding",
-    metadata: { name: "b" },
-    spec: { policyName: "p" },
-  });
-  assert.deepEqual([response.code, warningsOf(response)], [201, `299 - "${notEvaluated}"`], response.text);
-});
-
 for (const version of ["v1beta1", "v1alpha1"]) {
   test(`policies of ${version} are not served`, async () => {
     const response = await call("GET", `${registration}/${version}/mutatingadmissionpolicies`);

@@ -102,6 +102,8 @@ export interface AdmissionScope {
   readonly hasAuthorizer?: boolean;
   /** The types of `variables.NAME`; undefined: there is no `variables`. */
   readonly variables?: ReadonlyMap<string, CelType>;
+  /** `Object{…}`, `JSONPatch{…}` and `jsonpatch.escapeKey`: only in mutations. */
+  readonly hasPatchTypes?: boolean;
   /** `namespaceObject`: not in match conditions of webhooks. */
   readonly hasNamespace?: boolean;
 }
@@ -122,5 +124,5 @@ export function admissionEnvironment(scope: AdmissionScope): Environment {
   if (scope.variables !== undefined) variables.set("variables", structType(variablesName));
   const own: readonly (readonly [string, Fields])[] =
     scope.variables === undefined ? [] : [[variablesName, scope.variables]];
-  return { variables, objects: new Map([...objects, ...own]) };
+  return { variables, objects: new Map([...objects, ...own]), hasPatchTypes: scope.hasPatchTypes ?? false };
 }

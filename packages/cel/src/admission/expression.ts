@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions of admission: compiled once, and evaluated for each write within a budget.
 import { compile, type Program } from "../program.ts";
+import { isRawBacked } from "../schema/to-raw.ts";
 import { type CelType, formatType } from "../types/types.ts";
 import { CelError, isError } from "../values/cel-error.ts";
+import { ConstructedValue } from "../values/constructed.ts";
+import { elementsOf, ListValue } from "../values/list.ts";
 import { MapValue } from "../values/map.ts";
 import type { Value } from "../values/value.ts";
 import { type AdmissionScope, admissionEnvironment } from "./environment.ts";
@@ -65,10 +68,64 @@ interface ExpressionFailure {
 
 /** The value of an expression, as JSON, or why there is none. */
 export function evaluateAdmission(
-  { program, text }: AdmissionExpression,
+  expression: AdmissionExpression,
   values: ExpressionValues,
   budget: ExpressionBudget,
 ): { readonly value: unknown } | ExpressionFailure {
+  const outcome = evaluated(expression, values, budget);
+  return "error" in outcome ? outcome : { value: toJson(outcome.value) };
+}
+
+/** What an expression constructs, as JSON, or why there is nothing. */
+export function evaluatePatch(
+  expression: AdmissionExpression,
+  values: ExpressionValues,
+  budget: ExpressionBudget,
+): { readonly value: unknown } | ExpressionFailure {
+  const outcome = evaluated(expression, values, budget);
+  if ("error" in outcome) return outcome;
+  const problem = typeProblem(outcome.value);
+  return problem === undefined
+    ? { value: toJson(outcome.value) }
+    : { error: `type mismatch: ${problem}`, isFinal: false };
+}
+
+/** Why the types of what was constructed are not those of the places where it stands. */
+function typeProblem(value: Value, path?: string): string | undefined {
+  if (value instanceof ListValue) {
+    return firstOf([...elementsOf(value)].map((element) => () => typeProblem(element, path)));
+  }
+  if (value instanceof ConstructedValue) return constructedProblem(value, path ?? value.typeName);
+  if (!(value instanceof MapValue) || isRawBacked(value)) return undefined;
+  return firstOf([...value.keys()].map((key) => () => typeProblem(value.find(key) ?? null, path)));
+}
+
+function constructedProblem(value: ConstructedValue, path: string): string | undefined {
+  const { typeName } = value;
+  if (typeName !== path) {
+    const expected = `expected ${JSON.stringify(path)}, which matches field name path from root Object type`;
+    return `unexpected type name ${JSON.stringify(typeName)}, ${expected}`;
+  }
+  return firstOf(
+    [...value.keys()].map(
+      (key) => () => typeProblem(value.find(key) ?? null, typeName === "JSONPatch" ? undefined : `${path}.${key}`),
+    ),
+  );
+}
+
+function firstOf(checks: readonly (() => string | undefined)[]): string | undefined {
+  for (const check of checks) {
+    const problem = check();
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function evaluated(
+  { program, text }: AdmissionExpression,
+  values: ExpressionValues,
+  budget: ExpressionBudget,
+): { readonly value: Value } | ExpressionFailure {
   const { value, cost } = program.evaluate(values, callLimit, workLimit);
   if (cost > budget.left) {
     budget.left = -1;
@@ -76,7 +133,7 @@ export function evaluateAdmission(
   }
   budget.left -= cost;
   if (isError(value)) return { error: `expression '${text}' resulted in error: ${value.message}`, isFinal: false };
-  return { value: toJson(value) };
+  return { value };
 }
 
 /** One variable of a policy. */

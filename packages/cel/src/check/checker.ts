@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { functions } from "../library/libraries.ts";
+import type { FunctionDecl } from "../library/function.ts";
+import { functions, patchFunctions } from "../library/libraries.ts";
 import type { Ast, Call, Comprehension, Expr, ListExpr, MapExpr, Select, StructExpr } from "../syntax/ast.ts";
 import { qualifiedNameOf } from "../syntax/ast.ts";
 import type { Issue } from "../syntax/issues.ts";
@@ -21,7 +22,7 @@ import {
   typeParam,
   withoutOptional,
 } from "../types/types.ts";
-import { type Environment, typeNames, unplannedTypeNames } from "./environment.ts";
+import { constructedField, constructedType, type Environment, typeNames, unplannedTypeNames } from "./environment.ts";
 import { literalType } from "./literal-type.ts";
 import { OverloadResolver } from "./overloads.ts";
 import { mostGeneral, Substitution } from "./unify.ts";
@@ -154,6 +155,11 @@ class Checker {
   }
 
   #objectField(id: number, typeName: string, field: string): CelType {
+    if (constructedType(this.#env, typeName)) {
+      const constructed = constructedField(typeName, field);
+      if (!constructed) this.#report(id, `undefined field '${field}'`);
+      return constructed ?? errorType;
+    }
     const fields = this.#env.objects.get(typeName);
     // A field named like a keyword can be selected under its own name too.
     const type = fields?.get(field) ?? fields?.get(`__${field}__`);
@@ -168,7 +174,7 @@ class Checker {
     if (!expr.target) return this.#resolve(expr, undefined);
     const prefix = qualifiedNameOf(expr.target);
     const qualified = `${prefix}.${expr.functionName}`.replace(/^\./, "");
-    if (prefix !== undefined && functions.has(qualified)) {
+    if (prefix !== undefined && this.#function(qualified)) {
       expr.functionName = qualified;
       expr.target = undefined;
       return this.#resolve(expr, undefined);
@@ -178,13 +184,17 @@ class Checker {
 
   #resolve(expr: Call, target: CelType | undefined): CelType {
     const name = expr.functionName.replace(/^\./, "");
-    const decl = functions.get(name);
+    const decl = this.#function(name);
     if (!decl) {
       this.#report(expr.id, `undeclared reference to '${expr.functionName}' (in container '')`);
       return errorType;
     }
     expr.functionName = name;
     return this.#resolver.resolve(expr, decl, target) ?? errorType;
+  }
+
+  #function(name: string): FunctionDecl | undefined {
+    return functions.get(name) ?? (this.#env.hasPatchTypes ? patchFunctions.get(name) : undefined);
   }
 
   #optionalSelect(expr: Call): CelType {
@@ -233,6 +243,8 @@ class Checker {
   }
 
   #struct(expr: StructExpr): CelType {
+    const constructed = constructedType(this.#env, expr.typeName.replace(/^\./, ""));
+    if (constructed) return this.#constructed(expr, constructed);
     const type = this.#identifier(expr.id, expr.typeName);
     if (!type) return errorType;
     const made = type.kind === "type" ? param(type, 0) : undefined;
@@ -243,6 +255,21 @@ class Checker {
       this.#report(id, isScalar ? `undefined field '${name}'` : `unexpected failed resolution of '${expr.typeName}'`);
     }
     return errorType;
+  }
+
+  #constructed(expr: StructExpr, type: CelType): CelType {
+    for (const { id, name, value, isOptional: isOptionalField } of expr.fields) {
+      const checked = this.check(value);
+      const given = isOptionalField ? this.#unwrapped(value.id, checked) : checked;
+      const expected = constructedField(type.name, name);
+      if (!expected) {
+        this.#report(id, `expected type of field '${name}' is '' but provided type is '${formatType(given)}'`);
+      } else if (!this.#substitution.isAssignable(expected, given)) {
+        const types = `is '${formatType(expected)}' but provided type is '${formatType(given)}'`;
+        this.#report(id, `expected type of field '${name}' ${types}`);
+      }
+    }
+    return type;
   }
 
   #comprehension(expr: Comprehension): CelType {

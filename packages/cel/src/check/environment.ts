@@ -6,12 +6,14 @@ import {
   type CelType,
   doubleType,
   durationType,
+  dynType,
   intType,
   listOf,
   mapOf,
   nullType,
   opaqueType,
   stringType,
+  structType,
   timestampType,
   typeOf,
   typeParam,
@@ -27,6 +29,31 @@ export interface Environment {
   readonly variables: ReadonlyMap<string, CelType>;
   /** Object types by name. */
   readonly objects: ReadonlyMap<string, Fields>;
+  /** Whether expressions can construct patches: `Object{…}`, `Object.spec{…}`, `JSONPatch{…}`. */
+  readonly hasPatchTypes?: boolean;
+}
+
+/** The fields of an operation of a JSON patch. */
+const jsonPatchFields: Fields = new Map([
+  ["op", stringType],
+  ["path", stringType],
+  ["from", stringType],
+  ["value", dynType],
+]);
+
+/** Whether a name is the name of a type of a patch: the object, or a part of it by its path. */
+function isPatchType(name: string): boolean {
+  return name === "JSONPatch" || name === "Object" || name.startsWith("Object.");
+}
+
+/** A type that an expression can construct; undefined when it has no such type. */
+export function constructedType(env: Environment, name: string): CelType | undefined {
+  return env.hasPatchTypes && isPatchType(name) ? structType(name) : undefined;
+}
+
+/** The type of a field of a type that an expression can construct. Objects can have any field. */
+export function constructedField(typeName: string, field: string): CelType | undefined {
+  return typeName === "JSONPatch" ? jsonPatchFields.get(field) : dynType;
 }
 
 /** Type names an expression can use as values. */

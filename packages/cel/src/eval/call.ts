@@ -3,7 +3,7 @@
 import { conversionNames } from "../library/conversions.ts";
 import type { CostModel } from "../library/cost-model.ts";
 import type { FunctionDecl, Overload } from "../library/function.ts";
-import { functions } from "../library/libraries.ts";
+import { functions, patchFunctions } from "../library/libraries.ts";
 import type { PatternStore } from "../library/pattern.ts";
 import { patternUses } from "../library/regex.ts";
 import type { Call } from "../syntax/ast.ts";
@@ -29,7 +29,7 @@ type Run = (args: readonly Value[], meter: Meter) => Value;
 
 /** Plans a call of anything but the operators that decide what is evaluated. */
 export function planCall(call: Call, args: readonly Node[], patterns: PatternStore): Node {
-  const decl = functions.get(call.functionName);
+  const decl = functions.get(call.functionName) ?? patchFunctions.get(call.functionName);
   if (!decl) throw new PlanProblem(`no such overload: ${call.functionName}`);
   const overload =
     call.overloads?.length === 1 ? decl.overloads.find(({ id }) => id === call.overloads?.[0]) : undefined;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { listCost, mapCost } from "../library/costs.ts";
+import { listCost, mapCost, structCost } from "../library/costs.ts";
 import type { ListExpr } from "../syntax/ast.ts";
 import { CelError, isError } from "../values/cel-error.ts";
+import { ConstructedValue } from "../values/constructed.ts";
 import { describe } from "../values/describe.ts";
 import { InternalFailure } from "../values/internal-failure.ts";
 import { ArrayList } from "../values/list.ts";
@@ -64,6 +65,28 @@ export function planMap(entries: readonly PlannedEntry[]): Node {
     const map = make((node) => node.eval(ev));
     ev.charge(mapCost);
     return map;
+  });
+}
+
+interface PlannedField {
+  readonly name: string;
+  readonly value: Node;
+  readonly isOptional: boolean;
+}
+
+/** `Object{f: a, ?g: b}`. */
+export function planStruct(typeName: string, fields: readonly PlannedField[]): Node {
+  return stepNode((ev) => {
+    const made = new Map<string, Value>();
+    for (const { name, value: node, isOptional } of fields) {
+      const value = node.eval(ev);
+      if (isError(value)) return value;
+      if (!isOptional) made.set(name, value);
+      else if (!(value instanceof OptionalValue)) return notOptional(name, value);
+      else if (value.hasValue) made.set(name, value.value);
+    }
+    ev.charge(structCost);
+    return new ConstructedValue(typeName, made);
   });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { typeNames } from "../check/environment.ts";
 import type { PatternStore } from "../library/pattern.ts";
-import type { Call, Comprehension, Expr, Ident, MapExpr, Select } from "../syntax/ast.ts";
+import type { Call, Comprehension, Expr, Ident, MapExpr, Select, StructExpr } from "../syntax/ast.ts";
 import { op } from "../syntax/operators.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { TypeValue } from "../values/type-value.ts";
@@ -11,7 +11,7 @@ import { planCall } from "./call.ts";
 import { planComprehension } from "./comprehension.ts";
 import type { Evaluation } from "./evaluation.ts";
 import { goTypeName } from "./go-type-name.ts";
-import { planList, planMap } from "./literals.ts";
+import { planList, planMap, planStruct } from "./literals.ts";
 import { constantNode, type Node, type Step, stepNode } from "./node.ts";
 import { PlanProblem } from "./plan-problem.ts";
 import { computedQualifier, constantQualifier, isKey, presenceQualifier } from "./qualifier.ts";
@@ -70,6 +70,7 @@ export class Planner {
       case "comprehension":
         return this.#comprehension(expr);
       case "struct":
+        return this.#struct(expr);
       case "unspecified":
         throw new PlanProblem(`unsupported expression: ${expr.kind}`);
     }
@@ -82,6 +83,13 @@ export class Planner {
   #map(expr: MapExpr): Node {
     return planMap(
       expr.entries.map(({ key, value, isOptional }) => ({ key: this.plan(key), value: this.plan(value), isOptional })),
+    );
+  }
+
+  #struct({ typeName, fields }: StructExpr): Node {
+    return planStruct(
+      typeName.replace(/^\./, ""),
+      fields.map(({ name, value, isOptional }) => ({ name, value: this.plan(value), isOptional })),
     );
   }
 

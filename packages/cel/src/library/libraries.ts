@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { boolType, listOf, mapOf, typeParam } from "../types/types.ts";
+import { boolType, listOf, mapOf, stringType, typeParam } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import { describe } from "../values/describe.ts";
 import { equalValues } from "../values/equality.ts";
@@ -116,6 +116,19 @@ export const functions: ReadonlyMap<string, FunctionDecl> = mergeFunctions([
   mapInsertFunctions,
   semverFunctions,
   extendedListFunctions,
+]);
+
+const escapeKey: Implementation = ([key]) =>
+  typeof key === "string" ? key.replaceAll("~", "~0").replaceAll("/", "~1") : noSuchOverload;
+
+/** Functions that only expressions which construct patches can call. */
+export const patchFunctions: ReadonlyMap<string, FunctionDecl> = mergeFunctions([
+  [
+    {
+      name: "jsonpatch.escapeKey",
+      overloads: [overload(signature("string_jsonpatch_escapeKey_string", [stringType], stringType), escapeKey)],
+    },
+  ],
 ]);
 
 function insert(map: MapValue, [key, value]: readonly [Value, Value], meter: Meter): MapValue | CelError {

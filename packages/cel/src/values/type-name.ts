@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { CelError } from "./cel-error.ts";
+import { ConstructedValue } from "./constructed.ts";
 import { Duration } from "./duration.ts";
 import { Uint } from "./integers.ts";
 import { ListValue } from "./list.ts";
@@ -29,6 +30,7 @@ export function typeNameOf(value: Value): string {
 function objectTypeName(value: Exclude<Value, boolean | bigint | number | string>): string {
   if (value === null) return "null_type";
   if (value instanceof ListValue) return "list";
+  if (value instanceof ConstructedValue) return value.typeName;
   if (value instanceof MapValue) return "map";
   if (value instanceof Uint) return "uint";
   if (value instanceof Uint8Array) return "bytes";

@@ -10,9 +10,10 @@ import type { Watch } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionWrite } from "./admission.ts";
 import { type AdmissionWebhook, webhooksOf } from "./admission-webhook.ts";
 import { isAdmissionConfiguration, matchedType } from "./match-resource.ts";
+import { type MutatingPolicyDeps, mutateByPolicies } from "./mutating-policies.ts";
 import type { ConfiguredAdmission, ConfiguredSteps } from "./plugin-chain.ts";
 import { type Policy, policiesOf } from "./policy.ts";
-import { evaluatePolicies, type PolicyDeps, type SelectedPolicy } from "./validating-policies.ts";
+import { evaluatePolicies, type SelectedPolicy } from "./validating-policies.ts";
 import {
   callMutating,
   callValidating,
@@ -25,7 +26,7 @@ import {
 const prefix = "/admissionregistration.k8s.io/";
 
 /** What configured admission depends on. */
-interface ConfiguredDeps extends DispatchDeps, PolicyDeps {
+interface ConfiguredDeps extends DispatchDeps, MutatingPolicyDeps {
   readonly catalog: () => Catalog;
   /** Whether the objects that every cluster has exist. Before, nothing is called: a webhook could keep the server from starting. */
   readonly isStarted: () => boolean;
@@ -42,6 +43,7 @@ export class StoredAdmission implements ConfiguredAdmission {
   #mutating: readonly AdmissionWebhook[] = [];
   #validating: readonly AdmissionWebhook[] = [];
   #policies: readonly Policy[] = [];
+  #mutatingPolicies: readonly Policy[] = [];
 
   constructor(deps: ConfiguredDeps) {
     this.#deps = deps;
@@ -62,9 +64,12 @@ export class StoredAdmission implements ConfiguredAdmission {
     if (isAdmissionConfiguration(write.type)) return undefined;
     const mutating = this.#selected(this.#mutating, write);
     const validating = this.#selected(this.#validating, write);
-    const policies = isReview(write.type) ? [] : this.#selectedPolicies(write);
-    if (mutating.length === 0 && validating.length === 0 && policies.length === 0) return undefined;
-    return new WebhookSteps({ mutating, validating, policies, deps: this.#deps });
+    const policies = this.#selectedPolicies(this.#policies, write);
+    const mutatingPolicies = write.operation === "DELETE" ? [] : this.#selectedPolicies(this.#mutatingPolicies, write);
+    const steps = { mutating, validating, policies, mutatingPolicies };
+    return Object.values(steps).every(({ length }) => length === 0)
+      ? undefined
+      : new ConfiguredWrite({ ...steps, deps: this.#deps });
   }
 
   close(): void {
@@ -79,8 +84,9 @@ export class StoredAdmission implements ConfiguredAdmission {
     });
   }
 
-  #selectedPolicies(write: AdmissionWrite): SelectedPolicy[] {
-    return this.#policies.flatMap((policy) => {
+  #selectedPolicies(policies: readonly Policy[], write: AdmissionWrite): SelectedPolicy[] {
+    if (isReview(write.type)) return [];
+    return policies.flatMap((policy) => {
       const type = matchedType(policy.match, write, this.#deps.catalog());
       return type === undefined ? [] : [{ policy, type }];
     });
@@ -103,9 +109,12 @@ export class StoredAdmission implements ConfiguredAdmission {
     this.#generation += 1;
     this.#mutating = isStarted ? this.#webhooks("mutatingwebhookconfigurations") : [];
     this.#validating = isStarted ? this.#webhooks("validatingwebhookconfigurations") : [];
-    this.#policies = isStarted
-      ? policiesOf(this.#objects("validatingadmissionpolicies"), this.#objects("validatingadmissionpolicybindings"))
-      : [];
+    this.#policies = isStarted ? this.#policiesOf("validatingadmissionpolic") : [];
+    this.#mutatingPolicies = isStarted ? this.#policiesOf("mutatingadmissionpolic") : [];
+  }
+
+  #policiesOf(resource: string): Policy[] {
+    return policiesOf(this.#objects(`${resource}ies`), this.#objects(`${resource}ybindings`));
   }
 
   #webhooks(resource: string): AdmissionWebhook[] {
@@ -132,12 +141,13 @@ interface Hooks {
   readonly mutating: readonly SelectedWebhook[];
   readonly validating: readonly SelectedWebhook[];
   readonly policies: readonly SelectedPolicy[];
-  readonly deps: DispatchDeps & PolicyDeps;
+  readonly mutatingPolicies: readonly SelectedPolicy[];
+  readonly deps: DispatchDeps & MutatingPolicyDeps;
 }
 
 type NewObject = AdmissionAttributes & { readonly object: JsonObject };
 
-class WebhookSteps implements ConfiguredSteps {
+class ConfiguredWrite implements ConfiguredSteps {
   readonly #hooks: Hooks;
 
   constructor(hooks: Hooks) {
@@ -145,19 +155,30 @@ class WebhookSteps implements ConfiguredSteps {
   }
 
   *mutating(attributes: NewObject, runPlugins: (object: JsonObject) => JsonObject): AwaitingWork<JsonObject> {
-    const { mutating, deps } = this.#hooks;
-    if (mutating.length === 0) return attributes.object;
-    const reinvocation: Reinvocation = { invoked: new Set(), due: new Set() };
-    const round = { deps, reinvocation };
-    const first = yield* this.#round(attributes, { ...round, isSecond: false });
+    const { mutating, mutatingPolicies } = this.#hooks;
+    if (mutating.length === 0 && mutatingPolicies.length === 0) return attributes.object;
+    const ofPolicies: Reinvocation = { invoked: new Set(), due: new Set() };
+    const ofHooks: Reinvocation = { invoked: new Set(), due: new Set() };
+    const byPolicies = yield* this.#policyRound(attributes, ofPolicies, false);
+    const first = yield* this.#hookRound({ ...attributes, object: byPolicies }, ofHooks, false);
     if (first === attributes.object) return first;
     const again = runPlugins(first);
-    if (again !== first && !jsonEqual(again, first)) requireReinvocation(reinvocation);
-    return yield* this.#round({ ...attributes, object: again }, { ...round, isSecond: true });
+    if (hasChanged(byPolicies, again)) requireReinvocation(ofPolicies);
+    const second = yield* this.#policyRound({ ...attributes, object: again }, ofPolicies, true);
+    if (hasChanged(first, second)) requireReinvocation(ofHooks);
+    return yield* this.#hookRound({ ...attributes, object: second }, ofHooks, true);
   }
 
-  *#round(attributes: NewObject, round: Parameters<typeof callMutating>[2]): AwaitingWork<JsonObject> {
-    const object = yield* awaited(callMutating(this.#hooks.mutating, attributes, round));
+  *#policyRound(attributes: NewObject, reinvocation: Reinvocation, isSecond: boolean): AwaitingWork<JsonObject> {
+    const { mutatingPolicies, deps } = this.#hooks;
+    if (mutatingPolicies.length === 0) return attributes.object;
+    return yield* mutateByPolicies(mutatingPolicies, attributes, { deps, reinvocation, isSecond });
+  }
+
+  *#hookRound(attributes: NewObject, reinvocation: Reinvocation, isSecond: boolean): AwaitingWork<JsonObject> {
+    const { mutating, deps } = this.#hooks;
+    if (mutating.length === 0) return attributes.object;
+    const object = yield* awaited(callMutating(mutating, attributes, { deps, reinvocation, isSecond }));
     return isJsonObject(object) ? object : attributes.object;
   }
 
@@ -173,4 +194,8 @@ class WebhookSteps implements ConfiguredSteps {
     if (mutating.length === 0) return;
     yield* awaited(callMutating(mutating, attributes, { deps, reinvocation, isSecond: false }));
   }
+}
+
+function hasChanged(before: JsonObject, after: JsonObject): boolean {
+  return before !== after && !jsonEqual(before, after);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Validating admission policies as they are compiled from the store.
+// Admission policies, validating and mutating, as they are compiled from the store.
 import {
   type AdmissionExpression,
   type AdmissionScope,
@@ -30,11 +30,26 @@ export interface PolicyValidation {
   readonly reason: string;
 }
 
+/** One mutation of a policy. */
+export interface PolicyMutation {
+  readonly patchType: "ApplyConfiguration" | "JSONPatch";
+  readonly text: string;
+  readonly expression: AdmissionExpression | undefined;
+}
+
+/** One audit annotation of a policy. */
+export interface PolicyAnnotation {
+  readonly key: string;
+  readonly expression: AdmissionExpression | undefined;
+}
+
 /** A policy, apart from its expressions. */
 export interface Policy {
   readonly name: string;
   readonly match: PolicyMatch;
   readonly ignoresFailure: boolean;
+  /** A mutating policy is evaluated again when the object has changed since. */
+  readonly isReinvoked: boolean;
   readonly paramKind: { readonly apiVersion: string; readonly kind: string } | undefined;
   readonly bindings: readonly PolicyBinding[];
   /** Compiled when they are first needed. */
@@ -46,6 +61,8 @@ interface PolicyExpressions {
   readonly conditions: ReturnType<typeof compileConditions>;
   readonly variables: readonly PolicyVariable[];
   readonly validations: readonly PolicyValidation[];
+  readonly mutations: readonly PolicyMutation[];
+  readonly annotations: readonly PolicyAnnotation[];
 }
 
 /** A binding of a policy. */
@@ -84,6 +101,7 @@ function policyOf(name: string, spec: JsonObject, bindings: readonly PolicyBindi
     name,
     match: policyMatch(objectAt(spec, ["matchConstraints"])),
     ignoresFailure: stringAt(spec, ["failurePolicy"]) === "Ignore",
+    isReinvoked: stringAt(spec, ["reinvocationPolicy"]) === "IfNeeded",
     paramKind: isJsonObject(paramKind)
       ? { apiVersion: stringAt(paramKind, ["apiVersion"]), kind: stringAt(paramKind, ["kind"]) }
       : undefined,
@@ -104,6 +122,18 @@ function bindingOf(binding: JsonObject): PolicyBinding {
     actions: textsAt(binding, ["spec", "validationActions"]),
   };
 }
+
+function mutationOf(mutation: JsonObject, scope: AdmissionScope): PolicyMutation {
+  const patchType = stringAt(mutation, ["patchType"]) === "JSONPatch" ? "JSONPatch" : "ApplyConfiguration";
+  const text = stringAt(mutation, [patchType === "JSONPatch" ? "jsonPatch" : "applyConfiguration", "expression"]);
+  return { patchType, text, expression: compiled(text, { ...scope, hasPatchTypes: true }, mutationTypes[patchType]) };
+}
+
+/** The types that the expressions of mutations have. */
+export const mutationTypes: Readonly<Record<PolicyMutation["patchType"], readonly string[]>> = {
+  ApplyConfiguration: ["Object"],
+  JSONPatch: ["list(JSONPatch)"],
+};
 
 function compiled(
   text: string,
@@ -142,5 +172,10 @@ function compilePolicy(spec: JsonObject): PolicyExpressions {
         reason: stringAt(one, ["reason"]) || "Invalid",
       };
     }),
+    mutations: objectsAt(spec, ["mutations"]).map((one) => mutationOf(one, scope)),
+    annotations: objectsAt(spec, ["auditAnnotations"]).map((one) => ({
+      key: stringAt(one, ["key"]),
+      expression: compiled(stringAt(one, ["valueExpression"]), scope, ["string", "null_type", "dyn"]),
+    })),
   };
 }

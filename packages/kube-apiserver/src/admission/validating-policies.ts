@@ -34,7 +34,7 @@ export interface SelectedPolicy {
 }
 
 /** A validation that failed. */
-interface Denial {
+export interface Denial {
   readonly policy: string;
   readonly binding: string | undefined;
   readonly message: string;
@@ -71,7 +71,8 @@ export function* evaluatePolicies(
   if (first !== undefined) throw deniedByPolicy(attributes, first);
 }
 
-function isMatched(match: PolicyMatch, attributes: AdmissionAttributes, deps: PolicyDeps): boolean {
+/** Whether a policy or a binding selects a write. */
+export function isMatched(match: PolicyMatch, attributes: AdmissionAttributes, deps: PolicyDeps): boolean {
   if (!namespaceSelected(match.namespaceSelector, attributes, deps.store)) return false;
   if (!objectSelected(match.objectSelector, attributes)) return false;
   const named = (rules: PolicyMatch["rules"]): PolicyMatch["rules"] =>
@@ -86,7 +87,8 @@ function isMatched(match: PolicyMatch, attributes: AdmissionAttributes, deps: Po
   return matchedType({ rules: named(match.rules), isEquivalent }, attributes, catalog) !== undefined;
 }
 
-function typeOfParams(policy: Policy, deps: PolicyDeps): ResourceType | undefined | ParamProblem {
+/** The type of the parameters of a policy, or why it cannot be found. */
+export function typeOfParams(policy: Policy, deps: PolicyDeps): ResourceType | undefined | ParamProblem {
   try {
     return paramType(policy, deps.catalog());
   } catch (error) {
@@ -95,7 +97,8 @@ function typeOfParams(policy: Policy, deps: PolicyDeps): ResourceType | undefine
   }
 }
 
-function unconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: ParamProblem): Denial {
+/** The denial by a policy whose parameters cannot be found. */
+export function unconfigured(policy: Policy, binding: PolicyBinding | undefined, { message }: ParamProblem): Denial {
   const what = binding === undefined ? "policy" : "binding";
   return {
     policy: policy.name,
@@ -105,7 +108,12 @@ function unconfigured(policy: Policy, binding: PolicyBinding | undefined, { mess
   };
 }
 
-function* reviewed(attributes: AdmissionAttributes, type: ResourceType, deps: PolicyDeps): AwaitingWork<ReviewedWrite> {
+/** A write in the version that a policy sees. */
+export function* reviewed(
+  attributes: AdmissionAttributes,
+  type: ResourceType,
+  deps: PolicyDeps,
+): AwaitingWork<ReviewedWrite> {
   const { object, old } = attributes;
   const shown = function* (one: JsonObject | undefined): AwaitingWork<JsonObject | undefined> {
     if (one === undefined || type === attributes.type) return one;

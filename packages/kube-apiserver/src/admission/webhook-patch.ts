@@ -21,6 +21,19 @@ export function patchedByWebhook(
   }
 }
 
+/** An object after the JSON patch of a policy; the same object when a test of the patch fails. */
+export function patchedByPolicy(object: JsonObject, operations: readonly JsonObject[]): JsonValue {
+  try {
+    return applyJsonPatch(object, operations);
+  } catch (error) {
+    const problem = firstProblem(object, operations, error);
+    if (problem.endsWith(testFailed)) return object;
+    throw new Error(`JSON Patch: ${problem}`, { cause: error });
+  }
+}
+
+const testFailed = " failed: test failed";
+
 function applied(object: JsonObject, operations: readonly JsonObject[]): JsonValue {
   try {
     return applyJsonPatch(object, operations);
@@ -69,7 +82,7 @@ function patchProblem(document: JsonValue, operation: JsonObject): string {
     case "test":
       return parent === undefined && path !== ""
         ? `test operation does not apply: is missing path: ${path}: ${missing}`
-        : `testing value ${path} failed: test failed`;
+        : `testing value ${path}${testFailed}`;
     default:
       return `Unexpected kind: ${op}`;
   }

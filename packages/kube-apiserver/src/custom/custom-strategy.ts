@@ -100,6 +100,7 @@ function customStorage(kind: CustomKind, version: CustomVersion, now: () => Date
     toStored: (object) => withApiVersion(object, `${kind.group}/${kind.storageVersion}`),
     // Defaults and versions may have changed since an object was stored.
     servesStoredBytes: false,
+    applyType: () => types.byVersion.get(`${kind.group}/${version.name}`) ?? customResourceType(version.schema),
     fieldManager(endpoint) {
       const known = managers.get(endpoint) ?? createManager(kind, version, { endpoint, now, types });
       managers.set(endpoint, known);

@@ -4,13 +4,14 @@ import { awaited } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { toTypedForm } from "@purlin/kube-objects/typed";
 import { StoredAdmission } from "../admission/configured-admission.ts";
+import type { MutatingPolicyDeps } from "../admission/mutating-policies.ts";
 import { webhookConditions } from "../admission/webhook-conditions.ts";
-import type { DispatchDeps } from "../admission/webhook-dispatch.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
 import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
 import type { Store } from "../store/store.ts";
+import { scaleApplyType } from "../strategy/apply-versions.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import type { WebhookClient } from "../webhooks/webhook-client.ts";
 
@@ -39,8 +40,15 @@ export function storedAdmission({ strategyOf, ...deps }: StoredAdmissionDeps): S
 }
 
 /** Converts and decodes the objects that webhooks and policies see and change. */
-function objectForms(strategyOf: (type: ResourceType) => ObjectStrategy): Pick<DispatchDeps, "convert" | "decode"> {
+function objectForms(
+  strategyOf: (type: ResourceType) => ObjectStrategy,
+): Pick<MutatingPolicyDeps, "convert" | "decode" | "applyType"> {
   return {
+    applyType: (object, type) => {
+      if (object["kind"] === type.kind) return strategyOf(type).storage.applyType();
+      if (object["kind"] === "Scale") return scaleApplyType();
+      throw new Error(`${String(object["kind"])} objects cannot be merged`);
+    },
     convert: async (object, from, to) => {
       // An object of a subresource with a kind of its own is the same in every version.
       if (object["kind"] !== from.kind) return object;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { AwaitingWork, Work } from "@purlin/base";
-import type { FieldManager } from "@purlin/kube-objects/apply";
+import type { ApplyType, FieldManager } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { Fractions, JsonObject } from "@purlin/kube-objects/json";
 import type { StrategicMergeSchema } from "@purlin/kube-objects/patch";
@@ -105,6 +105,8 @@ export interface ObjectStorage {
   /** Whether every object is served as it is stored, so that its bytes can be sent. */
   readonly servesStoredBytes: boolean;
   fieldManager(endpoint: Endpoint): FieldManager;
+  /** How objects of this version are merged. */
+  applyType(): ApplyType;
   /** Set when a webhook converts objects between versions: `toServed` and `toStored` then return what was converted before. */
   readonly conversion?: VersionConversion;
 }

@@ -60,6 +60,7 @@ function typedValidator(rules: KindRules): ObjectValidator {
 function typedStorage(type: ResourceType, rules: KindRules, now: () => Date): ObjectStorage {
   const managers = new Map<Endpoint, FieldManager>();
   const hasStatus = hasSubresource(type, "status");
+  const versions = builtinApplyVersions(type);
   return {
     prepareCreate: (whole, user) => {
       const sent = withoutFields(whole, rules);
@@ -77,6 +78,11 @@ function typedStorage(type: ResourceType, rules: KindRules, now: () => Date): Ob
     toServed: (stored) => rules.toServed?.(stored) ?? stored,
     toStored: (served) => rules.toStored?.(served) ?? served,
     servesStoredBytes: rules.toServed === undefined,
+    applyType: () => {
+      const found = versions.typeAt(apiVersionOf(type));
+      if (found === undefined) throw new Error(`no schema is known for ${type.kind} in ${apiVersionOf(type)}`);
+      return found;
+    },
     fieldManager: (endpoint) => {
       const known = managers.get(endpoint) ?? createManager({ type, rules, now }, endpoint);
       managers.set(endpoint, known);

@@ -8,6 +8,7 @@ export { emptySet, type FieldSet, fieldSetOfPaths } from "./field-set.ts";
 export { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
 export { managerName } from "./manager-name.ts";
 export { decodeManagers, managedFieldsOf } from "./managers.ts";
+export { mergeUnowned } from "./merge-unowned.ts";
 export { managersOfParent, managersOfScale } from "./scale-managers.ts";
 export { timestamp } from "./timestamp.ts";
 export { fieldSetOf } from "./typed-field-set.ts";
