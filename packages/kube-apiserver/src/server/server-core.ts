@@ -110,10 +110,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   const handle: Handler = (request) => answer(request);
   const client = new InternalClient(handle);
   const lifecycle: Lifecycle = { areKindsServed: false, isBootstrapped: false, isStopping: false };
-  const requests = new RequestMetrics(
-    (target) => isServed(catalog(), target),
-    () => performance.now(),
-  );
+  const requests = requestMetrics(catalog);
   const core = { handle, client, catalog, watches, now, lifecycle, onPublished: () => {} };
   const webhooks = new WebhookClient(serviceResolver(store, options.webhookTargets ?? new Map()));
   const crds = new CrdController({
@@ -184,6 +181,13 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
   return Object.assign(core, { kinds, crds, services, configured, tokens });
+}
+
+function requestMetrics(catalog: () => Catalog): RequestMetrics {
+  return new RequestMetrics(
+    (target) => isServed(catalog(), target),
+    () => performance.now(),
+  );
 }
 
 /** What the health endpoints report. */
