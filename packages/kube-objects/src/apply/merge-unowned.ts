@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merging a configuration that nobody owns: what a mutating admission policy sets.
+// Merging without field ownership: what a mutating admission policy sets.
 import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
 import type { ApplyType } from "./apply-type.ts";
