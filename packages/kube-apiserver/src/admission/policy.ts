@@ -38,7 +38,7 @@ export interface PolicyMutation {
 }
 
 /** One audit annotation of a policy. */
-export interface PolicyAnnotation {
+interface PolicyAnnotation {
   readonly key: string;
   readonly expression: AdmissionExpression | undefined;
 }

@@ -20,7 +20,7 @@ const metadata = childPath(undefined, "metadata");
 export type ConversionReviewVersion = "v1" | "v1beta1";
 
 /** One request to a conversion webhook. */
-export interface ConversionRequest {
+interface ConversionRequest {
   readonly uid: string;
   readonly reviewVersion: ConversionReviewVersion;
   readonly apiVersion: string;

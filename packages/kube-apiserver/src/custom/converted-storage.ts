@@ -13,7 +13,7 @@ import type { ObjectConverter } from "./conversion-webhook.ts";
 type ConvertOwned = (object: JsonObject, apiVersion: string) => JsonObject;
 
 /** What the conversion of a kind depends on. */
-export interface ConvertedKind {
+interface ConvertedKind {
   readonly converter: ObjectConverter;
   /** The version of the requests. */
   readonly apiVersion: string;
