@@ -46,7 +46,8 @@ export async function startStaticCluster(): Promise<StaticCluster> {
   return cluster;
 }
 
-function crdOf(kind: string, plural: string, scope = "Namespaced"): KubeObject {
+/** A CRD of any content. */
+export function crdOf(kind: string, plural: string, scope = "Namespaced"): KubeObject {
   const open = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: open, status: open } } };
   return {

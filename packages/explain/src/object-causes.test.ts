@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { keyOf } from "@purlin/kube-objects/object";
+import { explainObject } from "./explain.ts";
+import { refText } from "./inspect/facts.ts";
+import { explanationText } from "./print-explanation.ts";
+import { objectSetups } from "./testing/object-setups.ts";
+import { definitionOf } from "./testing/platform.ts";
+import { crdOf, established, type StaticCluster, startStaticCluster, stored } from "./testing/static-cluster.ts";
+
+let cluster: StaticCluster;
+before(async () => {
+  cluster = await startStaticCluster();
+  await cluster.put(crdOf("Lost", "losts"), crdOf("Gone", "gones"), established(definitionOf("Gone")));
+});
+after(() => cluster[Symbol.asyncDispose]());
+
+const tenMinutes = 600_000;
+
+for (const [title, setup] of Object.entries(objectSetups)) {
+  test(`${setup.code}: ${title}`, async () => {
+    const { root, others = [], deleted = [], code, says, at, systemNamespace = "nowhere" } = setup;
+    await cluster.put(...others, root);
+    for (const object of deleted) await cluster.client.delete({ ...object, ...keyOf(object) });
+    const object = await stored(cluster, root);
+    const options = { client: cluster.client, systemNamespace, now: () => Date.now() + tenMinutes };
+    const explanation = await explainObject(object, options);
+    const [cause] = explanation.causes;
+    assert.equal(cause?.code, code, explanationText(explanation));
+    assert.match(cause?.sentence ?? "", says);
+    assert.equal(cause && refText(cause.object), at ?? explanation.causes[0]?.effects[0], explanationText(explanation));
+    assert.equal(explanation.causes.length, 1, explanationText(explanation));
+    assert.deepEqual(explanation.notRead, []);
+    assert.ok(cause?.next[0]);
+  });
+}
