@@ -4,4 +4,3 @@ export { explainAll, explainObject } from "./explain.ts";
 export { causeTable, isCauseCode } from "./model/cause-table.ts";
 export { type Explanation, exitCodes } from "./model/explanation.ts";
 export { causeText, explanationText, groupByCause, groupText } from "./print-explanation.ts";
-export { readOnlyTransport } from "./read/read-only-transport.ts";

@@ -6,19 +6,28 @@ import { explainObject } from "./explain.ts";
 import { refText } from "./inspect/facts.ts";
 import { explanationText } from "./print-explanation.ts";
 import { objectSetups } from "./testing/object-setups.ts";
+import { packageSetups } from "./testing/package-setups.ts";
 import { definitionOf } from "./testing/platform.ts";
 import { crdOf, established, type StaticCluster, startStaticCluster, stored } from "./testing/static-cluster.ts";
 
 let cluster: StaticCluster;
 before(async () => {
   cluster = await startStaticCluster();
+  const type = { apiVersion: "pkg.crossplane.io/v1", kind: "ProviderRevision" };
+  const name = "provider-taker";
+  const spec = { desiredState: "Active", image: "registry.example.org/taker:v1", revision: 1 };
+  await cluster.put({ ...type, metadata: { name }, spec });
+  const { uid = "" } = (await cluster.client.get(type, { name })).metadata;
+  const taker = { ...type, name, uid, controller: true };
+  const taken = crdOf("Taken", "takens");
+  await cluster.put({ ...taken, metadata: { ...taken.metadata, ownerReferences: [taker] } });
   await cluster.put(crdOf("Lost", "losts"), crdOf("Gone", "gones"), established(definitionOf("Gone")));
 });
 after(() => cluster[Symbol.asyncDispose]());
 
 const tenMinutes = 600_000;
 
-for (const [title, setup] of Object.entries(objectSetups)) {
+for (const [title, setup] of Object.entries({ ...objectSetups, ...packageSetups })) {
   test(`${setup.code}: ${title}`, async () => {
     const { root, others = [], deleted = [], code, says, at, systemNamespace = "nowhere" } = setup;
     await cluster.put(...others, root);

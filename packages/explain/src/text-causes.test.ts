@@ -187,7 +187,7 @@ for (const [title, text, code, says] of cases) {
 }
 
 test("an unknown text is printed whole, and the exit code says that the cause is unknown", async () => {
-  const text = "cannot do something that nobody has seen before";
+  const text = "cannot do something for an unfamiliar reason";
   const object = withStatus(app("strange"), [failed(text)]);
   await cluster.put(object);
   const explanation = await explainObject(await stored(cluster, object), { client: cluster.client });

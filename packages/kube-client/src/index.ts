@@ -22,6 +22,7 @@ export {
   type DirectServer,
   type DirectStream,
 } from "./direct-transport.ts";
+export { guardTransport } from "./guarded-transport.ts";
 export { createHttpsTransport, type HttpsTransportOptions } from "./https-transport.ts";
 export { inClusterAccess, serviceAccountDirectory } from "./in-cluster.ts";
 export { type Informer, type InformerOptions, startInformer } from "./informer.ts";

@@ -3,7 +3,6 @@
 // What changes, and how it is applied.
 export type { ApplyAs } from "./change-set.ts";
 // A transport that changes nothing.
-export { guardTransport } from "./overlay/guarded-transport.ts";
 // Previews, and the plans that they make.
 export type { Plan } from "./plan/plan.ts";
 export { type PreviewOptions, preview } from "./preview.ts";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { guardTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
-import { diffText, guardTransport, type Plan, planMarkdown, planReport, planText, preview } from "@purlin/preview";
+import { diffText, type Plan, planMarkdown, planReport, planText, preview } from "@purlin/preview";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";

@@ -10,8 +10,8 @@ import {
   groupByCause,
   groupText,
   isCauseCode,
-  readOnlyTransport,
 } from "@purlin/explain";
+import { guardTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
@@ -55,7 +55,7 @@ function printCode(text: string, output: string, io: Io): number {
 }
 
 async function explain(input: CommandInput, output: string, io: Io): Promise<number> {
-  await using cluster = await openCluster(input, io, { transport: readOnlyTransport });
+  await using cluster = await openCluster(input, io, { transport: guardTransport });
   const options = { client: cluster.client, signal: io.signal, ...systemNamespace(input) };
   if (input.args.length === 0) return explainUnhealthy(await explainAll(options), output, io);
   const explanations: Explanation[] = [];

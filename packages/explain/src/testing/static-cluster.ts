@@ -114,3 +114,13 @@ export function creating(message?: string): readonly ConditionInput[] {
 export function stored(cluster: StaticCluster, object: KubeObject): Promise<KubeObject> {
   return cluster.client.get(object, keyOf(object));
 }
+
+/** A condition that is not met. */
+export function unmetCondition(type: string, reason: string, message: string): ConditionInput {
+  return { type, status: "False", reason, message };
+}
+
+/** A condition that is met. */
+export function met(type: string): ConditionInput {
+  return { type, status: "True", reason: "Fine" };
+}

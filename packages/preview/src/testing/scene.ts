@@ -2,12 +2,11 @@
 import { silentLog, systemClock } from "@purlin/base";
 import { createFunctionPlane, defaultControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
 import { nopLogger, type RunningFunction, start } from "@purlin/function-sdk";
-import { createKubeClient, type KubeClient, type KubeTransport } from "@purlin/kube-client";
+import { createKubeClient, guardTransport, type KubeClient, type KubeTransport } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { eventually, recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionOf, conditionsOf, keyOf } from "@purlin/kube-objects/object";
-import { guardTransport } from "../overlay/guarded-transport.ts";
 import type { Plan } from "../plan/plan.ts";
 import { type PreviewOptions, preview } from "../preview.ts";
 import type { PassFunctions } from "../settle/run-pass.ts";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
+
 import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import type { KubeRequest, KubeTransport } from "./transport.ts";
 
 /** Reviews are questions: the API server stores nothing of them. */
 const reviews = /^\/apis\/(?:authorization|authentication)\.k8s\.io\/[^/]+\/(?:namespaces\/[^/]+\/)?[a-z]+reviews$/;
@@ -23,7 +24,7 @@ export function guardTransport(transport: KubeTransport): KubeTransport {
 function requireHarmless({ method, path, query, body }: KubeRequest): void {
   if (method === "GET" || (method === "POST" && reviews.test(path))) return;
   const isDryRun = query?.["dryRun"] === "All" || (method === "DELETE" && isDryRunBody(body));
-  if (!isDryRun) throw new Error(`refused to send ${method} ${path} without dryRun=All: a preview changes nothing`);
+  if (!isDryRun) throw new Error(`refused to send ${method} ${path} without dryRun=All: this command only reads`);
 }
 
 function isDryRunBody(body: JsonValue | undefined): boolean {
