@@ -23,12 +23,16 @@ const gaps: readonly KnownGap[] = [
   { request: /autoscaling\/v1/, path: /managedFields/, reason: "owners of fields are not converted between versions" },
 ];
 
-/** Whether all that differs is known. */
-export function isKnown({ title, differences, ours, theirs }: Finding): boolean {
-  const own = gaps.filter(({ request }) => request.test(title));
-  const oneSided = oneSidedFields(ours, theirs);
-  const places = oneSided.length > 0 ? oneSided : differences.map(({ path }) => path);
-  return places.every((place) => own.some(({ path }) => path.test(place)));
+/** The findings that no known gap explains, with the differences that are not explained. */
+export function unexplained(findings: readonly Finding[]): Finding[] {
+  return findings.flatMap((finding) => {
+    const own = gaps.filter(({ request }) => request.test(finding.title));
+    const isGap = (place: string): boolean => own.some(({ path }) => path.test(place));
+    const oneSided = oneSidedFields(finding.ours, finding.theirs);
+    if (oneSided.length > 0) return oneSided.every(isGap) ? [] : [finding];
+    const differences = finding.differences.filter(({ path }) => !isGap(path));
+    return differences.length === 0 ? [] : [{ ...finding, differences }];
+  });
 }
 
 /** The fields of the causes that only one of the servers reports. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run compare-kinds [-- KIND… --requests=N --seed=N]`: random objects of built-in kinds, answered by both servers.
-import { isKnown } from "./known-gaps.ts";
+import { unexplained } from "./known-gaps.ts";
 import { describeFindings } from "./report.ts";
 import { compareRandomKinds } from "./run.ts";
 
@@ -14,7 +14,7 @@ console.log(`${requests} random requests from seed ${seed}; repeat with --seed=$
 const started = performance.now();
 const referenceOnly = words.includes("--reference-only");
 const all = await compareRandomKinds({ seed, requests, referenceOnly, ...(kinds.length > 0 && { kinds }) });
-const findings = words.includes("--all") ? all : all.filter((finding) => !isKnown(finding));
+const findings = words.includes("--all") ? all : unexplained(all);
 console.log(describeFindings(findings, Number(option("groups") ?? 60)));
 const seconds = ((performance.now() - started) / 1000).toFixed(1);
 console.log(

@@ -4,11 +4,12 @@ import {
   type FieldError,
   forbiddenValue,
   indexPath,
+  invalidPrinted,
   invalidValue,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
@@ -162,6 +163,12 @@ interface SelectorRules {
   readonly unreadable: string;
 }
 
+/** A selector as the reference prints it: labels first. */
+function selectorInGo(selector: JsonObject): string {
+  const members = ["matchLabels", "matchExpressions"].filter((name) => selector[name] !== undefined);
+  return `{${members.map((name) => `"${name}":${goJson(selector[name] ?? null)}`).join(",")}}`;
+}
+
 /** Whether a selector of a workload is there and cannot be read. */
 export function hasUnreadableSelector(object: JsonObject): boolean {
   const selector = memberAt(object, ["spec", "selector"]);
@@ -180,7 +187,8 @@ export function selectorErrors(object: JsonObject, { noun, isRequired, unreadabl
   if (Object.keys(objectAt(selector, ["matchLabels"])).length + listAt(selector, "matchExpressions").length === 0) {
     return [...own, invalidValue("spec.selector", {}, `empty selector is invalid for ${noun}`)];
   }
-  if (own.length > 0) return [...own, ...(isRequired ? [invalidValue("spec.selector", selector, unreadable)] : [])];
+  if (own.length > 0)
+    return [...own, ...(isRequired ? [invalidPrinted("spec.selector", selectorInGo(selector), unreadable)] : [])];
   const isMatching = matchesLabels(
     labelSelectorOf(selector as LabelSelectorObject),
     isJsonObject(labels) ? (labels as Record<string, string>) : {},

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { all, type Check, type KindRules } from "@purlin/kube-apiserver/kinds";
-import { invalidValue } from "@purlin/kube-objects/errors";
+import { invalidPrinted } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt } from "@purlin/kube-objects/object";
 import {
+  goStruct,
   inMember,
   notNegativeAt,
   onStatus,
@@ -29,7 +30,9 @@ function inGo(spec: JsonObject): JsonObject {
 const budget: Check = all(
   (spec, path) => {
     const isBoth = amounts.every((name) => memberAt(spec, [name]) !== undefined);
-    return isBoth ? [invalidValue(path, inGo(spec), "minAvailable and maxUnavailable cannot be both set")] : [];
+    return isBoth
+      ? [invalidPrinted(path, goStruct(inGo(spec)), "minAvailable and maxUnavailable cannot be both set")]
+      : [];
   },
   ...amounts.map(
     (name): Check =>

@@ -9,7 +9,14 @@ import {
   tooLong,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import {
+  goJson,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  utf8Length,
+} from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 
@@ -149,6 +156,12 @@ export const sharedConditions: Check = (status, path) => {
     return [...(isTaken ? [duplicateValue(`${at}.type`, type)] : []), ...conditionErrors(condition, at)];
   });
 };
+
+/** An object as the reference prints its Go types: members in the order of the type. */
+export function goStruct(members: JsonObject): string {
+  const printed = Object.entries(members).map(([name, value]) => `${goJson(name)}:${goJson(value)}`);
+  return `{${printed.join(",")}}`;
+}
 
 /** Whether a member is an object. */
 export const hasObject = (object: JsonObject, name: string): boolean => isJsonObject(memberAt(object, [name]));

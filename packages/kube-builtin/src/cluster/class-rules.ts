@@ -11,7 +11,7 @@ import {
   within,
 } from "@purlin/kube-apiserver/kinds";
 import {
-  duplicateValue,
+  duplicatePrinted,
   type FieldError,
   forbiddenValue,
   invalidValue,
@@ -21,7 +21,7 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { atRoot, changes, immutable, inMember } from "../checks/rule-checks.ts";
+import { atRoot, changes, goStruct, immutable, inMember } from "../checks/rule-checks.ts";
 import { containerAmounts } from "../pods/containers.ts";
 import { tolerationErrors } from "../pods/pod-spec.ts";
 
@@ -74,7 +74,7 @@ const tolerations: Check = (scheduling, path) => {
     const isTaken = seen.has(key);
     seen.add(key);
     const at = `${path}.tolerations[${index}]`;
-    return [...tolerationErrors(one, at), ...(isTaken ? [duplicateValue(at, inGo(one))] : [])];
+    return [...tolerationErrors(one, at), ...(isTaken ? [duplicatePrinted(at, goStruct(inGo(one)))] : [])];
   });
 };
 

@@ -12,8 +12,9 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { pathSegmentName } from "@purlin/kube-objects/metadata";
 import { claimRules, claimTemplateRules, deviceClassRules } from "../devices/device-rules.ts";
+import { defaultIngressClass, defaultStorageClass } from "../quota/default-classes.ts";
 import { limitRangeRules } from "../quota/limit-range-rules.ts";
-import { defaultStorageClass, limitRanger } from "../quota/limit-ranger.ts";
+import { limitRanger } from "../quota/limit-ranger.ts";
 import { ResourceQuotas } from "../quota/resource-quota.ts";
 import { controllerRules, podTemplateRules } from "../workloads/replication-controller-rules.ts";
 import { priorityClassRules, runtimeClassRules } from "./class-rules.ts";
@@ -40,7 +41,7 @@ export function clusterKinds(store: Store<JsonObject>): readonly KindRow[] {
       short: ["limits"],
       write: { createOnUpdate: true },
       rules: limitRangeRules,
-      admission: [limitRanger(store), defaultStorageClass(store)],
+      admission: [limitRanger(store), defaultStorageClass(store), defaultIngressClass(store)],
     },
     {
       resource: "nodes",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
 import {
-  duplicateValue,
+  duplicatePrinted,
   type FieldError,
   forbiddenValue,
   invalidValue,
@@ -12,6 +12,7 @@ import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { rangeErrors, rangeOf } from "../checks/range-text.ts";
+import { goStruct } from "../checks/rule-checks.ts";
 import { amountErrors } from "../quota/resource-names.ts";
 
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
@@ -60,7 +61,7 @@ function taintErrors(node: JsonObject): FieldError[] {
 }
 
 function duplicateTaint(path: string, taint: JsonObject): FieldError {
-  const { body, ...error } = duplicateValue(path, inGo(taint));
+  const { body, ...error } = duplicatePrinted(path, goStruct(inGo(taint)));
   return { ...error, body: `${body}: taints must be unique by key and effect pair` };
 }
 
@@ -113,7 +114,7 @@ function addressErrors(node: JsonObject): FieldError[] {
     const key = JSON.stringify(shown);
     const isTaken = seen.has(key);
     seen.add(key);
-    return isTaken ? [duplicateValue(`status.addresses[${index}]`, shown)] : [];
+    return isTaken ? [duplicatePrinted(`status.addresses[${index}]`, goStruct(shown))] : [];
   });
 }
 

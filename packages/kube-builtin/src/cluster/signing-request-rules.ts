@@ -81,7 +81,15 @@ function requestErrors(spec: JsonObject): FieldError[] {
   const brief = "may not specify a duration less than 600 seconds (10 minutes)";
   const legacy = "the legacy signerName is not allowed via this API version";
   return [
-    ...(isRequest ? [] : [invalidValue("spec.request", sent, "PEM block type must be CERTIFICATE REQUEST")]),
+    ...(isRequest
+      ? []
+      : [
+          invalidValue(
+            "spec.request",
+            memberAt(spec, ["request"]) ?? null,
+            "PEM block type must be CERTIFICATE REQUEST",
+          ),
+        ]),
     ...(given.length === 0 ? [requiredValue("spec.usages")] : []),
     ...given.flatMap((one, index) =>
       usages.includes(one) ? [] : [unsupportedValue(`spec.usages[${index}]`, one, usages)],

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of the small kinds of networking.k8s.io.
 import { all, type Check, type KindRules, maybeNamed, named, within } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidValue, requiredValue, tooLong } from "@purlin/kube-objects/errors";
-import { type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { type FieldError, invalidPrinted, invalidValue, requiredValue, tooLong } from "@purlin/kube-objects/errors";
+import { type JsonObject, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { objectAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { rangeErrors, rangeOf } from "../checks/range-text.ts";
-import { immutableText, inMember, pathSegmentProblems } from "../checks/rule-checks.ts";
+import { goStruct, immutableText, inMember, pathSegmentProblems } from "../checks/rule-checks.ts";
 import { classParameters } from "./ingress-rules.ts";
 
 const maxController = 250;
@@ -46,12 +46,13 @@ const parent: Check = all(
   maybeNamed("namespace", pathSegmentProblems),
 );
 
-/** A reference as the reference server prints it. */
-function inGo(one: JsonObject): JsonObject {
-  const [group, resource, namespace, name] = ["group", "resource", "namespace", "name"].map((key) =>
+/** A reference to the owner of an address as kube-apiserver prints it. */
+function inGo(one: JsonObject | undefined): string {
+  if (one === undefined) return "null";
+  const [Group = "", Resource = "", Namespace = "", Name = ""] = ["group", "resource", "namespace", "name"].map((key) =>
     stringAt(one, [key]),
   );
-  return { Group: group ?? "", Resource: resource ?? "", Namespace: namespace ?? "", Name: name ?? "" };
+  return goStruct({ Group, Resource, Namespace, Name });
 }
 
 /** The rules of IPAddresses. */
@@ -61,11 +62,8 @@ export const addressRules: KindRules = {
     return reference === undefined ? [requiredValue("spec.parentRef")] : parent(reference, "spec.parentRef");
   },
   validateChange: (object, old) => {
-    const [now, before] = [object, old].map((one) => inGo(objectAt(one, ["spec", "parentRef"]))) as [
-      JsonObject,
-      JsonObject,
-    ];
-    return jsonEqual(now, before) ? [] : [invalidValue("spec.parentRef", now, "field is immutable")];
+    const [now, before] = [object, old].map((one) => inGo(optionalObjectAt(one, ["spec", "parentRef"])));
+    return now === before ? [] : [invalidPrinted("spec.parentRef", now ?? "null", "field is immutable")];
   },
 };
 

@@ -110,8 +110,10 @@ function operatorErrors(operator: string, value: string, path: string): FieldErr
     }
     case "Exists":
       return value === "" ? [] : [invalidValue(path, value, "value must be empty when `operator` is 'Exists'")];
-    default:
-      return [unsupportedValue(path, operator, ["Equal", "Exists"])];
+    default: {
+      const isKnown = operator === "Lt" || operator === "Gt";
+      return [unsupportedValue(path, operator, ["Equal", "Exists", ...(isKnown ? ["Lt", "Gt"] : [])])];
+    }
   }
 }
 

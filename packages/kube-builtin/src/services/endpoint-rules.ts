@@ -132,6 +132,8 @@ function typeErrors(type: string): FieldError[] {
 }
 
 export const endpointSliceRules: KindRules = {
+  warnings: (slice) =>
+    stringAt(slice, ["addressType"]) === "FQDN" ? ["spec.addressType: FQDN endpoints are deprecated"] : [],
   validate: (slice) => {
     const type = stringAt(slice, ["addressType"]);
     const check = endpointErrors(type);

@@ -6,10 +6,12 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { addressErrors } from "../checks/address-text.ts";
+import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { servicePortErrors } from "./service-ports.ts";
 
 const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
 const ipFamilies = ["IPv4", "IPv6"];
+const distributions = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 const daySeconds = 86_400;
 
 /** What is wrong with a Service. */
@@ -87,7 +89,9 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
     ...(type === "ExternalName" ? named("externalName", dns1123SubdomainProblems)(spec, "spec") : []),
     ...(ranges.length > 0 && type !== "LoadBalancer"
       ? [forbiddenValue("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")]
-      : ranges.flatMap((range, index) => rangeErrors(range, `spec.LoadBalancerSourceRanges[${index}]`))),
+      : []),
+    ...ranges.flatMap((range, index) => rangeErrors(range, `spec.LoadBalancerSourceRanges[${index}]`)),
+    ...optionallyOneOf("trafficDistribution", distributions)(spec, "spec"),
     ...(type !== "LoadBalancer" && typeof memberAt(spec, ["allocateLoadBalancerNodePorts"]) === "boolean"
       ? [forbiddenValue("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'")]
       : []),

@@ -57,6 +57,7 @@ export function serviceRules(taken: TakenPlaces): KindRules {
         : firstOf(portErrors(object, old, taken), () => [
             ...serviceErrors(object),
             ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
+            ...classErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
           ]),
     warnings: serviceWarnings,
     fields: textFields("spec.clusterIP", "spec.type"),
@@ -106,6 +107,16 @@ function statusErrors(object: JsonObject): readonly FieldError[] {
     ...loadBalancer(status, "status"),
     ...within("loadBalancer", eachItem("ingress", addressMode))(status, "status"),
   ];
+}
+
+/** The class of a load balancer stays. */
+function classErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const isKept = [spec, old].every((one) => stringAt(one, ["type"]) === "LoadBalancer");
+  const [now, before] = [spec, old].map((one) => memberAt(one, ["loadBalancerClass"]) ?? null) as [
+    JsonValue,
+    JsonValue,
+  ];
+  return isKept && now !== before ? [invalidValue("spec.loadBalancerClass", now, "may not change once set")] : [];
 }
 
 function addressErrors(spec: JsonObject, old: JsonObject): FieldError[] {

@@ -5,17 +5,19 @@ import {
   duplicateValue,
   type FieldError,
   forbiddenValue,
+  invalidPrinted,
   invalidValue,
   requiredValue,
   tooLong,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, type JsonValue, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import {
   changes,
   driverName,
+  goStruct,
   hasObject,
   immutable,
   inMember,
@@ -75,8 +77,16 @@ const driver: Check = all(
   },
 );
 
+const secretsAdvice =
+  "spec.serviceAccountTokenInSecrets is unset; if supported by this CSI driver, set to true to prevent possible logging of tokens in volume attributes";
+
 /** The rules of CSIDrivers. */
 export const driverRules: KindRules = {
+  warnings: (object) =>
+    listAt(object, "spec", "tokenRequests").length > 0 &&
+    memberAt(object, ["spec", "serviceAccountTokenInSecrets"]) === undefined
+      ? [secretsAdvice]
+      : [],
   droppedFields: [["spec", "preventPodSchedulingIfMissing"]],
   validate: inMember("spec", driver),
   validateChange: changes(
@@ -117,7 +127,7 @@ function nodeErrors(object: JsonObject): FieldError[] {
 }
 
 /** A driver as the reference prints it. */
-function inGo(one: JsonObject): JsonValue {
+function inGo(one: JsonObject): JsonObject {
   const keys = memberAt(one, ["topologyKeys"]);
   return {
     Name: stringAt(one, ["name"]),
@@ -133,7 +143,7 @@ function nodeChange(object: JsonObject, old: JsonObject): FieldError[] {
     listAt(object, "spec", "drivers").flatMap((now) => {
       const isOther = stringAt(now, ["name"]) !== stringAt(before, ["name"]);
       if (isOther || jsonEqual(inGo(now), inGo(before))) return [];
-      return [invalidValue("spec.drivers", inGo(now), "field is immutable")];
+      return [invalidPrinted("spec.drivers", goStruct(inGo(now)), "field is immutable")];
     }),
   );
 }

@@ -197,7 +197,10 @@ function withClaims(object: JsonObject): JsonObject {
   if (!Array.isArray(claims) || claims.length === 0) return object;
   const template = objectAt(object, ["spec", "template"]);
   const own = memberAt(template, ["spec", "volumes"]);
-  const made = claims.map((claim) => ({ name: stringAt(claim as JsonObject, ["metadata", "name"]), emptyDir: {} }));
+  const made = claims.map((claim) => {
+    const name = stringAt(claim as JsonObject, ["metadata", "name"]);
+    return { name, persistentVolumeClaim: { claimName: name } };
+  });
   const names = new Set(made.map(({ name }) => name));
   const kept = (Array.isArray(own) ? own : []).filter((one) => !names.has(stringAt(one as JsonObject, ["name"])));
   const spec = { ...objectAt(template, ["spec"]), volumes: [...kept, ...made] };

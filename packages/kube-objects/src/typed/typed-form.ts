@@ -268,7 +268,7 @@ class TypedWriter {
     const keys = sortedKeys(value);
     if (keys.length === 0) return noMembers;
     const written: Record<string, JsonValue> = {};
-    const isAmounts = of.kind === "message" && of.name === "resource.Quantity";
+    const isAmounts = of.kind === "message" && of.name === "resource.Quantity" && !exactAmounts.test(path);
     for (const [index, key] of keys.entries()) {
       if (index % keysInOnePart === 0) yield;
       const item = this.#item(of, value[key] ?? null, childPath(path, key));
@@ -277,6 +277,9 @@ class TypedWriter {
     return written;
   }
 }
+
+/** Amounts of resources that are not rounded: the overhead of RuntimeClasses, and what claims ask of devices. */
+const exactAmounts = /^(overhead\.podFixed|spec(\.spec)?\.devices\b.*)$/;
 
 /** How many members of a map are written in one part. */
 const keysInOnePart = 5000;
