@@ -2,6 +2,7 @@
 import { type Case, scenario } from "../harness/case.ts";
 import { configMap, core, inGroup, widget, widgets } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
+import { servedVersions } from "../harness/served-kinds.ts";
 import type { Session } from "../harness/session.ts";
 
 const names = (list: Loose): Loose => list.items?.map((item: Loose) => item.metadata.name) ?? list;
@@ -261,5 +262,19 @@ export const selectorCases: readonly Case[] = [
     await s.get(inGroup(s, "events.k8s.io/v1/events", "two"));
     await s.get(core(s, "events", "one"));
     await s.get(core(s, "events"));
+  }),
+
+  scenario("fields of every kind", async (s) => {
+    for (const version of servedVersions) {
+      const base = version.includes("/") ? `/apis/${version}` : `/api/${version}`;
+      const { body } = await s.get(base, { quiet: true });
+      const listed = body.resources.filter(({ name, verbs }: Loose) => !name.includes("/") && verbs.includes("list"));
+      for (const { name, namespaced } of listed) {
+        const path = namespaced ? `${base}/namespaces/${s.namespace}/${name}` : `${base}/${name}`;
+        for (const field of ["metadata.name", "metadata.namespace", "spec.nodeName", "spec.none"]) {
+          await s.get(`${path}?fieldSelector=${field}%3Dnone`, { part: names });
+        }
+      }
+    }
   }),
 ];

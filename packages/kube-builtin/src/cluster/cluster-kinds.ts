@@ -102,6 +102,8 @@ const flowKind: Pick<KindRow, "cluster" | "subresources" | "write"> = {
   write: { generation: "spec" },
 };
 
+const sliceFields: ReadonlySet<string> = new Set(["metadata.name", "spec.nodeName", "spec.driver"]);
+
 /** Kinds of small groups about requests, priorities, runtimes and devices. */
 export const groupKinds = ({ now }: Pick<Parameters<KindSource>[0], "now">): readonly KindDefinition[] => [
   ...defineKinds({ group: "certificates.k8s.io", version: "v1", priority: 17_300 }, [
@@ -163,6 +165,10 @@ export const groupKinds = ({ now }: Pick<Parameters<KindSource>[0], "now">): rea
       write: { generation: "spec", returnsDeleted: true },
       rules: {
         fields: textFields("spec.nodeName", "spec.driver"),
+        fieldProblem: (field) =>
+          sliceFields.has(field)
+            ? undefined
+            : `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`,
       },
     },
   ]),

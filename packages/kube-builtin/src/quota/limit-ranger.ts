@@ -2,7 +2,7 @@
 import { type AdmissionPlugin, listAt, metaOf, type Store, withMeta } from "@purlin/kube-apiserver/kinds";
 import { forbidden } from "@purlin/kube-objects/errors";
 import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
 import { NamespacedObjects } from "./followed-objects.ts";
 import { type Amounts, amountsAt, podAmounts } from "./pod-resources.ts";
