@@ -27,6 +27,7 @@ export {
   portProblems,
   portRange,
   selectorErrors,
+  selectorInGo,
   selectorProblems,
   within,
 } from "./objects/checks.ts";

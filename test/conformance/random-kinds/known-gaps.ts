@@ -12,6 +12,22 @@ interface KnownGap {
   readonly reason: string;
 }
 
+const pods = /\b(Pod|PodTemplate|Deployment|ReplicaSet|StatefulSet|DaemonSet|ReplicationController|Job|CronJob)$/;
+
+/** Fields of Pods that are not validated, or only in part. */
+const podFields = [
+  ...["affinity", "dnsConfig", "hostIPC", "hostNetwork", "hostPID", "hostUsers", "hostname", "hostnameOverride"],
+  ...["imagePullSecrets", "nodeSelector", "os", "overhead", "preemptionPolicy", "readinessGates", "resourceClaims"],
+  ...["resources", "runtimeClassName", "schedulerName", "schedulingGates", "schedulingGroup", "securityContext"],
+  ...["setHostnameAsFQDN", "subdomain", "tolerations", "topologySpreadConstraints", "volumes", "workloadRef"],
+  ...["containers", "initContainers", "ephemeralContainers"].flatMap((list) =>
+    ["env", "envFrom", "lifecycle", "livenessProbe", "readinessProbe", "startupProbe", "resizePolicy", "resources"]
+      .concat(["restartPolicy", "securityContext", "volumeDevices", "volumeMounts", "workingDir", "ports"])
+      .map((name) => `${list}\\[\\d+\\]\\.${name}`),
+  ),
+];
+const podPath = new RegExp(`(^|\\.)spec\\.(${podFields.join("|")})`);
+
 const gaps: readonly KnownGap[] = [
   {
     request: /(PersistentVolume|PersistentVolumeClaim|VolumeAttributesClass)$/,
@@ -19,8 +35,52 @@ const gaps: readonly KnownGap[] = [
     reason: "no finalizer protects volumes and claims in use",
   },
   { request: /AdmissionPolicy(Binding)?$/, path: /./, reason: "policies are validated in part" },
+  { request: /WebhookConfiguration$/, path: /matchConditions/, reason: "names of match conditions are not validated" },
   { request: /ResourceQuota$/, path: /status/, reason: "the status is computed when it is read" },
-  { request: /autoscaling\/v1/, path: /managedFields/, reason: "owners of fields are not converted between versions" },
+  {
+    request: /autoscaling\/v1/,
+    path: /managedFields|annotations/,
+    reason: "owners are not converted between versions",
+  },
+  { request: pods, path: podPath, reason: "Pods are validated in part" },
+  {
+    request: pods,
+    path: /^\.(warning|body\.metadata\.generation)$/,
+    reason: "fields of features that are off are kept",
+  },
+  {
+    request: /Job$/,
+    path: /(podFailurePolicy|successPolicy|managedBy|maxFailedIndexes|spec\.template|spec\.selector|status)/,
+    reason: "policies for the failure and the success of Jobs are not validated, nor is their status",
+  },
+  {
+    request: /v1 Service$/,
+    path: /(clusterIP|ipFamil|sessionAffinity|TrafficPolicy|spec\.ports|spec\.selector|healthCheckNodePort)/,
+    reason: "addresses of Services are allocated and validated in another order",
+  },
+  { request: /resource\.k8s\.io\/v1 ResourceSlice$/, path: /./, reason: "ResourceSlices are not validated" },
+  {
+    request: /resource\.k8s\.io\/v1 (DeviceClass|ResourceClaim|ResourceClaimTemplate)$/,
+    path: /(cel\.expression|^spec: |spec\.metadata|spec\.spec|tolerations|adminAccess|capacity|status|managedFields)/,
+    reason: "expressions about devices are not compiled, and claims that change are printed in another form",
+  },
+  {
+    request: /(PersistentVolume|PersistentVolumeClaim|VolumeAttachment)$/,
+    path: /^(spec: |spec\.persistentvolumesource: |spec\.capacity: |spec\.dataSource|status\.|\.warning)/,
+    reason: "changes that are refused are printed in the form of the object; deprecated fields give no warning",
+  },
+  {
+    request: /discovery\.k8s\.io\/v1 EndpointSlice$/,
+    path: /(hints|topology|conditions|addresses)/,
+    reason: "hints and topology are not validated",
+  },
+  {
+    request: /(Node|CSIStorageCapacity)$/,
+    path: /^(spec\.podCIDRs|nodeTopology): /,
+    reason: "printed in another form",
+  },
+  { request: /RuntimeClass$/, path: /hugepages/, reason: "sizes of huge pages are not validated" },
+  { request: /NetworkPolicy$/, path: /^\.body\.metadata\.generation$/, reason: "an empty list is a missing one" },
 ];
 
 /** The findings that no known gap explains, with the differences that are not explained. */

@@ -164,7 +164,7 @@ interface SelectorRules {
 }
 
 /** A selector as the reference prints it: labels first. */
-function selectorInGo(selector: JsonObject): string {
+export function selectorInGo(selector: JsonObject): string {
   const members = ["matchLabels", "matchExpressions"].filter((name) => selector[name] !== undefined);
   return `{${members.map((name) => `"${name}":${goJson(selector[name] ?? null)}`).join(",")}}`;
 }

@@ -23,6 +23,8 @@ export const autoscalerKinds: readonly KindDefinition[] = [
       ...autoscaler,
       rules: {
         ...autoscalerRules(toSecondVersion),
+        // What version 1 lacks is in annotations, and its target is a metric: both come back in their stored form.
+        decode: (object) => toFirstVersion(toSecondVersion(object)),
         toServed: toFirstVersion,
         toStored: toSecondVersion,
         ...(printer && {

@@ -103,6 +103,9 @@ function nodeChange(node: JsonObject, old: JsonObject): FieldError[] {
     ...(id !== "" && id !== stringAt(node, ["spec", "providerID"])
       ? [forbiddenValue("spec.providerID", keptText("providerID"))]
       : []),
+    ...(stringAt(node, ["spec", "externalID"]) === stringAt(old, ["spec", "externalID"])
+      ? []
+      : [forbiddenValue("spec.externalID", "may not be updated")]),
     ...addressErrors(node),
   ];
 }

@@ -68,8 +68,9 @@ const job: Edit = inside(
       completionMode: "NonIndexed",
       suspend: false,
       manualSelector: false,
-      podReplacementPolicy: "TerminatingOrFailed",
     }),
+    (spec) =>
+      fill({ podReplacementPolicy: spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed" })(spec),
     (spec) => fill({ backoffLimit: spec["backoffLimitPerIndex"] === undefined ? 6 : 2147483647 })(spec),
     template,
   ),

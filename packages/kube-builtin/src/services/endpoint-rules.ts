@@ -19,7 +19,7 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { dns1123LabelProblems, dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { addressProblem, addressText, isOfFamily, plainAddress } from "../checks/address-text.ts";
 
@@ -64,6 +64,7 @@ function port(isNameNeeded: boolean): Check {
       ...name(object, path),
       ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, portRange)]),
       ...oneOf("protocol", protocols)(object, path),
+      ...maybeNamed("appProtocol", labelKeyProblems)(object, path),
     ];
   };
 }
@@ -122,6 +123,7 @@ function slicePortErrors(slice: JsonObject): FieldError[] {
       ...maybeNamed("name", dns1123LabelProblems)(one, path),
       ...(isTaken ? [duplicateValue(`${path}.name`, name)] : []),
       ...oneOf("protocol", protocols)(one, path),
+      ...maybeNamed("appProtocol", labelKeyProblems)(one, path),
     ];
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isPort, listAt, named, oneOf, portProblems, portRange } from "@purlin/kube-apiserver/kinds";
+import { isPort, listAt, maybeNamed, named, oneOf, portProblems, portRange } from "@purlin/kube-apiserver/kinds";
 import {
   duplicatePrinted,
   duplicateValue,
@@ -10,7 +10,7 @@ import {
   requiredValue,
 } from "@purlin/kube-objects/errors";
 import { goJson, type JsonObject } from "@purlin/kube-objects/json";
-import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
+import { dns1123LabelProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 
 const protocols = ["SCTP", "TCP", "UDP"];
@@ -49,6 +49,7 @@ function numberErrors(port: JsonObject, path: string): FieldError[] {
     ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, portRange)]),
     ...oneOf("protocol", protocols)(port, path),
     ...portProblems(memberAt(port, ["targetPort"]), `${path}.targetPort`),
+    ...maybeNamed("appProtocol", labelKeyProblems)(port, path),
   ];
 }
 

@@ -53,7 +53,8 @@ const topologyKey: Check = (requirement, path) => {
 };
 
 const topologies: Check = (object, path) => {
-  const seen = new Set<string>();
+  // A term without expressions counts as a repetition.
+  const seen = new Set<string>(["[]"]);
   return listAt(object, "allowedTopologies").flatMap((term, index) => {
     const at = `${path}.allowedTopologies[${index}]`;
     const expressions = listAt(term, "matchLabelExpressions");

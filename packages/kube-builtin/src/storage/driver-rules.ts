@@ -82,7 +82,8 @@ const secretsAdvice =
 
 /** The rules of CSIDrivers. */
 export const driverRules: KindRules = {
-  warnings: (object) =>
+  warnings: (object, old) =>
+    old === undefined &&
     listAt(object, "spec", "tokenRequests").length > 0 &&
     memberAt(object, ["spec", "serviceAccountTokenInSecrets"]) === undefined
       ? [secretsAdvice]

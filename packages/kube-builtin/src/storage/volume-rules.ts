@@ -143,7 +143,7 @@ function withDataSource(claim: JsonObject): JsonObject {
 
 /** The rules of PersistentVolumeClaims. */
 export const claimRules: KindRules = {
-  prepareCreate: withDataSource,
+  prepareCreate: (claim) => ({ ...withDataSource(claim), status: { phase: "Pending" } }),
   prepareUpdate: (claim, old, endpoint) => {
     const had = ["dataSource", "dataSourceRef"].some((name) => memberAt(old, ["spec", name]) !== undefined);
     return endpoint === "status" || had ? claim : withDataSource(claim);

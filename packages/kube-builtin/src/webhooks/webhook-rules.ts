@@ -22,6 +22,7 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { exactlyOneOf } from "../checks/rule-checks.ts";
 
 const sideEffectClasses = ["None", "NoneOnDryRun"];
 const knownReviewVersions = ["v1", "v1beta1"];
@@ -44,9 +45,9 @@ const name: Check = (hook, path) => {
 };
 
 const sideEffects: Check = (hook, path) =>
-  stringAt(hook, ["sideEffects"]) === ""
-    ? [requiredValue(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun")]
-    : oneOf("sideEffects", sideEffectClasses)(hook, path);
+  typeof memberAt(hook, ["sideEffects"]) === "string"
+    ? exactlyOneOf("sideEffects", sideEffectClasses)(hook, path)
+    : [requiredValue(`${path}.sideEffects`, "must specify one of None, NoneOnDryRun")];
 
 const timeout: Check = (hook, path) => {
   const seconds = memberAt(hook, ["timeoutSeconds"]);

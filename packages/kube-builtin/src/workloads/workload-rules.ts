@@ -11,12 +11,14 @@ import {
   notNegative,
   type ScalePaths,
   selectorErrors,
+  selectorInGo,
   withMeta,
 } from "@purlin/kube-apiserver/kinds";
 
 import {
   type FieldError,
   forbiddenValue,
+  invalidPrinted,
   invalidValue,
   requiredValue,
   unsupportedValue,
@@ -39,11 +41,14 @@ function numbers(object: JsonObject, ...names: readonly string[]): FieldError[] 
   return names.flatMap((name) => notNegative(name)(objectAt(object, ["spec"]), "spec"));
 }
 
-function immutable(member: string) {
-  return (object: JsonObject, old: JsonObject): FieldError[] => {
-    const [now, before] = [object, old].map((one) => memberAt(one, ["spec", member]) ?? null) as [JsonValue, JsonValue];
-    return jsonEqual(now, before) ? [] : [invalidValue(`spec.${member}`, now, "field is immutable")];
-  };
+/** The selector stays. */
+function sameSelector(object: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [object, old].map((one) => memberAt(one, ["spec", "selector"]) ?? null) as [
+    JsonValue,
+    JsonValue,
+  ];
+  const printed = isJsonObject(now) ? selectorInGo(now) : "null";
+  return jsonEqual(now, before) ? [] : [invalidPrinted("spec.selector", printed, "field is immutable")];
 }
 
 /** A write to the status does not change labels. */
@@ -145,7 +150,7 @@ export const deploymentRules: KindRules = {
     ...numbers(object, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"),
     ...deadlineErrors(object),
   ],
-  validateChange: changes(immutable("selector"), onStatus(deploymentStatus)),
+  validateChange: changes(sameSelector, onStatus(deploymentStatus)),
   prepareUpdate: keepsLabels,
 };
 
@@ -156,7 +161,7 @@ export const replicaSetRules: KindRules = {
     ...selectorErrors(object, { ...required, noun: "deployment" }),
     ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(object, "ReplicaSet")),
   ],
-  validateChange: changes(immutable("selector"), onStatus(replicaStatus)),
+  validateChange: changes(sameSelector, onStatus(replicaStatus)),
 };
 
 /** What a DaemonSet must be; what else is particular about it is beside. */
@@ -169,7 +174,7 @@ const daemonSetChecks: KindRules = {
     ...daemonStrategyErrors(object),
     ...numbers(object, "revisionHistoryLimit"),
   ],
-  validateChange: changes(immutable("selector"), onStatus(daemonStatus)),
+  validateChange: changes(sameSelector, onStatus(daemonStatus)),
 };
 
 const claimPolicies = ["Retain", "Delete"];
