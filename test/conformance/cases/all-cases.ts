@@ -17,6 +17,7 @@ import { discoveryCases } from "./discovery.ts";
 import { fieldValidationCases } from "./field-validation.ts";
 import { fractionCases } from "./fractions.ts";
 import { garbageCases } from "./garbage.ts";
+import { kindRulesCases } from "./kind-rules.ts";
 import { limitCases } from "./limits.ts";
 import { listCases } from "./list.ts";
 import { managedFieldsCases } from "./managed-fields.ts";
@@ -66,6 +67,7 @@ export const allCases: readonly Case[] = [
   ...managedFieldsCases,
   ...limitCases,
   ...scaleCases,
+  ...kindRulesCases,
   ...containerWarningCases,
   ...rbacCases,
   ...crdCases,

@@ -35,7 +35,11 @@ const gaps: readonly KnownGap[] = [
     reason: "no finalizer protects volumes and claims in use",
   },
   { request: /AdmissionPolicy(Binding)?$/, path: /./, reason: "policies are validated in part" },
-  { request: /WebhookConfiguration$/, path: /matchConditions/, reason: "names of match conditions are not validated" },
+  {
+    request: /WebhookConfiguration$/,
+    path: /matchConditions|clientConfig/,
+    reason: "match conditions and targets are validated in part",
+  },
   { request: /ResourceQuota$/, path: /status/, reason: "the status is computed when it is read" },
   {
     request: /autoscaling\/v1/,
@@ -55,7 +59,7 @@ const gaps: readonly KnownGap[] = [
   },
   {
     request: /v1 Service$/,
-    path: /(clusterIP|ipFamil|sessionAffinity|TrafficPolicy|spec\.ports|spec\.selector|healthCheckNodePort)/,
+    path: /(clusterIP|externalIP|ipFamil|sessionAffinity|TrafficPolicy|spec\.ports|spec\.selector|healthCheckNodePort)/,
     reason: "addresses of Services are allocated and validated in another order",
   },
   { request: /resource\.k8s\.io\/v1 ResourceSlice$/, path: /./, reason: "ResourceSlices are not validated" },

@@ -186,7 +186,7 @@ async function askBoth(
 
 /** The reference distinguishes empty and missing lists in some errors. */
 const emptyText = (text: string): string =>
-  text.replaceAll(/Invalid value: (?:null|\[\]|\{\}):/g, "Invalid value: <empty>:");
+  text.replaceAll(/Invalid value: (?:null|""|\[\]|\{\}):/g, "Invalid value: <empty>:");
 const withoutEmptiness = (cause: Loose): Loose => ({ ...cause, message: emptyText(cause.message) });
 
 /** The reference validates some objects twice, and then lists causes twice. */

@@ -163,5 +163,9 @@ export function goStruct(members: JsonObject): string {
   return `{${printed.join(",")}}`;
 }
 
+/** Kinds without namespaces that have selectable fields of their own do not select by namespace. */
+export const noNamespaceField: NonNullable<KindRules["fieldProblem"]> = (field) =>
+  field === "metadata.namespace" ? `field label not supported: ${field}` : undefined;
+
 /** Whether a member is an object. */
 export const hasObject = (object: JsonObject, name: string): boolean => isJsonObject(memberAt(object, [name]));

@@ -12,7 +12,7 @@ import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { rangeErrors, rangeOf } from "../checks/range-text.ts";
-import { goStruct } from "../checks/rule-checks.ts";
+import { goStruct, noNamespaceField } from "../checks/rule-checks.ts";
 import { amountErrors } from "../quota/resource-names.ts";
 
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
@@ -123,6 +123,10 @@ function addressErrors(node: JsonObject): FieldError[] {
 
 /** The rules of Nodes. */
 export const nodeRules: KindRules = {
+  warnings: (node) =>
+    stringAt(node, ["spec", "externalID"]) === ""
+      ? []
+      : ["spec.externalID: this field is deprecated, and is unused by Kubernetes"],
   decode: withRanges,
   droppedFields: [
     ["spec", "configSource"],
@@ -137,5 +141,6 @@ export const nodeRules: KindRules = {
     ...(endpoint === "status" ? [] : [...rangeOfPodsErrors(node), ...taintErrors(node), ...capacityErrors(node)]),
     ...nodeChange(node, old),
   ],
+  fieldProblem: noNamespaceField,
   fields: { "spec.unschedulable": (node) => String(memberAt(node, ["spec", "unschedulable"]) === true) },
 };

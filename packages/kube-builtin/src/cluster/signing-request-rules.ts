@@ -13,6 +13,7 @@ import {
 import { goQuote, type JsonObject, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
+import { noNamespaceField } from "../checks/rule-checks.ts";
 
 const decisions = new Set(["Approved", "Denied"]);
 
@@ -168,6 +169,7 @@ function withTimes(object: JsonObject, old: JsonObject, now: string): JsonObject
 export function signingRequestRules(now: () => Date): KindRules {
   return {
     fields: textFields("spec.signerName"),
+    fieldProblem: noNamespaceField,
     resets: {
       "": [["spec"], ["status"]],
       status: [["spec"], ["status", "conditions"]],

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules of ResourceQuotas.
 import { type Check, type Endpoint, type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidValue, keyPath, requiredValue } from "@purlin/kube-objects/errors";
+import { type FieldError, invalidPrinted, invalidValue, keyPath, requiredValue } from "@purlin/kube-objects/errors";
 import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { hasObject } from "../checks/rule-checks.ts";
+import { goStruct, hasObject } from "../checks/rule-checks.ts";
 import { amountErrors, isQuotaName, resourceNameErrors } from "./resource-names.ts";
 
 /** Limits by the name of their resource. */
@@ -64,13 +64,15 @@ const scopes: Check = (spec, path) => {
 };
 
 /** A selector as the reference prints it. */
-function inGo(selector: JsonObject): JsonObject {
-  const expressions = listAt(selector, "matchExpressions").map((one) => ({
-    ScopeName: stringAt(one, ["scopeName"]),
-    Operator: stringAt(one, ["operator"]),
-    Values: textsAt(one, ["values"]).length > 0 ? textsAt(one, ["values"]) : null,
-  }));
-  return { MatchExpressions: expressions };
+function inGo(selector: JsonObject): string {
+  const expressions = listAt(selector, "matchExpressions").map((one) =>
+    goStruct({
+      ScopeName: stringAt(one, ["scopeName"]),
+      Operator: stringAt(one, ["operator"]),
+      Values: textsAt(one, ["values"]).length > 0 ? textsAt(one, ["values"]) : null,
+    }),
+  );
+  return `{"MatchExpressions":[${expressions.join(",")}]}`;
 }
 
 function operatorErrors(one: JsonObject, path: string): FieldError[] {
@@ -99,7 +101,7 @@ const selector: Check = (spec, path) => {
       const [scope, operator] = [names[index] ?? "", stringAt(one, ["operator"])];
       return [
         ...(Object.hasOwn(scopeResources, scope) ? [] : [invalidValue(`${at}.scopeName`, scope, "unsupported scope")]),
-        ...misfits(spec, scope).map(() => invalidValue(at, inGo(own), unfitText)),
+        ...misfits(spec, scope).map(() => invalidPrinted(at, inGo(own), unfitText)),
         ...(onlyExists.includes(scope) && operator !== "Exists"
           ? [invalidValue(`${at}.operator`, operator, existsText)]
           : []),

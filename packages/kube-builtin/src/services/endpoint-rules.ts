@@ -22,6 +22,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { addressProblem, addressText, isOfFamily, plainAddress } from "../checks/address-text.ts";
+import { optionallyOneOf } from "../checks/rule-checks.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
@@ -122,7 +123,7 @@ function slicePortErrors(slice: JsonObject): FieldError[] {
     return [
       ...maybeNamed("name", dns1123LabelProblems)(one, path),
       ...(isTaken ? [duplicateValue(`${path}.name`, name)] : []),
-      ...oneOf("protocol", protocols)(one, path),
+      ...optionallyOneOf("protocol", protocols)(one, path),
       ...maybeNamed("appProtocol", labelKeyProblems)(one, path),
     ];
   });

@@ -76,7 +76,7 @@ function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): Fi
 
 function serviceWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
   // A write to the status gets no warnings.
-  if (old !== undefined && jsonEqual(object["spec"] ?? null, old["spec"] ?? null)) return [];
+  if (old !== undefined && !jsonEqual(object["status"] ?? null, old["status"] ?? null)) return [];
   const isIgnored =
     stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
   const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;

@@ -136,7 +136,8 @@ const inlineText = "in the context of inline volumes";
 function inlineForbidden(spec: JsonObject, path: string): FieldError[] {
   const isSet = (name: string): boolean => {
     const value = spec[name];
-    return typeof value === "object" && value !== null && Object.keys(value).length > 0;
+    const isObject = typeof value === "object" && value !== null;
+    return isObject && (name !== "capacity" || Object.keys(value).length > 0);
   };
   const forbidden = ["claimRef", "capacity", "nodeAffinity"].filter(isSet);
   const policy = stringAt(spec, ["persistentVolumeReclaimPolicy"]);

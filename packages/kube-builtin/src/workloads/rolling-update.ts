@@ -90,9 +90,9 @@ export function daemonStrategyErrors(object: JsonObject): FieldError[] {
 function daemonUpdateErrors(update: JsonObject, path: string): FieldError[] {
   const [unavailable, surge] = [memberAt(update, ["maxUnavailable"]), memberAt(update, ["maxSurge"])];
   const [hasUnavailable, hasSurge] = [amountOf(unavailable) !== 0, amountOf(surge) !== 0];
+  const malformed = ["maxUnavailable", "maxSurge"].flatMap((name) => amountErrors(update, name, path));
+  if (malformed.length > 0) return malformed;
   return [
-    ...amountErrors(update, "maxUnavailable", path),
-    ...amountErrors(update, "maxSurge", path),
     ...atMostAll(update, "maxUnavailable", path),
     ...atMostAll(update, "maxSurge", path),
     ...(hasUnavailable && hasSurge

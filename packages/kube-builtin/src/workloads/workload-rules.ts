@@ -192,7 +192,6 @@ function statefulErrors(object: JsonObject): FieldError[] {
       .filter((name) => !claimPolicies.includes(stringAt(retention, [name])))
       .map((name) => unsupportedValue(`${claims}.${name}`, stringAt(retention, [name]), claimPolicies)),
     ...numbers(object, "replicas", "minReadySeconds"),
-    ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, ["spec"]), "spec"),
   ];
 }
 
@@ -236,10 +235,12 @@ export const statefulSetRules: KindRules = {
     ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),
     ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(withClaims(object), "StatefulSet")),
   ],
-  validateNew: (object) =>
-    listAt(object, "spec", "volumeClaimTemplates").flatMap((claim, index) =>
+  validateNew: (object) => [
+    ...listAt(object, "spec", "volumeClaimTemplates").flatMap((claim, index) =>
       claimSpec(objectAt(claim, ["spec"]), `spec.volumeClaimTemplates[${index}].spec`),
     ),
+    ...maybeNamed("serviceName", dns1123LabelProblems)(objectAt(object, ["spec"]), "spec"),
+  ],
   validateChange: changes(
     (object, old) => (jsonEqual(fixedSpec(object), fixedSpec(old)) ? [] : [forbiddenValue("spec", mutableText)]),
     onStatus(statefulStatus),
