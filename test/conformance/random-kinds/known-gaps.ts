@@ -59,7 +59,7 @@ const gaps: readonly KnownGap[] = [
   },
   {
     request: /v1 Service$/,
-    path: /(clusterIP|externalIP|ipFamil|sessionAffinity|TrafficPolicy|spec\.ports|spec\.selector|healthCheckNodePort)/,
+    path: /(allocateLoadBalancerNodePorts|clusterIP|externalIP|ipFamil|sessionAffinity|TrafficPolicy|spec\.ports|spec\.selector|healthCheckNodePort)/,
     reason: "addresses of Services are allocated and validated in another order",
   },
   { request: /resource\.k8s\.io\/v1 ResourceSlice$/, path: /./, reason: "ResourceSlices are not validated" },
@@ -83,7 +83,7 @@ const gaps: readonly KnownGap[] = [
     path: /^(spec\.podCIDRs|nodeTopology): /,
     reason: "printed in another form",
   },
-  { request: /RuntimeClass$/, path: /hugepages/, reason: "sizes of huge pages are not validated" },
+  { request: /RuntimeClass$/, path: /hugepages|^overhead: /, reason: "sizes of huge pages are not validated" },
   { request: /NetworkPolicy$/, path: /^\.body\.metadata\.generation$/, reason: "an empty list is a missing one" },
 ];
 

@@ -67,11 +67,12 @@ function finished({ headers }: ApiRequest, { fieldManager, dryRun, fieldValidati
 
 /** The warnings for a valid write. */
 export function writeWarnings(
-  { strategy, type }: RestRequest,
+  { strategy, type, target }: RestRequest,
   object: JsonObject,
   old: JsonObject | undefined,
 ): readonly string[] {
-  return type.custom ? finalizerWarnings(object, old) : strategy.validator.warnings({ object, old, endpoint: "" });
+  const endpoint = target.subresource === "status" ? "status" : "";
+  return type.custom ? finalizerWarnings(object, old) : strategy.validator.warnings({ object, old, endpoint });
 }
 
 /** What validation itself has to say, whether or not the object is valid: what an update of a custom object left wrong. */

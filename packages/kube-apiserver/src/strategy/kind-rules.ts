@@ -33,7 +33,7 @@ export interface KindRules {
   /** Accepts finalizers without a domain. Default: only the standard ones. */
   readonly acceptsAnyFinalizer?: boolean;
   /** Warnings for the client that writes the object. */
-  readonly warnings?: (object: JsonObject, old: JsonObject | undefined) => readonly string[];
+  readonly warnings?: (object: JsonObject, old: JsonObject | undefined, endpoint: Endpoint) => readonly string[];
   /** Warnings for every request for the kind. */
   readonly requestWarnings?: readonly string[];
   readonly requireDeletable?: (object: JsonObject) => void;

@@ -51,7 +51,7 @@ function typedValidator(rules: KindRules): ObjectValidator {
       ...((old === undefined ? rules.validateNew?.(object) : rules.validateChange?.(object, old, endpoint)) ?? []),
     ],
     metaChecks: (endpoint) => rules.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false },
-    warnings: ({ object, old }) => rules.warnings?.(object, old) ?? [],
+    warnings: ({ object, old, endpoint }) => rules.warnings?.(object, old, endpoint) ?? [],
     requestWarnings: () => rules.requestWarnings ?? [],
     requireDeletable: (object) => rules.requireDeletable?.(object),
   };

@@ -18,10 +18,9 @@ const amounts = ["minAvailable", "maxUnavailable"];
 
 /** The spec as the reference prints it. */
 function inGo(spec: JsonObject): JsonObject {
-  const selector = memberAt(spec, ["selector"]) ?? null;
   return {
     MinAvailable: memberAt(spec, ["minAvailable"]) ?? null,
-    Selector: selector,
+    Selector: memberAt(spec, ["selector"]) ?? null,
     MaxUnavailable: memberAt(spec, ["maxUnavailable"]) ?? null,
     UnhealthyPodEvictionPolicy: memberAt(spec, ["unhealthyPodEvictionPolicy"]) ?? null,
   };

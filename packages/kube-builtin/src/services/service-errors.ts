@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { cidrOf } from "@purlin/base";
 import { maybeNamed, named, oneOf } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { addressErrors } from "../checks/address-text.ts";
+import { rangeErrors } from "../checks/range-text.ts";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { servicePortErrors } from "./service-ports.ts";
 
@@ -90,7 +90,7 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
     ...(ranges.length > 0 && type !== "LoadBalancer"
       ? [forbiddenValue("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")]
       : []),
-    ...ranges.flatMap((range, index) => rangeErrors(range, `spec.LoadBalancerSourceRanges[${index}]`)),
+    ...ranges.flatMap((range, index) => rangeErrors(range.trim(), `spec.LoadBalancerSourceRanges[${index}]`)),
     ...optionallyOneOf("trafficDistribution", distributions)(spec, "spec"),
     ...(type !== "LoadBalancer" && typeof memberAt(spec, ["allocateLoadBalancerNodePorts"]) === "boolean"
       ? [forbiddenValue("spec.allocateLoadBalancerNodePorts", "may only be used when `type` is 'LoadBalancer'")]
@@ -100,11 +100,6 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
       : []),
     ...(type === "LoadBalancer" ? maybeNamed("loadBalancerClass", labelKeyProblems)(spec, "spec") : []),
   ];
-}
-
-function rangeErrors(range: string, path: string): FieldError[] {
-  const isRange = cidrOf(range.trim(), { leadingZeros: true }) !== undefined;
-  return isRange ? [] : [invalidValue(path, range, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")];
 }
 
 function trafficErrors(spec: JsonObject): readonly FieldError[] {

@@ -2,6 +2,7 @@
 import {
   at,
   type Check,
+  type Endpoint,
   eachItem,
   items,
   type KindRules,
@@ -74,9 +75,8 @@ function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): Fi
   return needsPorts(spec) ? nodePortErrors(spec, objectAt(old, ["spec"]), taken) : [];
 }
 
-function serviceWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
-  // A write to the status gets no warnings.
-  if (old !== undefined && !jsonEqual(object["status"] ?? null, old["status"] ?? null)) return [];
+function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpoint: Endpoint): string[] {
+  if (endpoint === "status") return [];
   const isIgnored =
     stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
   const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;

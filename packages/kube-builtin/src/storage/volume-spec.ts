@@ -11,7 +11,7 @@ import {
 import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { compareQuantities } from "@purlin/kube-objects/typed";
+import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
 import { nodeSelector } from "../checks/node-selector.ts";
 import { hasObject, optionallyOneOf } from "../checks/rule-checks.ts";
 import { volumeSources } from "./volume-sources.ts";
@@ -41,10 +41,10 @@ export function positiveAmount(amount: string, path: string): FieldError[] {
 }
 
 function basicAmount(amount: string, path: string): FieldError[] {
-  const whole = Number.parseInt(amount, 10);
-  return compareQuantities(amount, "0") < 0 && whole < 0
-    ? [invalidValue(path, whole, "must be a valid resource quantity")]
-    : [];
+  const nanos = quantityNanos(amount);
+  // A fraction is rounded up to the next whole number, away from zero.
+  const whole = nanos < 0n ? -((-nanos + 999_999_999n) / 1_000_000_000n) : 0n;
+  return nanos < 0n ? [invalidValue(path, Number(whole), "must be a valid resource quantity")] : [];
 }
 
 const capacity: Check = (spec, path) => {

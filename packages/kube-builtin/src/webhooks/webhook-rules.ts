@@ -7,7 +7,6 @@ import {
   eachItem,
   type KindRules,
   listAt,
-  oneOf,
   selectorProblems,
   webhookTargetErrors,
   within,
@@ -22,7 +21,7 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { exactlyOneOf } from "../checks/rule-checks.ts";
+import { exactlyOneOf, optionallyOneOf } from "../checks/rule-checks.ts";
 
 const sideEffectClasses = ["None", "NoneOnDryRun"];
 const knownReviewVersions = ["v1", "v1beta1"];
@@ -92,7 +91,7 @@ const rule: Check = all(
   listed("apiGroups", "API groups"),
   listed("apiVersions", "API versions"),
   resources,
-  oneOf("scope", ["*", "Cluster", "Namespaced"]),
+  optionallyOneOf("scope", ["*", "Cluster", "Namespaced"]),
 );
 
 const reviewVersions: Check = (hook, path) => {
@@ -112,14 +111,14 @@ const reviewVersions: Check = (hook, path) => {
 const hook: Check = all(
   name,
   eachItem("rules", rule),
-  oneOf("failurePolicy", ["Fail", "Ignore"]),
-  oneOf("matchPolicy", ["Equivalent", "Exact"]),
+  optionallyOneOf("failurePolicy", ["Fail", "Ignore"]),
+  optionallyOneOf("matchPolicy", ["Equivalent", "Exact"]),
   sideEffects,
   timeout,
   within("namespaceSelector", selectorProblems),
   within("objectSelector", selectorProblems),
   clientConfig,
-  oneOf("reinvocationPolicy", ["IfNeeded", "Never"]),
+  optionallyOneOf("reinvocationPolicy", ["IfNeeded", "Never"]),
   eachItem("matchConditions", conditionErrors),
   reviewVersions,
 );

@@ -21,7 +21,9 @@ function percentOf(value: JsonValue | undefined): number | undefined {
 
 /** The number, be it one of Pods or a part of a hundred; zero for what is neither. */
 function amountOf(value: JsonValue | undefined): number {
-  return typeof value === "number" ? value : (percentOf(value) ?? 0);
+  if (typeof value === "number") return value;
+  const isWhole = typeof value === "string" && /^[+-]?\d+$/.test(value);
+  return isWhole ? Number(value) : (percentOf(value) ?? 0);
 }
 
 /** A number of Pods or a percentage. */
@@ -90,9 +92,9 @@ export function daemonStrategyErrors(object: JsonObject): FieldError[] {
 function daemonUpdateErrors(update: JsonObject, path: string): FieldError[] {
   const [unavailable, surge] = [memberAt(update, ["maxUnavailable"]), memberAt(update, ["maxSurge"])];
   const [hasUnavailable, hasSurge] = [amountOf(unavailable) !== 0, amountOf(surge) !== 0];
-  const malformed = ["maxUnavailable", "maxSurge"].flatMap((name) => amountErrors(update, name, path));
-  if (malformed.length > 0) return malformed;
   return [
+    ...amountErrors(update, "maxUnavailable", path),
+    ...amountErrors(update, "maxSurge", path),
     ...atMostAll(update, "maxUnavailable", path),
     ...atMostAll(update, "maxSurge", path),
     ...(hasUnavailable && hasSurge

@@ -12,6 +12,7 @@ import {
   type ScalePaths,
   selectorErrors,
   selectorInGo,
+  within,
   withMeta,
 } from "@purlin/kube-apiserver/kinds";
 
@@ -158,6 +159,7 @@ export const replicaSetRules: KindRules = {
   warnings: namedTemplateWarnings,
   validate: (object) => [
     ...numbers(object, "replicas", "minReadySeconds"),
+    ...within("ordinals", notNegativeAt("start"))(objectAt(object, ["spec"]), "spec"),
     ...selectorErrors(object, { ...required, noun: "deployment" }),
     ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(object, "ReplicaSet")),
   ],
