@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { formatApiVersion } from "@purlin/kube-objects/object";
+import { mergeGroups, type RemoteVersion, remoteVersionBody } from "../aggregator/merge-groups.ts";
 import type { ApiGroup, ApiGroupVersion, Catalog } from "../registry/registry.ts";
 import type { ResourceType, Subresource } from "../registry/resource-type.ts";
 import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
@@ -24,20 +25,79 @@ const negotiatePlain = createNegotiation(() => false);
 export function createDiscovery(
   catalogOf: () => Catalog,
   serverAddress: () => string,
+  remotes: RemoteGroups = noRemoteGroups,
 ): (request: ApiRequest) => CompleteResponse | undefined {
-  const documents = new AggregatedDocuments(catalogOf);
+  const documents = new AggregatedDocuments(catalogOf, remotes);
   return (request) => {
     const [root, ...rest] = request.path.split("/").filter((part) => part !== "");
     if (root !== "api" && root !== "apis") return undefined;
     if (rest.length === 0) {
       const negotiated = negotiateRoots(request.headers["accept"]);
       const plain = (): JsonObject =>
-        root === "api" ? apiVersions(serverAddress()) : apiGroupList(catalogOf().groups.filter(isNamed));
+        root === "api" ? apiVersions(serverAddress()) : apiGroupList(listedGroups(catalogOf(), remotes));
       return negotiated.transform === undefined ? document(plain(), negotiated) : documents.answer(root, request);
     }
-    const found = root === "api" ? coreDocument(catalogOf(), rest) : groupDocument(catalogOf(), rest);
+    const found =
+      root === "api"
+        ? coreDocument(catalogOf(), rest)
+        : (remoteGroupDocument(catalogOf(), remotes, rest) ?? groupDocument(catalogOf(), rest));
     return found && document(found, negotiatePlain(request.headers["accept"]));
   };
+}
+
+/** The groups of other servers. */
+interface RemoteGroups {
+  /** Increases with every change. */
+  readonly generation: number;
+  readonly versions: readonly RemoteVersion[];
+}
+
+const noRemoteGroups: RemoteGroups = { generation: 0, versions: [] };
+
+/** Local versions as APIServices rank them. */
+const [customPriority, builtinPriority] = [100, 15];
+
+/** All groups but the core one, with what `entryOf` makes of each version. */
+function mergedGroups(
+  { groups }: Catalog,
+  { versions }: RemoteGroups,
+  entries: {
+    readonly local: (group: ApiGroup, version: ApiGroupVersion) => JsonObject;
+    readonly remote: (version: RemoteVersion) => JsonObject;
+  },
+): { readonly name: string; readonly versions: readonly JsonObject[] }[] {
+  const local = groups.filter(isNamed).map((group) => ({
+    name: group.name,
+    priority: Math.max(...group.versions.flatMap((one) => one.resources.map((type) => type.groupPriority))),
+    versions: group.versions.map((one) => ({
+      version: one.version,
+      priority: one.resources.every((type) => type.custom) ? customPriority : builtinPriority,
+      entry: entries.local(group, one),
+    })),
+  }));
+  return mergeGroups(local, versions, entries.remote);
+}
+
+function listedGroups(catalog: Catalog, remotes: RemoteGroups): JsonObject[] {
+  const row = (name: string, version: string): JsonObject => ({
+    groupVersion: formatApiVersion({ group: name, version }),
+    version,
+  });
+  return mergedGroups(catalog, remotes, {
+    local: ({ name }, { version }) => row(name, version),
+    remote: ({ remote }) => row(remote.group, remote.version),
+  }).map(({ name, versions }) => ({ name, versions, preferredVersion: versions[0] ?? {} }));
+}
+
+/** The document of a group that another server serves, if only in part. */
+function remoteGroupDocument(
+  catalog: Catalog,
+  remotes: RemoteGroups,
+  [name, ...rest]: readonly string[],
+): JsonObject | undefined {
+  if (rest.length > 0 || !remotes.versions.some(({ remote }) => remote.group === name)) return undefined;
+  const found = listedGroups(catalog, remotes).find((group) => group["name"] === name);
+  return found && { kind: "APIGroup", apiVersion: "v1", ...found };
 }
 
 const isNamed = ({ name }: { readonly name: string }): boolean => name !== "";
@@ -64,11 +124,13 @@ function document(value: JsonValue, { mediaType, pretty }: Negotiated): Complete
 /** The aggregated documents, made once for each state of the catalog, since every client asks for them. */
 class AggregatedDocuments {
   readonly #catalogOf: () => Catalog;
-  #generation = 0;
+  readonly #remotes: RemoteGroups;
+  #generation = "";
   #made = new Map<string, { readonly value: JsonObject; readonly bytes: Uint8Array; readonly tag: string }>();
 
-  constructor(catalogOf: () => Catalog) {
+  constructor(catalogOf: () => Catalog, remotes: RemoteGroups) {
     this.#catalogOf = catalogOf;
+    this.#remotes = remotes;
   }
 
   answer(root: "api" | "apis", request: ApiRequest): CompleteResponse {
@@ -84,32 +146,38 @@ class AggregatedDocuments {
 
   #document(root: "api" | "apis"): { readonly value: JsonObject; readonly bytes: Uint8Array; readonly tag: string } {
     const catalog = this.#catalogOf();
-    if (this.#generation !== catalog.generation) {
-      this.#generation = catalog.generation;
+    const generation = `${catalog.generation} ${this.#remotes.generation}`;
+    if (this.#generation !== generation) {
+      this.#generation = generation;
       this.#made = new Map();
     }
     const known = this.#made.get(root);
     if (known !== undefined) return known;
-    const value = apiGroupDiscoveryList(catalog.groups.filter((group) => isNamed(group) === (root === "apis")));
+    const value = apiGroupDiscoveryList(
+      root === "api" ? catalog.groups.filter((group) => !isNamed(group)).map(coreBody) : this.#groups(catalog),
+    );
     const bytes = Buffer.from(printJson(value));
     const tag = `"${createHash("sha512").update(bytes).digest("hex").toUpperCase()}"`;
     const made = { value, bytes, tag };
     this.#made.set(root, made);
     return made;
   }
+
+  #groups(catalog: Catalog): JsonObject[] {
+    return mergedGroups(catalog, this.#remotes, {
+      local: (_group, version) => versionBody(version),
+      remote: remoteVersionBody,
+    }).map(({ name, versions }) => ({ metadata: { name }, versions }));
+  }
 }
 
 /** All groups with all their resources in one document: what new clients ask for. */
-function apiGroupDiscoveryList(groups: readonly ApiGroup[]): JsonObject {
-  return {
-    kind: "APIGroupDiscoveryList",
-    apiVersion: "apidiscovery.k8s.io/v2",
-    metadata: {},
-    items: groups.map(({ name, versions }) => ({
-      metadata: name === "" ? {} : { name },
-      versions: versions.map(versionBody),
-    })),
-  };
+function apiGroupDiscoveryList(items: readonly JsonObject[]): JsonObject {
+  return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items };
+}
+
+function coreBody({ versions }: ApiGroup): JsonObject {
+  return { metadata: {}, versions: versions.map(versionBody) };
 }
 
 function versionBody({ version, resources }: ApiGroupVersion): JsonObject {
@@ -149,8 +217,8 @@ function apiVersions(serverAddress: string): JsonObject {
 }
 
 /** The answer to `/apis`. */
-function apiGroupList(groups: readonly ApiGroup[]): JsonObject {
-  return { kind: "APIGroupList", apiVersion: "v1", groups: groups.map(groupBody) };
+function apiGroupList(groups: readonly JsonObject[]): JsonObject {
+  return { kind: "APIGroupList", apiVersion: "v1", groups };
 }
 
 /** The answer to `/apis/<group>`. */

@@ -30,4 +30,6 @@ export interface Outlet {
   write(bytes: Uint8Array): boolean;
   onDrain(callback: () => void): void;
   end(): void;
+  /** Ends the answer so that the client sees that it is not complete. */
+  abort(): void;
 }

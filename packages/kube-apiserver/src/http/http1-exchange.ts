@@ -71,6 +71,7 @@ function outlet(response: ServerResponse): Outlet {
     write: (bytes) => response.write(bytes),
     onDrain: (callback) => response.on("drain", callback),
     end: () => response.end(),
+    abort: () => response.destroy(),
   };
 }
 

@@ -70,5 +70,6 @@ function outlet(stream: ServerHttp2Stream): Outlet {
     write: (bytes) => stream.write(bytes),
     onDrain: (callback) => stream.on("drain", callback),
     end: () => stream.end(),
+    abort: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
   };
 }

@@ -42,6 +42,7 @@ function recorded(respond: Exchange["respond"] = () => {}): Recorded {
           return true;
         },
         onDrain: () => {},
+        abort: () => {},
         end: () => {
           known.isEnded = true;
         },

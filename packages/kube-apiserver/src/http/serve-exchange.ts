@@ -17,6 +17,7 @@ import type {
 } from "../request/api-request.ts";
 import { errorResponse, isUnexpected } from "../request/error-response.ts";
 import { requestTarget } from "../request/request-target.ts";
+import { StreamAborted } from "../request/stream-aborted.ts";
 import type { Exchange, Outlet } from "./exchange.ts";
 import { isExempt, type RequestsInFlight } from "./requests-in-flight.ts";
 import { responseHeaders } from "./response-headers.ts";
@@ -58,6 +59,10 @@ class EventPump {
       this.#move();
     } catch (error) {
       this.close();
+      if (error instanceof StreamAborted) {
+        this.#outlet.abort();
+        return;
+      }
       this.#outlet.end();
       this.#failed(error);
     }

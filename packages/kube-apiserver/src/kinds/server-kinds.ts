@@ -3,6 +3,7 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
+import { apiServiceRules } from "../aggregator/api-service.ts";
 import { crdRules } from "../crd/crd-rules.ts";
 import { isDeleting } from "../objects/object-meta.ts";
 import type { WriteRules } from "../registry/resource-type.ts";
@@ -37,17 +38,6 @@ function withSecretNames(account: JsonObject): JsonObject {
   const names = secrets.map((one) => (isJsonObject(one) && one["name"] !== undefined ? { name: one["name"] } : {}));
   return { ...account, secrets: names };
 }
-
-const apiServicePrinter: TablePrinter = {
-  columns: [nameColumn, column("Service"), column("Available"), ageColumn],
-  cells: (object, now) => [
-    nameOfObject(object),
-    // The server forwards no request to another server.
-    "Local",
-    text(items(object, "status", "conditions").find((one) => text(one, "type") === "Available") ?? {}, "status"),
-    ageOfObject(object, now),
-  ],
-};
 
 /** The printer of RoleBindings and ClusterRoleBindings. */
 const bindingPrinter: TablePrinter = {
@@ -117,9 +107,9 @@ export const serverKinds: KindSource = ({ now }) => [
       kind: "APIService",
       cluster: true,
       categories: ["api-extensions"],
-      verbs: ["get", "list", "watch"],
-      subresources: [{ name: "status", verbs: ["get"] }],
-      rules: { printer: apiServicePrinter },
+      subresources: [statusSubresource],
+      write: { name: pathSegmentName },
+      rules: { ...apiServiceRules, metaChecks: wholeMetaChecks },
     },
   ]),
   ...defineKinds({ group: "authentication.k8s.io", version: "v1", priority: 17_700 }, [

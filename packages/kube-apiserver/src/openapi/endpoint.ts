@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
+import type { RemoteVersion } from "../aggregator/merge-groups.ts";
 import type { ApiRequest, CompleteResponse, Payload } from "../request/api-request.ts";
 import { parseAccept } from "../request/negotiate.ts";
 import { textPayload } from "../request/payload.ts";
+import { MergedV2Document } from "./merged-v2-document.ts";
 import type { PublishedDocuments } from "./published-documents.ts";
 import { PublishedV2Document, type V2Document } from "./v2-document.ts";
 
@@ -18,23 +20,32 @@ const swaggerTypes = [swaggerType, "application/com.github.proto-openapi.spec.v2
 export function createOpenApiEndpoint(
   documents: PublishedDocuments,
   now: () => number,
+  remotes: () => readonly RemoteVersion[] = () => [],
 ): (request: ApiRequest) => CompleteResponse | undefined {
   const swagger = new PublishedV2Document(documents);
+  const merged = new MergedV2Document();
   return (request) => {
-    if (request.path === v2) return swaggerAnswer(request, () => swagger.document());
-    if (request.path === v3) return index(documents);
+    if (request.path === v2) {
+      return swaggerAnswer(request, () => merged.document(swagger.document(), remotes()));
+    }
+    if (request.path === v3) return index(documents, remotes());
     if (!request.path.startsWith(`${v3}/`)) return undefined;
     return document(request, documents, now);
   };
 }
 
 /** The index names each document with the hash of its content, so that a client fetches only what has changed. */
-function index(documents: PublishedDocuments): CompleteResponse {
+function index(documents: PublishedDocuments, remotes: readonly RemoteVersion[]): CompleteResponse {
+  const others = remotes.flatMap(({ remote, documents: { v3Address } }) =>
+    v3Address === undefined
+      ? []
+      : [[`apis/${remote.group}/${remote.version}`, { serverRelativeURL: v3Address }] as const],
+  );
   const entries = documents.keys().flatMap((key) => {
     const hash = documents.document(key)?.hash;
     return hash === undefined ? [] : [[key, { serverRelativeURL: `${v3}/${key}?hash=${hash}` }] as const];
   });
-  const value: JsonObject = { paths: Object.fromEntries(entries) };
+  const value: JsonObject = { paths: Object.fromEntries([...entries, ...others]) };
   // The reference does not say that it is JSON, whatever was asked for.
   return { kind: "complete", code: 200, payload: { ...textPayload(printJson(value)), value: () => value } };
 }

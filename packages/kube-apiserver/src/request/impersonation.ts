@@ -122,6 +122,7 @@ function withUser(request: ApiRequest, user: User): ApiRequest {
     headers: request.headers,
     body: request.body,
     user,
+    ...(request.origin && { origin: request.origin }),
     audit: request.audit,
     get signal() {
       return request.signal;

@@ -21,6 +21,7 @@ import { renewInTime } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
 import type { Handler } from "./handler.ts";
 import type { DocumentSource } from "./path-endpoints.ts";
+import { frontProxyClients, publishAuthorities } from "./published-authorities.ts";
 import { createServerCore, type ServerCore } from "./server-core.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 import { kubeconfigText } from "./user-kubeconfig.ts";
@@ -155,6 +156,7 @@ class RunningServer implements ApiServer {
       ...options,
       store,
       tokenKey,
+      frontProxyClient: frontProxyClients(() => this.certificates.frontProxy),
       beginAudit: this.#audit,
       address: () => this.#address(),
       snapshot: () => writeSnapshot(store, options.directory),
@@ -174,6 +176,7 @@ class RunningServer implements ApiServer {
       return;
     }
     await bootstrap({ ...this.#core, store: this.#store });
+    await publishAuthorities(this.#core, this.#store, this.certificates);
     this.#core.lifecycle.isBootstrapped = true;
     this.#controllers.start();
     this.#stopRenewing = this.#renewInTime();

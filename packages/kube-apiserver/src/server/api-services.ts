@@ -13,8 +13,8 @@ const group = "apiregistration.k8s.io";
 const managedLabel = "kube-aggregator.kubernetes.io/automanaged";
 
 /**
- * Keeps one APIService for each served version, as the reference does. They are read-only: clients cannot add one,
- * since the server does not forward requests to other servers. Versions that have one already cost nothing.
+ * Keeps one APIService for each served version, as the reference does. An APIService that a user creates for a version stays as it is. Versions
+ * that have one already cost nothing.
  */
 export class ApiServices {
   readonly #services: RestServices;
@@ -44,8 +44,8 @@ export class ApiServices {
     if (type === undefined || this.#isStopped) return;
     const wanted = new Map(expected(catalog()).map((one) => [objectKey(type, "", metaOf(one).name ?? ""), one]));
     const known = store.list({ prefix: keyPrefix(type, "") }).entries.map(({ key }) => key);
-    const gone = known.filter((key) => !wanted.has(key));
-    const missing = [...wanted].filter(([key, object]) => !isUpToDate(store.get(key)?.value, object));
+    const gone = known.filter((key) => !wanted.has(key) && isManaged(store.get(key)?.value));
+    const missing = [...wanted].filter(([key, object]) => isOutdated(store.get(key)?.value, object));
     await Promise.all([
       ...gone.map((key) => store.write(key, () => ({ action: "delete" }))),
       ...missing.map(([key, object]) => this.#put(type, key, object)),
@@ -72,8 +72,13 @@ export class ApiServices {
   }
 }
 
-function isUpToDate(stored: JsonObject | undefined, wanted: JsonObject): boolean {
-  return stored !== undefined && jsonEqual(stored["spec"] ?? {}, wanted["spec"] ?? {});
+function isManaged(stored: JsonObject | undefined): boolean {
+  return stored !== undefined && metaOf(stored).labels?.[managedLabel] !== undefined;
+}
+
+function isOutdated(stored: JsonObject | undefined, wanted: JsonObject): boolean {
+  if (stored === undefined) return true;
+  return isManaged(stored) && !jsonEqual(stored["spec"] ?? {}, wanted["spec"] ?? {});
 }
 
 function available(at: string): JsonObject {

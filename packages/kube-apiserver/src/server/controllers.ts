@@ -112,12 +112,14 @@ export function createControllers(
       collector.start();
       namespaces.start();
       roles.start();
+      core.aggregator.start();
     },
     stop: () => {
       apiServices.stop();
       collector.stop();
       namespaces.stop();
       roles.stop();
+      core.aggregator.stop();
     },
   };
 }

@@ -20,6 +20,8 @@ interface HandlerOptions {
   readonly authorizer: Authorizer;
   readonly paths: readonly PathEndpoint[];
   readonly resources: ResourceEndpoint;
+  /** Answers requests for the APIs of other servers; undefined for all others. */
+  readonly aggregated?: (request: ApiRequest, target: RequestTarget) => ApiResponse | Promise<ApiResponse> | undefined;
   /** Whether a path lies below a group the server itself has, where even what is missing is answered with a Status. */
   readonly isBuiltinPath: (path: string) => boolean;
   /** Called when a request begins; the function that it returns receives the response, and returns the one to send. */
@@ -67,6 +69,8 @@ async function allowed(request: ApiRequest, target: RequestTarget, options: Hand
     const denied = errorResponse(accessDenied(request.user, target, decision), request);
     return { ...denied, headers: { ...denied.headers, ...noSniffing } };
   }
+  const remote = options.aggregated?.(request, target);
+  if (remote !== undefined) return remote;
   const response =
     target.kind === "resource" ? await options.resources(request, target) : await pathResponse(request, options);
   if (response === undefined && options.isBuiltinPath(request.path)) throw noSuchResource();

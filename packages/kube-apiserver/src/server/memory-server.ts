@@ -32,6 +32,9 @@ export function createMemoryServer({ kinds }: { readonly kinds: KindSource }): M
     store,
     kinds,
     tokenKey: generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
+    frontProxyClient: () => {
+      throw new Error("a server in memory forwards no requests");
+    },
     address: () => "",
     snapshot: () => Promise.reject(new Error("a server in memory makes no snapshots")),
   });

@@ -12,6 +12,7 @@ import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
 import { methodNotAllowed } from "../request/plain-refusals.ts";
 import type { Store } from "../store/store.ts";
+import type { Aggregator } from "./aggregator.ts";
 import type { PathEndpoint } from "./handler.ts";
 import { snapshotEndpoint } from "./snapshot-endpoint.ts";
 
@@ -47,6 +48,8 @@ interface PathEndpointsOptions {
   /** The definitions behind the custom part of the catalog. */
   readonly crds: () => readonly JsonObject[];
   readonly state: ServerState;
+  /** The APIs of other servers. */
+  readonly remotes: Aggregator;
   readonly requests: RequestMetrics;
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;
@@ -81,8 +84,8 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
     bareWatchEndpoint,
     ...(options.documents === undefined ? [] : [documentsEndpoint(options.documents)]),
     snapshotEndpoint(options.snapshot),
-    createDiscovery(catalog, options.address),
-    createOpenApiEndpoint(documents, Date.now),
+    createDiscovery(catalog, options.address, options.remotes),
+    createOpenApiEndpoint(documents, Date.now, () => options.remotes.versions),
     documentEndpoint("", () => rootPaths(catalog(), healthPaths(checks))),
   ];
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KeyObject, randomUUID } from "node:crypto";
+import type { KeyPair } from "@purlin/certificates";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { StoredAdmission } from "../admission/configured-admission.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
+import { Backends } from "../aggregator/backends.ts";
 import type { BeginAudit } from "../audit/audit.ts";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import {
@@ -24,7 +26,7 @@ import { type Catalog, Registry } from "../registry/registry.ts";
 import { keyPrefix, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
-import { createResources } from "../rest/resources.ts";
+import { createResources, type SpecialResource } from "../rest/resources.ts";
 import type { RestServices, WriteGuard } from "../rest/rest-context.ts";
 import { OpenWatches } from "../rest/watch.ts";
 import { accessReviews } from "../reviews/access-reviews.ts";
@@ -38,6 +40,7 @@ import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
 import { serviceResolver } from "../webhooks/resolve-service.ts";
 import { type ServiceAddress, WebhookClient } from "../webhooks/webhook-client.ts";
+import { Aggregator } from "./aggregator.ts";
 import { createHandler, type Handler } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
 import { type DocumentSource, pathEndpoints } from "./path-endpoints.ts";
@@ -48,6 +51,8 @@ interface ServerCoreOptions {
   readonly kinds?: KindSource;
   readonly build?: string;
   readonly tokens?: readonly TokenAuthenticator[];
+  /** The certificate by which the servers of APIServices recognize this one. */
+  readonly frontProxyClient: () => KeyPair;
   /** Signs the tokens of ServiceAccounts. */
   readonly tokenKey: KeyObject;
   readonly authorizer?: Authorizer;
@@ -80,7 +85,9 @@ export interface ServerCore {
   readonly services: RestServices;
   /** Admission by what is configured. */
   readonly configured: StoredAdmission;
-  /** Everybody who knows the bearer of a token. */
+  /** Requests for the APIs of other servers. */
+  readonly aggregator: Aggregator;
+  /** The authenticators of bearer tokens. */
   readonly tokens: readonly TokenAuthenticator[];
   readonly now: () => Date;
   /** Called after what is served has changed. */
@@ -147,6 +154,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       configured,
     ),
   };
+  const aggregator = createAggregator(options, client, now);
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);
   const tokens = [...(options.tokens ?? []), accounts.authenticate];
   const answer = createHandler({
@@ -158,20 +166,18 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
       catalog,
       crds: () => crds.crds,
       state: serverState(store, lifecycle),
+      remotes: aggregator,
       requests,
       address: options.address,
     }),
     onBegin: (request, target) => requests.begin(request, target),
     audit: options.beginAudit,
+    aggregated: (request, target) => aggregator.answer(request, target),
     resources: createResources({
       services,
       watches,
       special: [
-        reviewResource("authorization.k8s.io", accessReviews(access.authorizer, access.rulesFor)),
-        reviewResource(
-          "authentication.k8s.io",
-          authenticationReviews(() => tokens),
-        ),
+        ...reviewResources(access, tokens),
         tokenResource(accounts),
         ...podResources(client),
         scaleResource((type) => (type.custom ? customScale(type, crds) : rulesOf(type).scale)),
@@ -180,7 +186,23 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     isBuiltinPath: (path) => isBuiltinPath(catalog(), path),
     onUnexpected: options.onUnexpected ?? (() => {}),
   });
-  return Object.assign(core, { kinds, crds, services, configured, tokens });
+  return Object.assign(core, { kinds, crds, services, configured, tokens, aggregator });
+}
+
+function createAggregator(options: ServerCoreOptions, client: InternalClient, now: () => Date): Aggregator {
+  const { store, webhookTargets = new Map(), frontProxyClient, onControllerError = () => {} } = options;
+  const backends = new Backends(serviceResolver(store, webhookTargets), frontProxyClient);
+  return new Aggregator({ store, client, now, backends, onError: onControllerError });
+}
+
+function reviewResources(access: AccessControl, tokens: readonly TokenAuthenticator[]): SpecialResource[] {
+  return [
+    reviewResource("authorization.k8s.io", accessReviews(access.authorizer, access.rulesFor)),
+    reviewResource(
+      "authentication.k8s.io",
+      authenticationReviews(() => tokens),
+    ),
+  ];
 }
 
 function requestMetrics(catalog: () => Catalog): RequestMetrics {

@@ -22,6 +22,8 @@ export interface ServingCertificates {
   readonly admin: KeyPair;
   /** The key that signs the tokens of ServiceAccounts; its certificate is of no use. */
   readonly tokens: KeyPair;
+  /** The authority of the certificate by which the servers of APIServices recognize this one. */
+  readonly frontProxy: KeyPair;
 }
 
 /** How certificates are loaded. */
@@ -43,6 +45,7 @@ const files: Readonly<Record<Name, string>> = {
   server: "server.pem",
   admin: "admin.pem",
   tokens: "tokens.pem",
+  frontProxy: "front-proxy-ca.pem",
 };
 
 /** What stops working with a new one. */
@@ -51,6 +54,7 @@ const consequence: Readonly<Record<Name, string>> = {
   server: "nothing else changes",
   admin: "kubeconfigs that were handed out go on working",
   tokens: "tokens of ServiceAccounts that were handed out stop working",
+  frontProxy: "the servers of APIServices read the new one from extension-apiserver-authentication",
 };
 
 /**
@@ -105,7 +109,18 @@ function loadFrom(folder: string, options: LoadOptions): ServingCertificates {
     renew: (pair) => pair,
     make: () => createAuthority({ commonName: "tokens", now }),
   });
-  return { authority: authority.pair, server: server.pair, admin: admin.pair, tokens: tokens.pair };
+  const frontProxy = load("frontProxy", {
+    check: (pair) => (isAuthority(pair) ? undefined : "it is not the certificate of an authority"),
+    renew: (pair) => (shouldRenew(pair.certPem, now) ? newFrontProxy(now) : pair),
+    make: () => newFrontProxy(now),
+  });
+  return {
+    authority: authority.pair,
+    server: server.pair,
+    admin: admin.pair,
+    tokens: tokens.pair,
+    frontProxy: frontProxy.pair,
+  };
 }
 
 interface Recipe {
@@ -163,6 +178,8 @@ function replaceDamaged(
   options: LoadOptions,
 ): void {
   const { repair = false, onWarning } = options;
+  // Data directories of earlier releases do not have it.
+  if (name === "frontProxy" && stored.state === "missing") return;
   const isIssued = name === "server" || name === "admin";
   const reason = stored.state === "damaged" ? `is damaged: ${stored.reason}` : "is missing";
   if (!repair && !(isIssued && stored.state === "missing")) {
@@ -177,6 +194,18 @@ function replaceDamaged(
 function newAuthority(now: Date): KeyPair {
   return createAuthority({ commonName: "purlin-kube-apiserver", now });
 }
+
+function newFrontProxy(now: Date): KeyPair {
+  return createAuthority({ commonName: "purlin-front-proxy-ca", now });
+}
+
+/** The certificate by which the servers of APIServices recognize this one. */
+export function issueFrontProxyClient(authority: KeyPair, now: Date): KeyPair {
+  return issueCertificate(authority, { commonName: frontProxyName, usages: ["client"], now });
+}
+
+/** The common name of the certificate of {@link issueFrontProxyClient}. */
+export const frontProxyName = "front-proxy-client";
 
 /** Another certificate of the same key; one that has expired cannot be renewed by itself. */
 function renewedAuthority(authority: KeyPair, now: Date): KeyPair {
