@@ -12,7 +12,7 @@ const threeClauses = { accept: `${v2},${v2beta1},application/json` };
 const json = { accept: "application/json" };
 const cacheHeaders = ["vary", "cache-control"];
 
-/** Groups that every server has: those that other cases define come and go, and APIServices are read-only here. */
+/** Groups that every server has: those that other cases define come and go. */
 const registration = "apiregistration.k8s.io";
 const groups: ReadonlySet<string> = new Set([
   registration,

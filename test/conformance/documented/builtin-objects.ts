@@ -34,23 +34,6 @@ async function openApiAsProtobuf(s: Session): Promise<number> {
   return (await s.get("/openapi/v3/api/v1", { ...quiet, headers: { accept } })).code;
 }
 
-async function newApiService(s: Session): Promise<number> {
-  const path = "/apis/apiregistration.k8s.io/v1/apiservices";
-  const service = { name: "none", namespace: s.namespace };
-  const spec = { group: "other.example.com", version: "v1", groupPriorityMinimum: 1, versionPriority: 1, service };
-  const object = {
-    apiVersion: "apiregistration.k8s.io/v1",
-    kind: "APIService",
-    metadata: { name: "v1.other.example.com" },
-  };
-  const { code } = await s.post(
-    `${path}?dryRun=All`,
-    { ...object, spec: { ...spec, insecureSkipTLSVerify: true } },
-    quiet,
-  );
-  return code;
-}
-
 async function foreignAddress(s: Session): Promise<number> {
   const spec = { clusterIP: "172.31.0.9", ports: [{ port: 80 }] };
   const service = { apiVersion: "v1", kind: "Service", metadata: { name: "far" }, spec };
@@ -127,7 +110,6 @@ async function lengthOfErrors(s: Session): Promise<string> {
 
 export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "OpenAPI v3 documents", ours: 406, theirs: 200, run: openApiAsProtobuf },
-  { topic: "APIServices", ours: 405, theirs: 201, run: newApiService },
   {
     topic: "FlowSchemas and PriorityLevelConfigurations",
     ours: 404,
