@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
 
 import { inTurns } from "@purlin/base";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
@@ -28,6 +29,7 @@ interface AuditRecordOptions {
 /** What is known about one request for the audit log. It emits an event at each stage that the policy does not leave out. */
 export class AuditRecord implements RequestAudit {
   readonly #options: AuditRecordOptions;
+  readonly #id: string;
   readonly #received: string;
   #impersonated: User | undefined;
   #annotations: JsonObject = {};
@@ -38,6 +40,7 @@ export class AuditRecord implements RequestAudit {
 
   constructor(options: AuditRecordOptions) {
     this.#options = options;
+    this.#id = options.request.origin?.auditId ?? randomUUID();
     this.#received = timestamp(options.now());
     this.#emit("RequestReceived");
   }
@@ -122,7 +125,7 @@ export class AuditRecord implements RequestAudit {
   #event(stage: AuditStage): JsonObject {
     const { request, user, access, decision, now } = this.#options;
     const { level, omitManagedFields } = decision;
-    const { auditId = "", uri, address } = request.origin ?? {};
+    const { uri, address } = request.origin ?? {};
     const body = (value: JsonValue): JsonValue => (omitManagedFields ? withoutManagers(value) : value);
     const isLogged = level === "Request" || level === "RequestResponse";
     const { "user-agent": agent } = request.headers;
@@ -130,7 +133,7 @@ export class AuditRecord implements RequestAudit {
       kind: "Event",
       apiVersion: "audit.k8s.io/v1",
       level,
-      auditID: auditId,
+      auditID: this.#id,
       stage,
       requestURI: uri ?? uriOf(request),
       verb: access.verb,
