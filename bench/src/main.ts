@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition|packages|limits [part …] [--json FILE] [--quick] [--strict]`.
+// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition|packages|limits|workloads [part …] [--json FILE] [--quick] [--strict]`.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parts as apiserver } from "./apiserver/parts.ts";
@@ -12,8 +12,9 @@ import { formatFigure, heading, toMarkdown } from "./measure/report.ts";
 import type { Part } from "./measure/suite.ts";
 import { versions } from "./measure/versions.ts";
 import { parts as packages } from "./packages/parts.ts";
+import { parts as workloads } from "./workloads/parts.ts";
 
-const suites: Record<string, readonly Part[]> = { functions, apiserver, composition, packages, limits };
+const suites: Record<string, readonly Part[]> = { functions, apiserver, composition, packages, limits, workloads };
 
 const options = {
   json: { type: "string" },
