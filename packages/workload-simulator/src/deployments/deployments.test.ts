@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
 import { annotationOf, conditionsOf, type KubeObject, numberAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene, workloadSpec } from "../testing/scene.ts";
@@ -107,4 +108,33 @@ test("a change that concerns no controller causes no write", async () => {
     scene.takeWrites().filter((write) => write.includes("/web") && !write.includes("/events")),
     [],
   );
+});
+
+test("a paused Deployment is scaled, but not rolled out before it is resumed", async () => {
+  await using scene = await startScene();
+  await scene.create(kinds.deployment, "web", { spec: workloadSpec({ replicas: 1 }) });
+  await scene.until(kinds.deployment, "web", isRolledOut);
+  await scene.patch(kinds.deployment, "web", { spec: { paused: true } });
+  await scene.until(kinds.deployment, "web", (one) => reasonOf(one, "Progressing") === "DeploymentPaused");
+  await scene.patch(kinds.deployment, "web", image("nginx:2"));
+  await scene.patch(kinds.deployment, "web", { spec: { replicas: 2 } });
+  await scene.until(kinds.deployment, "web", (one) => numberAt(one, ["status", "availableReplicas"]) === 2);
+  assert.equal((await scene.list(kinds.replicaSet)).length, 1);
+  await scene.patch(kinds.deployment, "web", { spec: { paused: false } });
+  await scene.until(
+    kinds.deployment,
+    "web",
+    (one) => isRolledOut(one) && numberAt(one, ["status", "updatedReplicas"]) === 2,
+  );
+  assert.equal((await scene.list(kinds.replicaSet)).length, 2);
+});
+
+test("a Deployment shrinks to nothing and grows again", async () => {
+  await using scene = await startScene();
+  await scene.create(kinds.deployment, "web", { spec: workloadSpec({ replicas: 3 }) });
+  for (const replicas of [1, 0, 2]) {
+    await scene.patch(kinds.deployment, "web", { spec: { replicas } });
+    await scene.until(kinds.deployment, "web", (one) => isComplete(one, one["status"] as never));
+    await eventually(`${replicas} Pods`, async () => (await scene.list(kinds.pod)).length === replicas);
+  }
 });

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, hasFinalizer, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { startScene } from "../testing/scene.ts";
+import { fastClock, startScene } from "../testing/scene.ts";
 import { indexesText, isEnded, trackingFinalizer } from "./job-status.ts";
 
 const jobSpec = (fields: JsonObject = {}, annotations: Readonly<Record<string, string>> = {}): JsonObject => ({
@@ -63,4 +64,50 @@ test("an indexed Job completes each index", async () => {
 test("indexes are shown as runs", () => {
   assert.equal(indexesText([0, 1, 3, 4, 5, 9]), "0,1,3-5,9");
   assert.equal(indexesText([]), "");
+});
+
+const longRun = { "simulation.purlin.dev/outcome": "exit 0", "simulation.purlin.dev/outcome-after": "1h" };
+
+test("a Job is suspended and resumed; its Pods do not count as failed", async () => {
+  await using scene = await startScene();
+  await scene.create(kinds.job, "work", { spec: jobSpec({ parallelism: 2, completions: 2 }, longRun) });
+  await scene.until(kinds.job, "work", (one) => numberAt(one, ["status", "ready"]) === 2);
+  await scene.patch(kinds.job, "work", { spec: { suspend: true } });
+  const suspended = await scene.until(kinds.job, "work", (one) => numberAt(one, ["status", "active"]) === 0);
+  assert.deepEqual(
+    conditionsOf(suspended).map(({ type, status, reason }) => [type, status, reason]),
+    [["Suspended", "True", "JobSuspended"]],
+  );
+  await scene.patch(kinds.job, "work", { spec: { suspend: false } });
+  const resumed = await scene.until(kinds.job, "work", (one) => numberAt(one, ["status", "ready"]) === 2);
+  assert.equal(numberAt(resumed, ["status", "failed"]), 0);
+});
+
+test("a Job tries again after ten seconds, then twenty, and fails at its limit", async () => {
+  await using scene = await startScene(fastClock(50));
+  const exits = { "simulation.purlin.dev/outcome": "exit 1" };
+  await scene.create(kinds.job, "work", { spec: jobSpec({ backoffLimit: 2 }, exits) });
+  const job = await scene.until(kinds.job, "work", isEnded);
+  assert.equal(numberAt(job, ["status", "failed"]), 3);
+  const times = (await scene.list(kinds.pod)).map((pod) => Date.parse(stringAt(pod, ["status", "startTime"])));
+  const [first = 0, second = 0, third = 0] = times.toSorted((a, b) => a - b);
+  assert.ok(second - first >= 10_000 && third - second >= 20_000, times.join());
+});
+
+test("a Job is deleted when the time after its end is over, and its Pods with it", async () => {
+  await using scene = await startScene(fastClock(50));
+  await scene.create(kinds.job, "work", { spec: jobSpec({ ttlSecondsAfterFinished: 30 }) });
+  await scene.until(kinds.job, "work", isEnded);
+  await eventually("the Job and its Pod are gone", async () => {
+    const lists = await Promise.all([scene.list(kinds.job), scene.list(kinds.pod)]);
+    return lists.every((list) => list.length === 0);
+  });
+});
+
+test("a Job that misses its deadline stops its Pods", async () => {
+  await using scene = await startScene(fastClock(20));
+  await scene.create(kinds.job, "work", { spec: jobSpec({ activeDeadlineSeconds: 30 }, longRun) });
+  const job = await scene.until(kinds.job, "work", isEnded);
+  assert.equal(conditionsOf(job).at(-1)?.reason, "DeadlineExceeded");
+  await eventually("no Pod is left", async () => (await scene.list(kinds.pod)).length === 0);
 });

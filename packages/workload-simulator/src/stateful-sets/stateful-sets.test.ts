@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type KubeObject, numberAt, stringAt } from "@purlin/kube-objects/object";
+import { eventually } from "@purlin/kube-controller/testing";
+import { type KubeObject, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene, workloadSpec } from "../testing/scene.ts";
 
@@ -51,4 +52,29 @@ test("an ordered StatefulSet does not go on after a Pod that is not ready; a par
   await scene.create(kinds.statefulSet, "parallel", { spec });
   await scene.until(kinds.statefulSet, "parallel", (one) => numberAt(one, ["status", "replicas"]) === 3);
   assert.equal(numberAt(await scene.get(kinds.statefulSet, "stuck"), ["status", "replicas"]), 1);
+});
+
+test("a partition keeps the Pods below it on the old revision, also when they are created again", async () => {
+  await using scene = await startScene();
+  const updateStrategy = { rollingUpdate: { partition: 2 } };
+  await scene.create(kinds.statefulSet, "db", {
+    spec: workloadSpec({ replicas: 3, serviceName: "db", updateStrategy }),
+  });
+  await scene.until(kinds.statefulSet, "db", isUpdated);
+  const template = { spec: { containers: [{ name: "main", image: "nginx:2" }] } };
+  await scene.patch(kinds.statefulSet, "db", { spec: { template } });
+  const isPartial = (set: KubeObject): boolean =>
+    numberAt(set, ["status", "updatedReplicas"]) === 1 && numberAt(set, ["status", "availableReplicas"]) === 3;
+  await scene.until(kinds.statefulSet, "db", isPartial);
+  const images = async (): Promise<unknown[]> =>
+    (await scene.list(kinds.pod)).map((pod) => stringAt(objectsAt(pod, ["spec", "containers"])[0] ?? {}, ["image"]));
+  assert.deepEqual(await images(), ["nginx:1", "nginx:1", "nginx:2"]);
+  const before = await scene.get(kinds.pod, "db-0");
+  await scene.client.delete({ ...kinds.pod, namespace: "default", name: "db-0" });
+  await eventually("db-0 is created again", async () => {
+    const [first] = await scene.list(kinds.pod);
+    return first?.metadata.name === "db-0" && first.metadata.uid !== before.metadata.uid;
+  });
+  await scene.until(kinds.statefulSet, "db", isPartial);
+  assert.deepEqual(await images(), ["nginx:1", "nginx:1", "nginx:2"]);
 });

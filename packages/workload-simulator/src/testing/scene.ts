@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { silentLog } from "@purlin/base";
+import { type Clock, silentLog, systemClock } from "@purlin/base";
 import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { eventually, recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -42,13 +42,13 @@ async function grantRights(client: KubeClient): Promise<void> {
 }
 
 /** Starts a server and the simulator. */
-export async function startScene(): Promise<Scene> {
+export async function startScene(clock: Clock = systemClock): Promise<Scene> {
   const server = await startTestServer();
   const client = createKubeClient(server.connect());
   await grantRights(client);
   const { transport, takeWrites } = recordRequests(server.connect(undefined, simulatorUser));
   const simulated = createKubeClient(transport);
-  const simulator = await startWorkloadSimulator({ client: simulated, log: silentLog });
+  const simulator = await startWorkloadSimulator({ client: simulated, log: silentLog, clock });
   const get = (type: TypeRef, name: string): Promise<KubeObject> => client.get(type, { name, namespace });
   const list = async (type: TypeRef): Promise<readonly KubeObject[]> => (await client.list(type, { namespace })).items;
   return {
@@ -74,6 +74,15 @@ export async function startScene(): Promise<Scene> {
       await client.close();
       await server.stop();
     },
+  };
+}
+
+/** A clock for the simulator on which time passes faster, from now on. */
+export function fastClock(speed: number): Clock {
+  const start = Date.now();
+  return {
+    now: () => start + (Date.now() - start) * speed,
+    schedule: (delayMs, task) => systemClock.schedule(delayMs / speed, task),
   };
 }
 
