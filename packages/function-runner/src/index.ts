@@ -13,6 +13,7 @@ export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./d
 export { type TlsSource, tlsFromDirectory } from "./dial/tls-directory.ts";
 export type { CallObserver, FunctionRunner, FunctionTarget, RunCall, RunTrace } from "./function-runner.ts";
 export { noMetrics } from "./metrics.ts";
+export { type InspectorReceiver, serveInspector } from "./record/inspector-server.ts";
 export { createInspectorSink, type InspectorSink } from "./record/inspector-sink.ts";
 export type { RunSink } from "./record/record-runs.ts";
 // Requests.

@@ -4,8 +4,9 @@
 export { type BlamedField, blame, blameAt } from "./read/blame.ts";
 export { changesBetween, childrenOf, type FieldChange, leavesOf } from "./read/field-paths.ts";
 export { inflateRun, type Run, type RunStepMessages } from "./read/inflate-run.ts";
-export { desiredObjects, lastCall, omittedIn, requestJson, responseJson } from "./read/run-views.ts";
+export { compositeName, desiredObjects, lastCall, omittedIn, requestJson, responseJson } from "./read/run-views.ts";
 // Recording runs.
+export { InspectedRuns } from "./record/inspected-runs.ts";
 export type { CallRecord, RunOutcome, RunRecord, StepRecord, WriteRecord } from "./record/run-record.ts";
 export type { RunSummary } from "./record/stored-run.ts";
 // Removing secrets.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
-import { clusterOptions } from "../options/shared-options.ts";
+import { clusterOptions, redactOption } from "../options/shared-options.ts";
 
 const sourceOptions: readonly OptionSpec[] = [
   {
@@ -17,6 +17,12 @@ const runArgument = { name: "<run>", description: "identifier of the run, or its
 const failedOption: OptionSpec = { flags: "--failed", description: "only runs that failed" };
 const ofStep: OptionSpec = { flags: "--step <name>", description: "only runs with this step" };
 const oneStep: OptionSpec = { flags: "--step <name>", description: "only this step, by name or zero-based position" };
+
+const targetOption: OptionSpec = {
+  flags: "--recorder-dir <dir>",
+  description: "folder to record in; created if missing",
+  required: true,
+};
 
 /** The commands about recorded runs. */
 export const runCommands: readonly CommandSpec[] = [
@@ -100,5 +106,36 @@ export const runCommands: readonly CommandSpec[] = [
       ...sourceOptions,
     ],
     load: () => import("../runs/replay-command.ts"),
+  },
+  {
+    name: "runs export",
+    summary: "write runs as test cases with fixtures",
+    arguments: [{ name: "<run...>", description: "identifiers of runs, or their unique beginnings" }],
+    options: [
+      {
+        flags: "-o, --output <dir>",
+        description: "folder to write; with several runs a folder for each",
+        required: true,
+      },
+      ...sourceOptions,
+    ],
+    load: () => import("../runs/export-command.ts"),
+  },
+  {
+    name: "runs import",
+    summary: "record the messages of a pipeline inspector from a file",
+    arguments: [{ name: "<file>", description: "a JSON object for each message, one on each line" }],
+    options: [targetOption, redactOption],
+    load: () => import("../runs/import-command.ts"),
+  },
+  {
+    name: "runs listen",
+    summary: "record a Crossplane through its pipeline inspector socket",
+    options: [
+      { flags: "--socket <path>", description: "unix socket to create", required: true },
+      targetOption,
+      redactOption,
+    ],
+    load: () => import("../runs/listen-command.ts"),
   },
 ];

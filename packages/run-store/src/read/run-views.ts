@@ -51,7 +51,7 @@ export function desiredObjects(state: State | undefined): ReadonlyMap<string, Js
 }
 
 /** The name of the composite resource among the resources of a step. */
-const compositeName = "(composite)";
+export const compositeName = "(composite)";
 
 function viewOf(struct: Struct, ready: Ready): JsonObject {
   const object = readable(struct).value;

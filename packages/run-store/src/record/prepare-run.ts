@@ -78,14 +78,14 @@ function finished(run: Omit<StoredRun, "id" | "parts">, cutter: RunCutter, steps
   };
 }
 
-function factsOf({ xr, revision, cause, beganMs, endedMs, outcome, writes, ttlMs }: RunRecord) {
+function factsOf({ xr, revision, composition = "", cause, beganMs, endedMs, outcome, writes, ttlMs }: RunRecord) {
   const { uid = "", generation = 0, resourceVersion = "", namespace, name = "" } = xr.metadata;
   return {
     xr: { apiVersion: xr.apiVersion, kind: xr.kind, ...(namespace && { namespace }), name },
     uid,
     generation,
     resourceVersion,
-    composition: (revision && labelOf(revision, compositionLabel)) ?? "",
+    composition: (revision && labelOf(revision, compositionLabel)) ?? composition,
     compositionRevision: revision?.metadata.name ?? "",
     cause,
     began: new Date(beganMs).toISOString(),

@@ -52,6 +52,8 @@ export interface RunRecord {
   readonly endedMs: number;
   /** The CompositionRevision; undefined when the run ended before one was selected. */
   readonly revision?: KubeObject | undefined;
+  /** The name of the Composition, where its revision is not known. */
+  readonly composition?: string | undefined;
   readonly steps: readonly StepRecord[];
   readonly writes: readonly WriteRecord[];
   readonly outcome: RunOutcome;

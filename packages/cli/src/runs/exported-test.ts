@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { State } from "@purlin/function-protocol";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { compositeName, desiredObjects, lastCall, type Run } from "@purlin/run-store";
+
+const resourceName = "crossplane.io/composition-resource-name";
+/** Members of metadata that the API server of the run set. */
+const serverSet: ReadonlySet<string> = new Set(["managedFields", "selfLink"]);
+
+/** The files of a test case, by name. */
+type Files = Map<string, readonly JsonValue[]>;
+
+/** A run as a test case of `purlin test`: its inputs as fixtures, and its desired state as the golden file. */
+export function exportedFiles(run: Run, definitions: readonly JsonObject[]): ReadonlyMap<string, readonly JsonValue[]> {
+  const redactions = createRedactions();
+  const clean = (value: JsonObject): JsonObject => redactions.replace(portable(value)) as JsonObject;
+  const files: Files = new Map();
+  const inputs: Record<string, JsonValue> = {};
+  const add = (input: string, name: string, documents: readonly JsonObject[]): void => {
+    if (documents.length === 0) return;
+    inputs[input] = name;
+    files.set(name, documents.map(clean));
+  };
+  const last = run.steps.at(-1);
+  const observed = resourcesIn(last && lastCall(last)?.request.observed);
+  add("xr", "fixtures/xr.yaml", [run.composite]);
+  add(
+    "xrd",
+    "fixtures/xrd.yaml",
+    definitions.filter(({ kind }) => kind === "CompositeResourceDefinition"),
+  );
+  add("composition", "fixtures/composition.yaml", run.revision === undefined ? [] : [compositionOf(run, run.revision)]);
+  add("functions", "functions.yaml", functionsOf(run, definitions));
+  for (const [name, object] of observed) files.set(`fixtures/observed/${fileName(name)}.yaml`, [clean(object)]);
+  if (observed.length > 0) inputs["observed"] = "fixtures/observed";
+  const required = requiredOf(run);
+  for (const [name, objects] of required) files.set(`fixtures/required/${fileName(name)}.yaml`, objects.map(clean));
+  if (required.length > 0) inputs["required"] = "fixtures/required";
+  files.set("fixtures/desired.yaml", desiredOf(run).map(clean));
+  if (redactions.values.size > 0) {
+    inputs["secrets"] = "fixtures/redacted.yaml";
+    files.set("fixtures/redacted.yaml", [Object.fromEntries(redactions.values)]);
+  }
+  files.set(`${caseName(run)}.yaml`, [caseOf(run, inputs, redactions.replace)]);
+  return files;
+}
+
+function caseName({ id, xr }: Run): string {
+  return `${xr.name}-${id.slice(0, 8).toLowerCase()}`;
+}
+
+function caseOf(run: Run, inputs: JsonObject, replace: (value: JsonValue) => JsonValue): JsonObject {
+  const conditions = run.conditions
+    .filter(({ type }) => type !== "Responsive")
+    .map(({ type, status, reason }) => ({ type, status, reason }));
+  const fatal = run.outcome === "failed" && run.error !== undefined ? { fatal: escaped(run.error) } : {};
+  const expect = run.outcome === "failed" ? { ...fatal, conditions } : { golden: "fixtures/desired.yaml", conditions };
+  return {
+    apiVersion: "test.purlin.dev/v1alpha1",
+    kind: "CompositionTest",
+    metadata: { name: caseName(run), annotations: { "purlin.dev/run": run.id } },
+    spec: { inputs, cases: [{ name: "as recorded", expect: replace(expect) }] },
+  };
+}
+
+/** A regular expression that matches a text. */
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** Each secret value has one name in all fixtures. */
+function createRedactions() {
+  const values = new Map<string, string>();
+  const nameOf = (mark: string): string => {
+    const known = [...values].find(([, one]) => one === mark)?.[0];
+    const name = known ?? `redacted-${values.size + 1}`;
+    values.set(name, mark);
+    return name;
+  };
+  const replace = (value: JsonValue): JsonValue => {
+    if (typeof value === "string") return value.replaceAll(/\*\*REDACTED(?::[0-9a-f]{8})?\*\*/g, nameOf);
+    if (Array.isArray(value)) return value.map(replace);
+    if (!isJsonObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, replace(member)]));
+  };
+  return { values, replace };
+}
+
+function portable(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata ?? null)) return object;
+  const kept = Object.entries(metadata as JsonObject).filter(([name]) => !serverSet.has(name));
+  return { ...object, metadata: Object.fromEntries(kept) };
+}
+
+function compositionOf({ composition }: Run, revision: JsonObject): JsonObject {
+  const { revision: _, ...spec } = revision["spec"] as JsonObject;
+  return { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", metadata: { name: composition }, spec };
+}
+
+function functionsOf({ steps }: Run, definitions: readonly JsonObject[]): readonly JsonObject[] {
+  const names = [...new Set(steps.map((step) => step.function))];
+  return names.map((name) => {
+    const known = definitions.find(
+      ({ kind, metadata }) => kind === "Function" && (metadata as JsonObject)["name"] === name,
+    );
+    const pkg = steps.find((step) => step.function === name)?.package ?? "";
+    const fallback = {
+      apiVersion: "pkg.crossplane.io/v1",
+      kind: "Function",
+      metadata: { name },
+      spec: { package: pkg },
+    };
+    if (known === undefined) return fallback;
+    const { annotations } = known["metadata"] as JsonObject;
+    return {
+      ...fallback,
+      metadata: { name, ...(annotations !== undefined && { annotations }) },
+      spec: known["spec"] ?? {},
+    };
+  });
+}
+
+function resourcesIn(state: State | undefined): readonly (readonly [string, JsonObject])[] {
+  return [...(state?.resources ?? [])].map(
+    ([name, { resource }]) => [name, named(resource?.value ?? {}, name)] as const,
+  );
+}
+
+function requiredOf({ steps }: Run): readonly (readonly [string, readonly JsonObject[]])[] {
+  const found = new Map<string, readonly JsonObject[]>();
+  for (const step of steps) {
+    const request = lastCall(step)?.request;
+    const all = [...(request?.requiredResources ?? []), ...(request?.extraResources ?? [])];
+    for (const [name, { items }] of all) {
+      if (items.length > 0)
+        found.set(
+          `${step.name}-${name}`,
+          items.map(({ resource }): JsonObject => resource?.value ?? {}),
+        );
+    }
+  }
+  return [...found];
+}
+
+/** What the pipeline wants in the end: the composite resource first, then composed resources by name. */
+function desiredOf({ steps, xr }: Run): readonly JsonObject[] {
+  const last = steps.findLast((step) => lastCall(step)?.response !== undefined);
+  const desired = desiredObjects(last && lastCall(last)?.response?.desired);
+  const names = [...desired.keys()].filter((name) => name !== compositeName).sort();
+  const composite = desired.get(compositeName);
+  const identity = { apiVersion: xr.apiVersion, kind: xr.kind, metadata: { name: xr.name } };
+  return [
+    ...(composite === undefined ? [] : [{ ...identity, ...plain(composite) }]),
+    ...names.map((name) => named(plain(desired.get(name) ?? {}), name)),
+  ];
+}
+
+function plain({ "(ready)": _, ...object }: JsonObject): JsonObject {
+  return object as JsonObject;
+}
+
+function named(object: JsonObject, name: string): JsonObject {
+  const metadata = isJsonObject(object["metadata"] ?? null) ? (object["metadata"] as JsonObject) : {};
+  const annotations = { ...(metadata["annotations"] as JsonObject | undefined), [resourceName]: name };
+  return { ...object, metadata: { ...metadata, annotations } };
+}
+
+function fileName(name: string): string {
+  return name.replaceAll(/[^\w.-]/g, "_") || "_";
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { fromJson, inspector, isJsonObject, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import { InspectedRuns } from "@purlin/run-store";
+import { explain } from "../files/read-text.ts";
+import type { Io } from "../io.ts";
+import type { CommandInput } from "../options/command-spec.ts";
+import { textOf, UserError } from "../user-error.ts";
+import { openImport } from "./listen-command.ts";
+
+/** A line of the file. */
+type Line = Readonly<Record<string, unknown>>;
+
+const batch = 200;
+
+/** `purlin runs import FILE --recorder-dir DIR`: records the messages of a pipeline inspector, one JSON object for each line. */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const [file = ""] = input.args;
+  const text = await readFile(resolve(io.cwd, file), "utf8").catch((error: unknown) => {
+    throw new UserError(`cannot read ${file}: ${explain(error)}`, { cause: error });
+  });
+  using store = openImport(input, io);
+  let count = 0;
+  const runs = new InspectedRuns((record) => {
+    store.record(record);
+    if (++count % batch === 0) store.flush();
+  });
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    try {
+      take(line, runs);
+    } catch (error) {
+      throw new UserError(`${file}:${index + 1}: not a message of a pipeline inspector: ${textOf(error)}`, {
+        cause: error,
+        exitCode: 2,
+      });
+    }
+  }
+  runs.end();
+  store.flush();
+  io.stdout.write(`${count} runs recorded\n`);
+}
+
+function take(text: string, runs: InspectedRuns): void {
+  const line: unknown = JSON.parse(text);
+  if (!isJsonObject(line as never)) throw new Error("expected a JSON object");
+  const { meta: stepMeta, request, response, error = "" } = line as Line;
+  const meta = fromJson(inspector.StepMeta, stepMeta);
+  if (request !== undefined) runs.request(meta, fromJson(RunFunctionRequest, messageOf(request)));
+  else if (response === undefined || response === "") runs.response(meta, String(error));
+  else runs.response(meta, fromJson(RunFunctionResponse, messageOf(response)));
+}
+
+/** The field is bytes that hold protobuf-JSON: base64 in the JSON form of the message, the object itself in logs. */
+function messageOf(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  return JSON.parse(value.trimStart().startsWith("{") ? value : Buffer.from(value, "base64").toString());
+}
