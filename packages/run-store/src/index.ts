@@ -12,7 +12,7 @@ export type { RunSummary } from "./record/stored-run.ts";
 // Removing secrets.
 export { type Mark, plainMark } from "./redact/marks.ts";
 export { createRedactor } from "./redact/redact-messages.ts";
-export { restoreValues } from "./redact/restore-values.ts";
+export { plainMarks, restoreValues } from "./redact/restore-values.ts";
 export { type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";
 export { openRunStore, type RunStore, readRunStore, readStoreMark } from "./store/open-run-store.ts";
 export type { RunDocument, RunFilter } from "./store/run-reader.ts";

@@ -13,7 +13,10 @@ const sourceOptions: readonly OptionSpec[] = [
 ];
 
 const subject = { name: "[xr...]", description: "composite resource as TYPE/NAME or TYPE NAME (all)" };
-const runArgument = { name: "<run>", description: "identifier of the run, or its unique beginning" };
+const runArgument = {
+  name: "<run>",
+  description: "identifier of the run, its unique beginning, or TYPE/NAME for the newest run",
+};
 const failedOption: OptionSpec = { flags: "--failed", description: "only runs that failed" };
 const ofStep: OptionSpec = { flags: "--step <name>", description: "only runs with this step" };
 const oneStep: OptionSpec = { flags: "--step <name>", description: "only this step, by name or zero-based position" };

@@ -10,7 +10,7 @@ import { UserError } from "../user-error.ts";
 import { type LiveField, liveFields } from "./live-fields.ts";
 import { jsonText, readOutput } from "./ls-command.ts";
 import { openRuns, type RunsSource } from "./runs-source.ts";
-import { shortJson } from "./show-command.ts";
+import { revisionText, shortJson } from "./show-command.ts";
 
 /** A field, the step that set it, and the first run of which that is known. */
 interface Blame extends BlamedField {
@@ -40,7 +40,16 @@ const columns = ["RESOURCE", "PATH", "VALUE", "STEP", "FUNCTION", "REVISION", "S
 
 function rowOf({ resource, path, value, step, function: fn, revision, since, overwrote }: Blame): string[] {
   const before = overwrote.map((one) => `${one.step}: ${one.value === undefined ? "removed" : shortValue(one.value)}`);
-  const cells = [resource, path || ".", shortValue(value), step, fn, revision, since, before.join(", ") || "-"];
+  const cells = [
+    resource,
+    path || ".",
+    shortValue(value),
+    step,
+    fn,
+    revisionText(revision),
+    since,
+    before.join(", ") || "-",
+  ];
   return cells.map(harmlessLine);
 }
 

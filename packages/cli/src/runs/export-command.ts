@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { join, resolve } from "node:path";
+import { isNoMatch } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -44,8 +45,14 @@ async function definitionsOf(
 ): Promise<readonly JsonObject[]> {
   if (cluster === undefined) return [];
   const { client } = cluster;
-  const definition = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositeResourceDefinition" };
-  const { items } = await client.list(definition, { signal });
+  const definition = (version: string) => ({
+    apiVersion: `apiextensions.crossplane.io/${version}`,
+    kind: "CompositeResourceDefinition",
+  });
+  const { items } = await client.list(definition("v2"), { signal }).catch((error: unknown) => {
+    if (isNoMatch(error)) return client.list(definition("v1"), { signal });
+    throw error;
+  });
   const [group] = xr.apiVersion.split("/");
   const isOurs = (one: KubeObject): boolean => {
     const { group: ofGroup, names } = one["spec"] as {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { encodeCanonical, RunFunctionResponse } from "@purlin/function-protocol";
+import { create, encodeCanonical, RunFunctionResponse, Severity } from "@purlin/function-protocol";
 import { changesBetween, lastCall, type Run, type RunStepMessages, responseJson } from "@purlin/run-store";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
@@ -9,7 +9,7 @@ import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { jsonText, readOutput } from "./ls-command.ts";
 import { openReplayFunction } from "./replay-function.ts";
-import { readSecretValues } from "./restore-secrets.ts";
+import { comparable, restoreSecrets, storeMark } from "./restore-secrets.ts";
 import { openRuns, type RunsSource } from "./runs-source.ts";
 import { changeText, stepsOf } from "./show-command.ts";
 
@@ -19,6 +19,8 @@ interface Replayed {
   readonly equal: boolean;
   readonly changes: ReturnType<typeof changesBetween>;
   readonly error?: string;
+  /** The message of a fatal result. */
+  readonly fatal?: string;
 }
 
 /** `purlin runs replay RUN`: exit code 0 when all responses are equal to the recorded ones, 3 when one differs, 1 when a call fails. */
@@ -66,30 +68,30 @@ async function replay(step: RunStepMessages, { run, input, io, runs, timeoutMs }
     io.stderr.write(`note: the run used revision ${step.revision}; this is ${fn.revision}\n`);
   }
   const { cluster } = runs;
-  const secrets = isSet(input, "withSecrets") ? await readSecretValues(run, step, { input, io, cluster }) : undefined;
-  const request = secrets?.restore(call.request) ?? call.request;
+  const restored = isSet(input, "withSecrets") ? await restoreSecrets(run, step, { input, io, cluster }) : undefined;
+  const request = restored ?? call.request;
   try {
-    const answer = await fn.call(request, Date.now() + timeoutMs);
-    const response = secrets?.hide(request, answer) ?? answer;
-    if (call.response === undefined) {
-      const changes = changesBetween(undefined, responseJson(response));
-      return { step: step.name, equal: false, changes };
-    }
-    const recorded = { ...call.response, meta: undefined };
-    const now = { ...response, meta: undefined };
+    const response = await fn.call(request, Date.now() + timeoutMs);
+    const empty = create(RunFunctionResponse);
+    const pair = [call.response ?? empty, response] as const;
+    const [recorded, now] = comparable(request, pair, storeMark(input, io)).map((one) => ({ ...one, meta: undefined }));
+    if (recorded === undefined || now === undefined) throw new Error("a response is missing");
     const equal = encodeCanonical(RunFunctionResponse, recorded).equals(encodeCanonical(RunFunctionResponse, now));
     const changes = equal ? [] : changesBetween(responseJson(recorded), responseJson(now));
-    return { step: step.name, equal, changes };
+    const fatal = now.results.find(({ severity }) => severity === Severity.SEVERITY_FATAL)?.message;
+    return { step: step.name, equal, changes, ...(fatal !== undefined && { fatal }) };
   } catch (error) {
     return { step: step.name, equal: false, changes: [], error: textOf(error) };
   }
 }
 
-function textOfResult({ step, equal, changes, error }: Replayed): string[] {
+function textOfResult({ step, equal, changes, error, fatal }: Replayed): string[] {
   if (error !== undefined) return [`${step}: the call failed: ${harmlessLine(error)}`];
-  if (equal) return [`${step}: the response equals the recorded one`];
+  const stopped = fatal === undefined ? [] : [`  fatal result: ${harmlessLine(fatal)}`];
+  if (equal) return [`${step}: the response equals the recorded one`, ...stopped];
   return [
     `${step}: the response differs from the recorded one`,
+    ...stopped,
     ...changes.map((one) => `  ${harmlessLine(changeText(one))}`),
   ];
 }

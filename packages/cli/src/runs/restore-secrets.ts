@@ -8,6 +8,8 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-obje
 import {
   createRedactor,
   type Mark,
+  plainMark,
+  plainMarks,
   type Run,
   type RunStepMessages,
   readStoreMark,
@@ -15,16 +17,9 @@ import {
 } from "@purlin/run-store";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Io } from "../io.ts";
-import type { CommandInput } from "../options/command-spec.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/data-dir.ts";
-import { textOf, UserError } from "../user-error.ts";
-
-/** Puts secret values back into a request, and takes them out of messages again. */
-interface SecretValues {
-  restore(request: RunFunctionRequest): RunFunctionRequest;
-  /** The response without the values of the restored request: with the marks of the store. */
-  hide(request: RunFunctionRequest, response: RunFunctionResponse): RunFunctionResponse;
-}
+import { UserError } from "../user-error.ts";
 
 interface Reading {
   readonly input: CommandInput;
@@ -38,14 +33,21 @@ interface SecretRef {
   readonly name: string;
 }
 
-/** Reads the Secrets that a step names again. A value that has changed since the run has another mark, and is not restored. */
-export async function readSecretValues(
+/**
+ * The recorded request of a step with the values of the Secrets that it names. A value that has changed since the run has another
+ * mark, and is not restored.
+ */
+export async function restoreSecrets(
   run: Run,
   step: RunStepMessages,
   { input, io, cluster }: Reading,
-): Promise<SecretValues> {
+): Promise<RunFunctionRequest | undefined> {
   if (cluster === undefined) throw new UserError("--with-secrets needs a control plane", { exitCode: 2 });
-  const mark = readMark(input, io);
+  const mark = storeMark(input, io);
+  if (mark === undefined) {
+    const folder = storeFolder(input, io);
+    throw new UserError(`--with-secrets: the key of the recorder is not in ${folder}: specify --data-dir`);
+  }
   const values = new Map<string, Uint8Array>();
   for (const { namespace, name } of secretsOf(run, step)) {
     const options = { signal: io.signal };
@@ -55,25 +57,34 @@ export async function readSecretValues(
     if (secret === undefined) continue;
     for (const value of secretData(secret).values()) values.set(mark(value), value);
   }
-  return {
-    restore: (request) => restoreValues(request, values),
-    hide(request, response) {
-      const redactor = createRedactor({ mark })();
-      redactor.request(request);
-      return redactor.scrubResponse(redactor.response(response));
-    },
-  };
+  const request = step.calls.at(-1)?.request;
+  return request && restoreValues(request, values);
 }
 
-function readMark(input: CommandInput, io: Io): Mark {
+/** The marks of the store that runs are read from; undefined when its key is elsewhere. */
+export function storeMark(input: CommandInput, io: Io): Mark | undefined {
   try {
-    return readStoreMark(currentDataDir(input, io));
-  } catch (error) {
-    const folder = resolve(currentDataDir(input, io));
-    throw new UserError(`--with-secrets: cannot read the key of the recorder in ${folder}: ${textOf(error)}`, {
-      cause: error,
-    });
+    return readStoreMark(storeFolder(input, io));
+  } catch {
+    return undefined;
   }
+}
+
+function storeFolder(input: CommandInput, io: Io): string {
+  return resolve(io.cwd, textOption(input, "recorderDir") ?? currentDataDir(input, io));
+}
+
+/** A recorded response and that of a replay, with the same marks for the same secret values. */
+export function comparable(
+  request: RunFunctionRequest,
+  [recorded, now]: readonly [RunFunctionResponse, RunFunctionResponse],
+  mark: Mark | undefined,
+): readonly [RunFunctionResponse, RunFunctionResponse] {
+  const redactor = createRedactor({ mark: mark ?? plainMark })();
+  redactor.request(request);
+  const hidden = redactor.scrubResponse(redactor.response(now));
+  // Without the key, a secret value that changed cannot be distinguished from one that did not.
+  return mark === undefined ? [plainMarks(recorded), plainMarks(hidden)] : [recorded, hidden];
 }
 
 /** The Secrets of the step's credentials, those among the objects of its request, and those with connection details. */

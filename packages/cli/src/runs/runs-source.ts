@@ -21,7 +21,10 @@ import { textOf, UserError } from "../user-error.ts";
 /** Where a command reads runs: from a control plane, or from the folder of a recorder. */
 export interface RunsSource extends AsyncDisposable {
   list(filter: RunFilter): Promise<readonly RunSummary[]>;
-  /** The run of an identifier or of its unique beginning. Throws a UserError when there is none. */
+  /**
+   * The run of an identifier or of its unique beginning, or the newest run of TYPE/NAME that reached its pipeline. Throws a UserError
+   * when there is none.
+   */
   get(id: string): Promise<Run>;
   /** The runs of the composite resource that the words of a command line name. */
   filterFor(words: readonly string[]): Promise<RunFilter>;
@@ -32,9 +35,16 @@ export interface RunsSource extends AsyncDisposable {
 /** Opens --recorder-dir, or connects to the control plane. */
 export async function openRuns(input: CommandInput, io: Io): Promise<RunsSource> {
   const folder = textOption(input, "recorderDir");
-  return folder === undefined
-    ? fromPlane(await openCluster(input, io), input, io)
-    : fromFolder(resolve(io.cwd, folder));
+  const source =
+    folder === undefined ? fromPlane(await openCluster(input, io), input, io) : fromFolder(resolve(io.cwd, folder));
+  return { ...source, get: async (name) => source.get(name.includes("/") ? await newestOf(source, name) : name) };
+}
+
+async function newestOf(source: RunsSource, name: string): Promise<string> {
+  const runs = await source.list(await source.filterFor([name]));
+  const newest = runs.find(({ steps }) => steps.length > 0);
+  if (newest === undefined) throw new UserError(`no recorded run of ${name} reached its pipeline`);
+  return newest.id;
 }
 
 function fromPlane(cluster: Cluster, input: CommandInput, io: Io): RunsSource {

@@ -101,7 +101,7 @@ function stepText(step: RunStepMessages, style: Style): string[] {
   const call = lastCall(step);
   const cached = step.cached ? `, from the cache (${step.origin ?? "origin not recorded"})` : "";
   const rounds = step.calls.length > 1 ? `, ${step.calls.length} rounds` : "";
-  const title = `step ${step.index + 1} ${step.name}: ${step.function} ${step.revision}`;
+  const title = `step ${step.index + 1} ${step.name}: ${step.function} ${revisionText(step.revision)}`;
   const facts = `${Math.round(step.durationMs)}ms, ${step.bytesIn} bytes in, ${step.bytesOut} bytes out${rounds}${cached}`;
   const lines = [style.strong(title), `  ${facts}`];
   if (step.error !== undefined) lines.push(`  ${style.bad("error")}: ${step.error}`);
@@ -140,4 +140,9 @@ const longest = 120;
 export function shortJson(value: JsonValue | undefined): string {
   const text = value === undefined ? "" : printJson(value);
   return text.length <= longest ? text : `${text.slice(0, longest)}…`;
+}
+
+/** The name of a revision. A function under development has an address instead, which changes with every start. */
+export function revisionText(revision: string): string {
+  return revision.includes("@") ? "(development)" : revision;
 }

@@ -39,7 +39,7 @@ export function leavesOf(value: JsonValue | undefined, path = ""): Map<string, J
 }
 
 function memberPath(path: string, name: string): string {
-  if (!/^[A-Za-z_$][\w$-]*$/.test(name)) return `${path}[${name}]`;
+  if (!/^[A-Za-z_$(][\w$()-]*$/.test(name)) return `${path}[${name}]`;
   return path === "" ? name : `${path}.${name}`;
 }
 

@@ -9,15 +9,18 @@ import {
   type Resource,
   type Resources,
   type RunFunctionRequest,
+  type RunFunctionResponse,
   type State,
   Struct,
   setOwn,
 } from "@purlin/function-protocol";
-import { mapRequest, mapValues } from "./map-structs.ts";
+import { mapRequest, mapResponse, mapValues } from "./map-structs.ts";
 import { markPattern } from "./marks.ts";
 
 /** Secret values by their marks. */
 type MarkedValues = ReadonlyMap<string, Uint8Array>;
+
+const plain = "**REDACTED**";
 
 /** A copy of a recorded request with the values for which the marks stand, as far as they are known. */
 export function restoreValues(request: RunFunctionRequest, values: MarkedValues): RunFunctionRequest {
@@ -86,4 +89,37 @@ function restoreText(text: string, values: MarkedValues): string {
     const value = values.get(mark);
     return value === undefined ? mark : Buffer.from(value).toString();
   });
+}
+
+/** A copy of a response in which all marks are the same. */
+export function plainMarks(response: RunFunctionResponse): RunFunctionResponse {
+  const text = (value: string): string => value.replaceAll(markPattern, plain);
+  const details = (one: Resource): Resource => ({
+    ...one,
+    connectionDetails: mapValues(one.connectionDetails, (value) => Buffer.from(text(Buffer.from(value).toString()))),
+  });
+  const { desired, ...rest } = mapResponse(response, (struct) =>
+    Struct.from(plainValue(struct.value, text) as JsonObject),
+  );
+  return {
+    ...rest,
+    desired: desired && {
+      ...desired,
+      composite: desired.composite && details(desired.composite),
+      resources: mapValues(desired.resources, details),
+    },
+    results: rest.results.map((one) => ({ ...one, message: text(one.message) })),
+    conditions: rest.conditions.map((one) =>
+      one.message === undefined ? one : { ...one, message: text(one.message) },
+    ),
+  };
+}
+
+function plainValue(value: JsonValue, text: (value: string) => string): JsonValue {
+  if (typeof value === "string") return text(value);
+  if (Array.isArray(value)) return value.map((item) => plainValue(item, text));
+  if (!isJsonObject(value)) return value;
+  const plained: JsonObject = {};
+  for (const [key, member] of Object.entries(value)) setOwn(plained, key, plainValue(member, text));
+  return plained;
 }
