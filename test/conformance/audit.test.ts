@@ -11,6 +11,7 @@ import { builtinKinds } from "@purlin/kube-builtin";
 import { startRealCluster } from "../../tools/peers/real-cluster.ts";
 import type { Loose } from "./harness/loose.ts";
 import { readOptions } from "./harness/options.ts";
+import { allow, patching, startWebhook } from "./harness/webhook-server.ts";
 import { send, type Target, type WireRequest } from "./harness/wire.ts";
 
 const { only } = readOptions(process.argv.slice(2), process.env);
@@ -25,6 +26,7 @@ const policy = {
     { level: "None", users: ["system:apiserver", "system:serviceaccount:kube-system:generic-garbage-collector"] },
     { level: "None", nonResourceURLs: ["/healthz*", "/readyz*", "/livez*"] },
     { level: "Metadata", resources: [{ group: "", resources: ["secrets"] }] },
+    { level: "Metadata", resources: [{ group: "", resources: ["configmaps"] }], namespaces: ["kube-public"] },
     {
       level: "RequestResponse",
       omitManagedFields: true,
@@ -71,6 +73,68 @@ const requests: readonly WireRequest[] = [
   { method: "GET", path: `${one}?x=1`, headers: { "user-agent": "test/1", "audit-id": "mine" } },
 ];
 
+const registration = "/apis/admissionregistration.k8s.io/v1";
+const audited = { matchLabels: { audited: "yes" } };
+const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+
+/** A policy with what it writes to the audit log, its binding, and webhooks that do the same. */
+function configuration(hook: { readonly url: string; readonly caBundle: string }): readonly WireRequest[] {
+  const post = (resource: string, body: object): WireRequest => ({
+    method: "POST",
+    path: `${registration}/${resource}`,
+    headers: { ...json, "user-agent": "wait" },
+    body: JSON.stringify(body),
+  });
+  const policyOf = (name: string, spec: object): WireRequest =>
+    post("validatingadmissionpolicies", {
+      metadata: { name },
+      spec: { matchConstraints: { resourceRules: [rule], objectSelector: audited }, ...spec },
+    });
+  const bindingOf = (name: string, policyName: string, validationActions: readonly string[]): WireRequest =>
+    post("validatingadmissionpolicybindings", { metadata: { name }, spec: { policyName, validationActions } });
+  const webhook = (name: string, path: string, more: object = {}): object => ({
+    name: `${name}.example.org`,
+    clientConfig: { url: `${hook.url}${path}`, caBundle: hook.caBundle },
+    rules: [rule],
+    objectSelector: audited,
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+    ...more,
+  });
+  const refused = { clientConfig: { url: "https://127.0.0.1:1/x" }, failurePolicy: "Ignore" };
+  return [
+    policyOf("annotated", {
+      validations: [{ expression: "true" }, { expression: "object.data.a == 'z'", message: "not <z>" }],
+      auditAnnotations: [
+        { key: "a", valueExpression: "' value ' + object.data.a" },
+        { key: "none", valueExpression: "null" },
+        { key: "empty", valueExpression: "' '" },
+      ],
+    }),
+    bindingOf("annotated", "annotated", ["Audit"]),
+    bindingOf("again", "annotated", ["Warn"]),
+    post("validatingwebhookconfigurations", {
+      metadata: { name: "audited" },
+      webhooks: [webhook("v1.audited", "/annotate"), webhook("v2.audited", "/", refused)],
+    }),
+    post("mutatingwebhookconfigurations", {
+      metadata: { name: "audited" },
+      webhooks: [
+        webhook("m1.audited", "/patch", { reinvocationPolicy: "IfNeeded" }),
+        webhook("m2.audited", "/", refused),
+        webhook("m3.audited", "/annotate"),
+      ],
+    }),
+  ];
+}
+
+const admitted: readonly WireRequest[] = ["Metadata", "RequestResponse"].map((level) => ({
+  method: "POST",
+  path: level === "Metadata" ? "/api/v1/namespaces/kube-public/configmaps" : collection,
+  headers: json,
+  body: JSON.stringify({ metadata: { name: "admitted", labels: { audited: "yes" } }, data: { a: "1" } }),
+}));
+
 const strangers: readonly WireRequest[] = [
   { method: "GET", path: collection },
   { method: "GET", path: collection, headers: { authorization: "Bearer nonsense" } },
@@ -78,8 +142,36 @@ const strangers: readonly WireRequest[] = [
 
 async function sendAll(target: Target): Promise<void> {
   for (const request of requests) await send(target, request);
+  await sendAdmitted(target);
   const { server, caPem } = target;
   for (const request of strangers) await send({ server, caPem }, request);
+}
+
+/** Requests that policies and webhooks annotate. */
+async function sendAdmitted(target: Target): Promise<void> {
+  const hook = await startWebhook({ mask: () => {} }, (review, path) =>
+    path.startsWith("/patch")
+      ? patching(review, [{ op: "add", path: "/data/b", value: "2" }], { auditAnnotations: { patched: "yes" } })
+      : allow(review, { auditAnnotations: { seen: "yes" } }),
+  );
+  try {
+    for (const request of configuration(hook)) {
+      const { code, text } = await send(target, request);
+      assert.equal(code, 201, text);
+    }
+    // Until the policies and webhooks are in effect.
+    const [first] = admitted;
+    for (let warnings = ""; !warnings.includes("not <z>") || !hook.called.some((path) => path.startsWith("/patch")); ) {
+      const probe = { ...first, path: `${collection}?dryRun=All`, headers: { ...json, "user-agent": "wait" } };
+      const { headers } = await send(target, probe as WireRequest);
+      warnings = String(headers["warning"] ?? "");
+      await delay(50);
+    }
+    await delay(300);
+    for (const request of admitted) await send(target, request);
+  } finally {
+    await hook.stop();
+  }
 }
 
 const times = ["requestReceivedTimestamp", "stageTimestamp"];
@@ -98,9 +190,14 @@ function comparable(line: string): Loose {
   return { order: Object.keys(event), ...(JSON.parse(text) as object) };
 }
 
-/** The events of this test: those of controllers have other users. */
+/** Whether an event is one of this test: those of controllers have other users. */
 const isOurs = (event: Loose): boolean =>
-  ["admin", "purlin-admin", "system:anonymous", undefined].includes(event.user.username) && event.verb !== "";
+  ["admin", "purlin-admin", "system:anonymous", undefined].includes(event.user.username) &&
+  event.verb !== "" &&
+  event.userAgent !== "wait";
+
+const ours = (lines: readonly string[]): readonly Loose[] =>
+  lines.filter((line) => isOurs(JSON.parse(line) as Loose)).map((line) => comparable(line.trimEnd()));
 
 async function reference(file: string, policyFile: string): Promise<readonly Loose[]> {
   const flags = [`--audit-policy-file=${policyFile}`, `--audit-log-path=${file}`];
@@ -115,7 +212,7 @@ async function reference(file: string, policyFile: string): Promise<readonly Loo
   } finally {
     await cluster.stop();
   }
-  return readFileSync(file, "utf8").trim().split("\n").map(comparable);
+  return ours(readFileSync(file, "utf8").trim().split("\n"));
 }
 
 async function embedded(directory: string): Promise<readonly Loose[]> {
@@ -125,7 +222,7 @@ async function embedded(directory: string): Promise<readonly Loose[]> {
   const { url } = await server.listen();
   const { authority, admin } = server.certificates;
   await sendAll({ server: url, caPem: authority.certPem, certPem: admin.certPem, keyPem: admin.keyPem });
-  return lines.map((line) => line.trimEnd()).map(comparable);
+  return ours(lines);
 }
 
 test(title, { skip: only.length > 0 && !only.some((part) => title.includes(part)) }, async () => {
@@ -133,11 +230,8 @@ test(title, { skip: only.length > 0 && !only.some((part) => title.includes(part)
   try {
     const policyFile = join(directory, "policy.json");
     writeFileSync(policyFile, JSON.stringify(policy));
-    const theirs = await reference(join(directory, "audit.log"), policyFile);
-    const ours = await embedded(join(directory, "data"));
-    const chosen = (events: readonly Loose[]): readonly Loose[] =>
-      events.filter((event) => isOurs(event) && event.userAgent !== "wait");
-    const [was, is] = [chosen(theirs), chosen(ours)];
+    const was = await reference(join(directory, "audit.log"), policyFile);
+    const is = await embedded(join(directory, "data"));
     assert.equal(is.length, was.length, "as many events");
     for (const [index, event] of was.entries()) {
       assert.deepEqual(is[index], event, `${event.stage} of ${event.verb} ${event.requestURI}`);

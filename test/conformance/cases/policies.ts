@@ -76,6 +76,13 @@ const rows: Readonly<Record<string, Row>> = {
     spec: { paramKind, validations: [{ expression: "object.data.a == params.data.wanted" }] },
     binding: { paramRef: { selector: { matchLabels: { of: "params" } }, parameterNotFoundAction: "Deny" } },
   },
+  "annotation-fails": { spec: { auditAnnotations: [{ key: "a", valueExpression: "string(object.data.nope)" }] } },
+  "annotation-ignored": {
+    spec: {
+      auditAnnotations: [{ key: "a", valueExpression: "string(object.data.nope)" }],
+      failurePolicy: "Ignore",
+    },
+  },
   excluded: { spec: { ...fails(), excluded: true } },
   narrowed: { spec: fails(), binding: { matchResources: { objectSelector: { matchLabels: { more: "yes" } } } } },
 };

@@ -39,7 +39,7 @@ const pair = issueCertificate(authority, {
 });
 
 /** Starts a webhook. Its address and authority are masked in the transcript. Reviews of `/probe` are always allowed. */
-export async function startWebhook(session: Session, answer: WebhookAnswer): Promise<WebhookServer> {
+export async function startWebhook(session: Pick<Session, "mask">, answer: WebhookAnswer): Promise<WebhookServer> {
   const called: string[] = [];
   const reviews: Loose[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -36,7 +36,8 @@ export function compileAdmissionExpression(
   }
   const type = formatType(program.type);
   if (types !== "any" && !types.includes(type)) {
-    const wanted = types.length === 1 ? types[0] : `one of [${types.join(" ")}]`;
+    const wanted =
+      types.length === 1 ? types[0] : `one of [${types.map((one) => (one === "null" ? "null_type" : one)).join(" ")}]`;
     return { problem: `must evaluate to ${wanted} but got ${type}` };
   }
   return { text, type: program.type, program };

@@ -85,6 +85,7 @@ export interface ReviewResponse {
   readonly allowed: boolean;
   readonly result: JsonObject | undefined;
   readonly warnings: readonly string[];
+  readonly auditAnnotations: Readonly<Record<string, string>>;
   readonly patch: string;
   readonly patchType: string;
 }
@@ -110,9 +111,15 @@ export function readReviewResponse(
     allowed: response["allowed"] === true,
     result: isJsonObject(status) ? status : undefined,
     warnings: textsAt(response, ["warnings"]),
+    auditAnnotations: textMapAt(response, "auditAnnotations"),
     patch: expected.isMutating ? patch : "",
     patchType: reviewVersion === "v1" ? patchType : "JSONPatch",
   };
+}
+
+function textMapAt(object: JsonObject, name: string): Readonly<Record<string, string>> {
+  const entries = Object.entries(objectAt(object, [name]));
+  return Object.fromEntries(entries.flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])));
 }
 
 function requireProtocol(

@@ -12,6 +12,8 @@ import { metaOf } from "../objects/object-meta.ts";
 /** One webhook of a configuration. */
 export interface AdmissionWebhook {
   readonly name: string;
+  /** The name of the configuration. */
+  readonly configuration: string;
   /** Unique among all webhooks. */
   readonly id: string;
   readonly config: JsonObject;
@@ -76,6 +78,7 @@ export function webhooksOf(configuration: JsonObject): AdmissionWebhook[] {
     const sideEffects = stringAt(hook, ["sideEffects"]);
     return {
       name,
+      configuration: own,
       id: `${own}/${name}/${count}`,
       config: objectAt(hook, ["clientConfig"]),
       rules: objectsAt(hook, ["rules"]).map(operationRule),

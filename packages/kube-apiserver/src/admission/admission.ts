@@ -5,6 +5,7 @@ import type { AwaitingWork } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
+import type { ApiRequest } from "../request/api-request.ts";
 import type { Transaction } from "../store/store.ts";
 
 /** The operations of admission. A patch and an apply are a CREATE or an UPDATE. */
@@ -35,6 +36,8 @@ export interface AdmissionAttributes extends AdmissionWrite {
   readonly user: User;
   /** Adds a warning to the response, also to that of a refused request. */
   readonly warn: (text: string) => void;
+  /** Adds an annotation to the audit log; the first value of a key counts. */
+  readonly annotate: NonNullable<ApiRequest["audit"]>["annotate"];
   /** Aborted when the client no longer waits. */
   readonly signal: AbortSignal;
 }

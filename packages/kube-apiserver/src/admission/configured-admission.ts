@@ -78,9 +78,9 @@ export class StoredAdmission implements ConfiguredAdmission {
   }
 
   #selected(hooks: readonly AdmissionWebhook[], write: AdmissionWrite): SelectedWebhook[] {
-    return hooks.flatMap((hook) => {
+    return hooks.flatMap((hook, index) => {
       const type = matchedType(hook, write, this.#deps.catalog());
-      return type === undefined ? [] : [{ hook, type }];
+      return type === undefined ? [] : [{ hook, type, index }];
     });
   }
 

@@ -175,7 +175,7 @@ function compilePolicy(spec: JsonObject): PolicyExpressions {
     mutations: objectsAt(spec, ["mutations"]).map((one) => mutationOf(one, scope)),
     annotations: objectsAt(spec, ["auditAnnotations"]).map((one) => ({
       key: stringAt(one, ["key"]),
-      expression: compiled(stringAt(one, ["valueExpression"]), scope, ["string", "null_type", "dyn"]),
+      expression: compiled(stringAt(one, ["valueExpression"]), scope, ["string", "null"]),
     })),
   };
 }

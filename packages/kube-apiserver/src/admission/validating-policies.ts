@@ -20,6 +20,7 @@ import { type ExpressionDeps, expressionValues } from "./expression-values.ts";
 import { conditionsHold } from "./match-conditions.ts";
 import { matchedType, namespaceSelected, objectSelected } from "./match-resource.ts";
 import type { Policy, PolicyBinding, PolicyMatch, PolicyValidation } from "./policy.ts";
+import { annotateFailure, collectAnnotations, PolicyAnnotations } from "./policy-annotations.ts";
 import { type ParamDeps, ParamProblem, paramsOf, paramType } from "./policy-params.ts";
 
 /** What the evaluation of policies depends on. */
@@ -51,6 +52,7 @@ export function* evaluatePolicies(
   deps: PolicyDeps,
 ): AwaitingWork<void> {
   const denials: Denial[] = [];
+  const annotations = new PolicyAnnotations();
   for (const { policy, type } of policies) {
     if (!isMatched(policy.match, attributes, deps)) continue;
     const params = typeOfParams(policy, deps);
@@ -61,12 +63,13 @@ export function* evaluatePolicies(
     for (const binding of policy.bindings) {
       if (binding.match !== undefined && !isMatched(binding.match, attributes, deps)) continue;
       yield* evaluateBinding(
-        { policy, binding, write: yield* reviewed(attributes, type, deps), params, denials },
+        { policy, binding, write: yield* reviewed(attributes, type, deps), params, denials, annotations },
         deps,
       );
       yield;
     }
   }
+  annotations.publish(attributes);
   const [first] = denials;
   if (first !== undefined) throw deniedByPolicy(attributes, first);
 }
@@ -128,19 +131,21 @@ interface BindingEvaluation {
   readonly write: ReviewedWrite;
   readonly params: ResourceType | undefined;
   readonly denials: Denial[];
+  readonly annotations: PolicyAnnotations;
 }
 
 function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): AwaitingWork<void> {
-  const { policy, binding, write, params, denials } = evaluation;
+  const { policy, binding, write, params, denials, annotations } = evaluation;
   const { attributes } = write;
   const values = expressionValues(write, deps);
   const budget = new ExpressionBudget(bindingBudget);
   try {
     for (const param of yield* paramsOf(binding, { type: params, attributes }, deps)) {
       const withParams = { ...values, params: untypedValue(param ?? null) };
-      for (const failure of failures(policy, withParams, budget)) {
-        report({ policy: policy.name, binding: binding.name, ...failure }, { binding, attributes, denials });
-      }
+      const { failures, errors } = evaluateOnce(policy, withParams, { budget, annotations });
+      for (const failure of failures) report({ policy: policy.name, ...failure }, { binding, attributes, denials });
+      const { name } = policy;
+      for (const message of errors) denials.push({ policy: name, binding: binding.name, message, reason: "Invalid" });
       yield;
     }
   } catch (error) {
@@ -155,43 +160,71 @@ interface Reporting {
   readonly denials: Denial[];
 }
 
-function report(denial: Denial, { binding, attributes, denials }: Reporting): void {
+function report(failure: Failure & { readonly policy: string }, { binding, attributes, denials }: Reporting): void {
+  const denial = { ...failure, binding: binding.name };
   if (binding.actions.includes("Deny")) denials.push(denial);
+  if (binding.actions.includes("Audit")) annotateFailure(attributes, binding, failure);
   if (binding.actions.includes("Warn")) {
     const of = `ValidatingAdmissionPolicy '${denial.policy}' with binding '${binding.name}'`;
     attributes.warn(`Validation failed for ${of}: ${denial.message}`);
   }
 }
 
-type Failure = Pick<Denial, "message" | "reason">;
+/** A validation that failed, and its place in the policy. */
+type Failure = Pick<Denial, "message" | "reason"> & { readonly index: number };
 
-/** The validations of a policy that fail. */
-function failures(policy: Policy, values: ExpressionValues, budget: ExpressionBudget): Failure[] {
-  const { conditions, variables, validations } = policy.expressions();
+interface Evaluating {
+  readonly budget: ExpressionBudget;
+  readonly annotations: PolicyAnnotations;
+}
+
+interface Evaluated {
+  readonly failures: readonly Failure[];
+  /** The errors of audit annotations, which deny the write. */
+  readonly errors: readonly string[];
+}
+
+/** The validations of a policy that fail. Collects its audit annotations. */
+function evaluateOnce(policy: Policy, values: ExpressionValues, { budget, annotations }: Evaluating): Evaluated {
+  const { conditions, variables } = policy.expressions();
   const holds = conditionsHold(conditions, values);
-  if (holds === false) return [];
-  const errored = (message: string): Failure[] => (policy.ignoresFailure ? [] : [{ message, reason: "Invalid" }]);
-  if (holds !== true) return errored(holds.error);
+  if (holds === false) return { failures: [], errors: [] };
+  if (holds !== true) return { failures: errored(policy, holds.error, 0), errors: [] };
   const all = { ...values, variables: new VariableValues(variables, values, budget) };
+  const failures = failedValidations(policy, all, budget);
+  const errors = collectAnnotations(policy, all, annotations);
+  return { failures, errors: policy.ignoresFailure ? [] : errors };
+}
+
+function errored(policy: Policy, message: string, index: number): Failure[] {
+  return policy.ignoresFailure ? [] : [{ message, reason: "Invalid", index }];
+}
+
+function failedValidations(policy: Policy, values: ExpressionValues, budget: ExpressionBudget): Failure[] {
   const found: Failure[] = [];
-  for (const validation of validations) {
-    if (budget.left < 0) return [...found, ...errored(outOfBudget)];
+  for (const [index, validation] of policy.expressions().validations.entries()) {
+    if (budget.left < 0) return [...found, ...errored(policy, outOfBudget, index)];
     if (validation.expression === undefined) {
-      found.push(...errored(`expression '${validation.text}' resulted in error: compilation failed`));
+      const why = `expression '${validation.text}' resulted in error: compilation failed`;
+      found.push(...errored(policy, why, index));
       continue;
     }
-    const outcome = evaluateAdmission(validation.expression, all, budget);
+    const outcome = evaluateAdmission(validation.expression, values, budget);
     if (!("error" in outcome)) {
-      if (outcome.value !== true) found.push(falseFailure(validation, all, budget));
+      if (outcome.value !== true) found.push({ ...falseFailure(validation, values, budget), index });
       continue;
     }
-    found.push(...errored(outcome.error));
+    found.push(...errored(policy, outcome.error, index));
     if (outcome.isFinal) break;
   }
   return found;
 }
 
-function falseFailure(validation: PolicyValidation, values: ExpressionValues, budget: ExpressionBudget): Failure {
+function falseFailure(
+  validation: PolicyValidation,
+  values: ExpressionValues,
+  budget: ExpressionBudget,
+): Pick<Denial, "message" | "reason"> {
   const { messageExpression, message, text, reason } = validation;
   const outcome = messageExpression && evaluateAdmission(messageExpression, values, budget);
   const made = outcome !== undefined && "value" in outcome && typeof outcome.value === "string" ? outcome.value : "";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission webhooks: mutating ones are called one after the other, validating ones at the same time.
 import { badRequest, internalError, StatusError } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Store } from "../store/store.ts";
 import { WebhookCallError, type WebhookClient } from "../webhooks/webhook-client.ts";
@@ -35,6 +35,8 @@ export interface DispatchDeps {
 export interface SelectedWebhook {
   readonly hook: AdmissionWebhook;
   readonly type: ResourceType;
+  /** Its place among all webhooks of its kind. */
+  readonly index: number;
 }
 
 /** The webhooks that were called in the first round, and those that a later change makes due again. */
@@ -65,7 +67,14 @@ export async function callMutating(
   for (const selected of hooks) {
     const write = await reviewed(selected, { ...attributes, object }, deps);
     if (write === undefined || (isSecond && !reinvocation.due.has(selected.hook.id))) continue;
-    const next = await ignoringFailure(selected.hook, object, () => mutatedBy(selected.hook, write, deps));
+    const at = `round_${isSecond ? 1 : 0}_index_${selected.index}`;
+    const next = await ignoringFailure(selected.hook, {
+      run: () => mutatedBy(selected.hook, write, { deps, at }),
+      onIgnored: () => {
+        attributes.annotate(`failed-open.mutation.${annotationDomain}/${at}`, selected.hook.name);
+        return object;
+      },
+    });
     if (next !== object && !jsonEqual(next ?? null, object ?? null)) {
       requireReinvocation(reinvocation);
       object = next;
@@ -75,22 +84,34 @@ export async function callMutating(
   return object;
 }
 
+/** The object after a webhook. The audit log says whether it has changed, also when the call failed. */
 async function mutatedBy(
   hook: AdmissionWebhook,
   write: ReviewedWrite,
-  deps: DispatchDeps,
+  { deps, at }: { readonly deps: DispatchDeps; readonly at: string },
 ): Promise<JsonObject | undefined> {
-  const response = await call(hook, write, { deps, isMutating: true });
-  const operations = patchOperations(response);
   const { attributes } = write;
-  if (operations.length === 0) return attributes.object;
-  if (write.object === undefined) {
-    const why = "attempted to modify the object, which is not supported for this operation";
-    throw internalError(`admission webhook ${goQuote(hook.name)} ${why}`);
+  const { configuration, name: webhook } = hook;
+  let isMutated = false;
+  try {
+    const operations = patchOperations(await call(hook, write, { deps, isMutating: true }));
+    if (operations.length === 0) return attributes.object;
+    if (write.object === undefined) {
+      const why = "attempted to modify the object, which is not supported for this operation";
+      throw internalError(`admission webhook ${goQuote(webhook)} ${why}`);
+    }
+    const patched = patchedByWebhook(write.object, operations, (object) => deps.decode(object, write.type));
+    isMutated = !jsonEqual(patched, write.object);
+    const patch = printJson({ configuration, webhook, patch: operations, patchType: "JSONPatch" });
+    if (isMutated) attributes.annotate(`patch.${annotationDomain}/${at}`, patch, { isBody: true });
+    return write.type === attributes.type ? patched : await deps.convert(patched, write.type, attributes.type);
+  } finally {
+    const mutation = printJson({ configuration, webhook, mutated: isMutated });
+    attributes.annotate(`mutation.${annotationDomain}/${at}`, mutation);
   }
-  const patched = patchedByWebhook(write.object, operations, (object) => deps.decode(object, write.type));
-  return write.type === attributes.type ? patched : deps.convert(patched, write.type, attributes.type);
 }
+
+const annotationDomain = "webhook.admission.k8s.io";
 
 /** Calls the validating webhooks, and waits for all of them. Throws the error of the first that failed. */
 export async function callValidating(
@@ -101,13 +122,14 @@ export async function callValidating(
   const errors: unknown[] = [];
   const writes = await Promise.all(hooks.map((selected) => reviewed(selected, attributes, deps)));
   await Promise.all(
-    hooks.map(async ({ hook }, index) => {
+    hooks.map(async ({ hook, index: place }, index) => {
       const write = writes[index];
       if (write === undefined) return;
       try {
-        await ignoringFailure(hook, undefined, async () => {
-          await call(hook, write, { deps, isMutating: false });
-          return undefined;
+        await ignoringFailure<unknown>(hook, {
+          run: () => call(hook, write, { deps, isMutating: false }),
+          onIgnored: () =>
+            attributes.annotate(`failed-open.validating.${annotationDomain}/round_0_index_${place}`, hook.name),
         });
       } catch (error) {
         errors.push(error);
@@ -153,6 +175,9 @@ async function call(
     signal: attributes.signal,
   });
   const response = readReviewResponse(review, hook, { uid, isMutating });
+  for (const [key, value] of Object.entries(response.auditAnnotations)) {
+    attributes.annotate(`${hook.name}/${key}`, value);
+  }
   for (const warning of response.warnings) attributes.warn(warning);
   if (!response.allowed) throw deniedBy(hook.name, response.result);
   return response;
@@ -174,13 +199,19 @@ async function posted(
   }
 }
 
-/** The outcome of a call; `otherwise` when the call failed and the webhook allows that. A denial is not a failure. */
-async function ignoringFailure<T>(hook: AdmissionWebhook, otherwise: T, run: () => Promise<T>): Promise<T> {
+interface IgnorableCall<T> {
+  readonly run: () => Promise<T>;
+  /** Called when the call failed and the webhook allows that. */
+  readonly onIgnored: () => T;
+}
+
+/** The outcome of a call that may fail if the webhook allows that. A denial is not a failure. */
+async function ignoringFailure<T>(hook: AdmissionWebhook, { run, onIgnored }: IgnorableCall<T>): Promise<T> {
   try {
     return await run();
   } catch (error) {
     if (error instanceof StatusError || !(error instanceof WebhookCallError)) throw error;
-    if (hook.ignoresFailure) return otherwise;
+    if (hook.ignoresFailure) return onIgnored();
     throw internalError(`failed calling webhook ${goQuote(hook.name)}: ${error.message}`);
   }
 }

@@ -54,7 +54,8 @@ export class AuditRecord implements RequestAudit {
     this.annotate("authorization.k8s.io/reason", reason);
   }
 
-  annotate(key: string, value: string): void {
+  annotate(key: string, value: string, { isBody = false }: { readonly isBody?: boolean } = {}): void {
+    if (isBody && this.#options.decision.level === "Metadata") return;
     this.#annotations = { [key]: value, ...this.#annotations };
   }
 

@@ -26,8 +26,8 @@ export interface RequestAudit {
   impersonates(user: User): void;
   /** Called with the decision of the authorizer. */
   decided(decision: AccessDecision): void;
-  /** Adds an annotation; the first value of a key counts. */
-  annotate(key: string, value: string): void;
+  /** Adds an annotation; the first value of a key counts. One with a body is only for levels that log bodies of requests. */
+  annotate(key: string, value: string, options?: { readonly isBody?: boolean }): void;
   /** Called with the object in the body of the request. */
   requested(object: JsonObject): void;
   /** Called with the patch or the options in the body of the request. */

@@ -31,6 +31,7 @@ export function admissionAttributes<W extends Written>(
     subresource: target.subresource,
     user: request.user,
     signal: request.signal,
+    annotate: (key, value, how) => request.audit?.annotate(key, value, how),
     warn: (text) => {
       if (!notes.includes(text)) notes.push(text);
     },
