@@ -427,3 +427,51 @@ test("an object that changes while the preview runs: it runs again, and is stale
   assert.equal(stale.isStale, true);
   assert.match(stale.warnings.join(), /changed while the preview ran/);
 });
+
+test("a field that a definition drops: the objects that lose data, and the defaults that act at once", async () => {
+  const gadget = (name: string, spec: JsonObject): KubeObject =>
+    ({ apiVersion: "example.org/v1", kind: "Gadget", metadata: { name, namespace: "default" }, spec }) as KubeObject;
+  const fields = {
+    text: { type: "string" },
+    color: { type: "string", enum: ["red", "blue"] },
+    mode: { type: "string", default: "old" },
+  };
+  await scene.apply(definition("Gadget", fields), composition("Gadget", "gadget"));
+  for (const [name, spec] of [
+    ["with", { text: "one", color: "blue" }],
+    ["without", { text: "two" }],
+  ] as const) {
+    await scene.apply(gadget(name, spec));
+    await scene.settled(gadget(name, spec));
+  }
+  const changed = definition(
+    "Gadget",
+    { color: { type: "string", enum: ["red"] }, mode: { type: "string", default: "new" }, owner: { type: "string" } },
+    ["owner"],
+  );
+  const plan = await scene.preview({ objects: [changed] });
+  const found = plan.findings.map(({ level, path, objects }) => `${level} ${path} ${objects.join(", ")}`.trim());
+  assert.deepEqual(
+    found.sort(),
+    [
+      "breaking v1: spec.color Gadget default/with",
+      "breaking v1: spec.owner Gadget default/with, Gadget default/without",
+      "breaking v1: spec.text Gadget default/with, Gadget default/without",
+      "risky v1: spec.mode",
+    ].sort(),
+  );
+  assert.match(
+    planText(plan, { showsUnchanged: false, showsPending: false }),
+    /breaking: gadgets\.example\.org v1: spec\.text: the field is removed/,
+  );
+});
+
+test("a version that objects are stored in cannot be dropped", async () => {
+  const stored = definition("Relic", { text: { type: "string" } });
+  await scene.apply(stored);
+  const found = await scene.users.get(stored, { name: "relics.example.org" });
+  assert.ok(found);
+  const renamed = JSON.parse(JSON.stringify(stored).replaceAll('"name":"v1"', '"name":"v2"')) as KubeObject;
+  const plan = await scene.preview({ objects: [renamed] });
+  assert.match(errorsOf(plan).join(), /storedVersions|must appear in spec\.versions/);
+});

@@ -5,6 +5,7 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { applyStages, type ChangeSet } from "./change-set.ts";
 import { identityOf, LiveReads } from "./overlay/live-reads.ts";
 import { buildPlan } from "./plan/build-plan.ts";
+import { definitionFindings } from "./plan/definition-findings.ts";
 import { judgeFinalForms } from "./plan/judge-final.ts";
 import { Mask } from "./plan/mask.ts";
 import type { ChangeContext } from "./plan/object-changes.ts";
@@ -75,7 +76,7 @@ async function previewOnce(
     baseline,
     mask,
     stepOf: steps.stepOf,
-    findings: [],
+    findings: await definitionFindings(candidate),
     errors: errors.map((error) => ({ ...error, text: mask.text(error.text) })),
     warnings: [],
     functions: steps.functions(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compositionKinds, crossplaneLabels, type DefinitionFacts } from "@purlin/composition";
+import { isNoMatch } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { type KubeObject, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import type { ChangeSet } from "./change-set.ts";
@@ -35,7 +36,7 @@ export async function rootsOf(
   for (const name of options.functions)
     for (const facts of await usersOf(client, name, definitions)) kinds.set(facts.name, facts);
   const isEmpty = stages.flat().length + deletes.length + options.functions.length === 0;
-  for (const facts of isEmpty ? definitions : kinds.values()) roots.push(...(await client.list(facts.compositeType)));
+  for (const facts of isEmpty ? definitions : kinds.values()) roots.push(...(await listed(client, facts)));
   return roots.filter((root) => isRun(root) && isChosen(root, options.only));
 }
 
@@ -104,4 +105,14 @@ function isChosen({ metadata }: KubeObject, only: readonly string[]): boolean {
   // Nested composite resources belong to the one at the root of their tree.
   const root = labels?.[crossplaneLabels.composite] ?? name;
   return only.length === 0 || only.includes(name) || only.includes(root) || only.includes(`${namespace ?? ""}/${name}`);
+}
+
+/** A kind that is not served has no objects; its definition reports why. */
+async function listed(client: ControllerClient, { compositeType }: DefinitionFacts): Promise<readonly KubeObject[]> {
+  try {
+    return await client.list(compositeType);
+  } catch (error) {
+    if (!isNoMatch(error)) throw error;
+    return [];
+  }
 }
