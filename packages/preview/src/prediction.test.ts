@@ -2,6 +2,7 @@
 // Random changes of a live control plane: predicted, then applied, then compared object by object and field by field.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { jsonEqual } from "@purlin/kube-objects/json";
 import { annotationOf, controllerOf, type KubeObject, keyOf, numberAt, textAt } from "@purlin/kube-objects/object";
@@ -63,10 +64,14 @@ function randomChange(): Change {
       return { text: `Composition of ${kind}`, ...objects(written) };
     }
     case 1: {
-      const written = functionAt(scene.functions[pick(["one", "two"] as const)]);
+      const version = pick(["one", "two"] as const);
+      const written = functionAt(scene.functions[version]);
       const apply = async (): Promise<void> => {
         await scene.apply(written);
-        await wakeAll();
+        await eventually("every composite resource runs this version", async () => {
+          await wakeAll();
+          return (await runVersions()).every((one) => one === version);
+        });
       };
       return { text: "Function", preview: { objects: [written] }, apply };
     }
@@ -98,6 +103,13 @@ async function wakeAll(): Promise<void> {
       await scene.users.patch({ ...type, ...keyOf(object) }, patch, { type: "merge" });
     }
   }
+}
+
+/** The versions of the function that made the composed resources. */
+async function runVersions(): Promise<readonly (string | undefined)[]> {
+  const { items } = await scene.users.list({ apiVersion: "v1", kind: "ConfigMap" }, { namespace: "default" });
+  const made = items.filter((one) => annotationOf(one, "crossplane.io/composition-resource-name") === "map");
+  return made.map((one) => textAt(one, ["data", "version"]));
 }
 
 const listed = [
@@ -154,7 +166,7 @@ function nameIn(object: JsonObject): JsonValue | undefined {
 /** Takes out what the API server decides, and values that plans do not show. */
 function comparable(object: JsonObject): JsonValue {
   const { metadata, data, spec, ...rest } = object;
-  const { name: _name, controller: _controller, labels: _labels, annotations, ...meta } = metadata as JsonObject;
+  const { name: _name, labels: _labels, annotations, ...meta } = metadata as JsonObject;
   const { [wish]: _wish, ...noted } = (annotations ?? {}) as JsonObject;
   const isSecret = object["kind"] === "Secret";
   const hidden = isSecret

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+import { functionType } from "@purlin/composition";
 import type { ControlPlaneSettings } from "@purlin/control-plane";
 import type { KubeClient } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { applyStages, type ChangeSet } from "./change-set.ts";
-import { identityOf, LiveReads } from "./overlay/live-reads.ts";
+import { identityAt, identityOf, LiveReads } from "./overlay/live-reads.ts";
 import { buildPlan } from "./plan/build-plan.ts";
 import { definitionFindings } from "./plan/definition-findings.ts";
 import { judgeFinalForms } from "./plan/judge-final.ts";
@@ -81,6 +82,7 @@ async function previewOnce(
     warnings: [],
     functions: steps.functions(),
     isStale: false,
+    unlisted: new Set(options.roots.functions.map((name) => identityAt(functionType, { name }))),
     listed: new Set(changes.stages.flat().map(identityOf)),
   });
   return { plan, changed };

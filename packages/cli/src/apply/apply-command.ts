@@ -3,7 +3,7 @@ import { openCluster } from "../cluster/cluster-client.ts";
 import type { Io } from "../io.ts";
 import { ApplyError, appliedLine, applyManifests } from "../manifests/apply-manifests.ts";
 import { readManifests, skippedLine } from "../manifests/manifest.ts";
-import { type CommandInput, listOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, listOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
@@ -17,9 +17,16 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const paths = [...input.args, ...listOption(input, "filename")];
   if (paths.length === 0)
     throw new UserError("specify a file or folder: purlin apply PATH, or -f PATH", { exitCode: 2 });
+  // The preview applies the files in the same way.
+  const preview = { args: paths, options: { ...input.options, applyAs: "server-side" } };
+  if (isSet(input, "dryRun")) return runDiff(preview, io);
+  if (paths.includes("-") && input.options["confirm"] !== undefined)
+    throw new UserError("--confirm: objects from stdin cannot be read twice: write them to a file", { exitCode: 2 });
   const manifests = await readManifests(paths, io, { stdin: true, onSkipped });
   // A pipe whose first half failed must not look like success.
   if (manifests.length === 0) throw new UserError(`${paths.join(", ")}: no objects found: nothing to apply`);
+  const confirm = input.options["confirm"];
+  if (confirm !== undefined && !(await isConfirmed(preview, confirm, io))) return 1;
   await using cluster = await openCluster(input, io);
   // Awaited here, or the connection would be closed first.
   return await reportProblems(io, () =>
@@ -43,4 +50,16 @@ async function reportProblems(io: Io, apply: () => Promise<void>): Promise<numbe
     for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${harmlessLine(problem)}\n`);
     return 1;
   }
+}
+
+/** Previews files as `purlin diff` does. Loaded when it is needed. */
+async function runDiff(input: CommandInput, io: Io): Promise<number> {
+  const { run: diff } = await import("../diff/diff-command.ts");
+  return diff(input, io);
+}
+
+/** Shows the plan and asks whether to apply it; with a hash, checks that the plan is still the one that was approved. */
+async function isConfirmed(input: CommandInput, confirm: CommandInput["options"][string], io: Io): Promise<boolean> {
+  const { confirmPlan } = await import("../diff/confirm-plan.ts");
+  return confirmPlan(input, typeof confirm === "string" ? confirm : undefined, io);
 }

@@ -27,7 +27,16 @@ export const objectCommands: readonly CommandSpec[] = [
     name: "apply",
     summary: "apply manifests to a running control plane",
     arguments: [{ name: "[path...]", description: "YAML files or folders of YAML files; - reads stdin" }],
-    options: [filenameOption, namespaceOption, ...clusterOptions],
+    options: [
+      filenameOption,
+      { flags: "--dry-run", description: "preview the changes as purlin diff does, and apply nothing" },
+      {
+        flags: "--confirm [hash]",
+        description: "preview the changes and ask before applying them; with a hash, apply only the plan that has it",
+      },
+      namespaceOption,
+      ...clusterOptions,
+    ],
     load: () => import("../apply/apply-command.ts"),
   },
   {

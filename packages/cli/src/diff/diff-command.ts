@@ -23,7 +23,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const diff = readDiffInput(input, io);
   try {
     const plan = await previewFiles(input, diff, io);
-    print(plan, diff, io);
+    printPlan(plan, diff, io);
     return exitCodeOf(outcomeOf(plan), diff.exitStyle);
   } catch (error) {
     if (diff.format !== "json") throw error;
@@ -36,7 +36,8 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   }
 }
 
-async function previewFiles(input: CommandInput, diff: DiffInput, io: Io): Promise<Plan> {
+/** Previews the files of a command line. */
+export async function previewFiles(input: CommandInput, diff: DiffInput, io: Io): Promise<Plan> {
   const onSkipped = (files: readonly string[]): void => void io.stderr.write(`${skippedLine(files)}\n`);
   const manifests = diff.paths.length === 0 ? [] : await readManifests(diff.paths, io, { stdin: true, onSkipped });
   if (diff.paths.length > 0 && manifests.length === 0)
@@ -99,7 +100,8 @@ async function findDeletes(
   return found;
 }
 
-function print(plan: Plan, diff: DiffInput, io: Io): void {
+/** Prints a plan in the format that the command line asks for. */
+export function printPlan(plan: Plan, diff: DiffInput, io: Io): void {
   const text = formatted(plan, diff);
   io.stdout.write(diff.format === "json" ? harmlessJson(text) : harmless(text));
   if (diff.format === "json") return;

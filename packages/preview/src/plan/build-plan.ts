@@ -26,6 +26,8 @@ interface PlanInputs {
   readonly isStale: boolean;
   /** Objects whose changes are never the subject: revisions and derived definitions follow from others. */
   readonly listed: ReadonlySet<string>;
+  /** Objects that only the preview changes, such as Functions that run from another source. */
+  readonly unlisted: ReadonlySet<string>;
 }
 
 /** Builds the plan of a change set from its two passes. */
@@ -94,7 +96,7 @@ async function changesOf(pass: Pass, inputs: PlanInputs): Promise<Changes> {
   const byId = new Map<string, PlannedChange>();
   for (const [id, entry] of pass.overlay.entries) {
     const object = entry.now ?? entry.before;
-    if (object === undefined || derivedKinds.has(kindIdentity(object))) continue;
+    if (object === undefined || derivedKinds.has(kindIdentity(object)) || inputs.unlisted.has(id)) continue;
     const change = await objectChange(entry, context);
     if (change === undefined) continue;
     byId.set(id, change);

@@ -60,9 +60,18 @@ export async function objectChange(entry: OverlayEntry, context: ChangeContext):
     isDestructive: ["delete", "recreate", "leave-behind"].includes(kind),
     fields: fields.map((field) => hidden(field, context.newUids)),
     digest: digestOf([kind, fields.length > 0 ? fields : next] as JsonValue),
-    old: old && (shownValue(old) as JsonObject),
-    new: next && (shownValue(next) as JsonObject),
+    ...shownForms(old, next),
   };
+}
+
+/** Both forms as they are shown. The controller is compared as one field, which objects do not have. */
+function shownForms(old: JsonObject | undefined, next: JsonObject | undefined): Pick<PlannedChange, "old" | "new"> {
+  const shown = (object: JsonObject | undefined): JsonObject | undefined => {
+    if (object === undefined) return undefined;
+    const { controller: _controller, ...metadata } = (object["metadata"] ?? {}) as JsonObject;
+    return shownValue({ ...object, metadata }) as JsonObject;
+  };
+  return { old: shown(old), new: shown(next) };
 }
 
 function digestOf(value: JsonValue): string {

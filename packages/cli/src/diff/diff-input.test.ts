@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { TestIo } from "../testing/test-io.ts";
+import { exitCodeOf, readAssumptions, readDiffInput } from "./diff-input.ts";
+
+const io = new TestIo();
+const input = (options: Readonly<Record<string, string | boolean | readonly string[]>>, ...args: string[]) => ({
+  args,
+  options,
+});
+
+test("each style of exit codes, for nothing, changes, wrong files and failures", () => {
+  const outcomes = [
+    { hasFailed: false, isInvalid: false, hasChanges: false },
+    { hasFailed: false, isInvalid: false, hasChanges: true },
+    { hasFailed: false, isInvalid: true, hasChanges: true },
+    { hasFailed: true, isInvalid: true, hasChanges: true },
+  ];
+  const codes = { purlin: [0, 3, 2, 1], kubectl: [0, 1, 2, 2], terraform: [0, 2, 1, 1], none: [0, 0, 2, 1] } as const;
+  for (const style of ["purlin", "kubectl", "terraform", "none"] as const) {
+    assert.deepEqual(
+      outcomes.map((outcome) => exitCodeOf(outcome, style)),
+      codes[style],
+      style,
+    );
+  }
+});
+
+test("a wrong command line is refused with what is expected", () => {
+  const rows: readonly (readonly [Parameters<typeof input>[0], RegExp])[] = [
+    [{ function: ["fn"] }, /--function: expected NAME=SOURCE, not "fn"/],
+    [{ function: ["fn=./missing.ts"] }, /--function fn: no such file: \.\/missing\.ts/],
+    [{ function: ["fn=registry.example.org/fn:v1"] }, /packages and images not yet/],
+    [{ maxRounds: "0" }, /--max-rounds: expected a number from 1/],
+    [{ output: "html" }, /-o: expected plan, diff, json, yaml, markdown, not "html"/],
+    [{ exitCode: "3" }, /--exit-code: expected purlin/],
+    [{ show: "all" }, /--show: expected status/],
+    [{ applyAs: "helm" }, /--apply-as: expected auto/],
+  ];
+  for (const [options, expected] of rows)
+    assert.throws(
+      () => readDiffInput(input(options), io),
+      (error: Error & { exitCode?: number }) => expected.test(error.message) && error.exitCode === 2,
+    );
+});
+
+test("the command lines of crossplane-diff work", () => {
+  assert.deepEqual(readDiffInput(input({}, "xr", "a.yaml"), io).paths, ["a.yaml"]);
+  assert.deepEqual(readDiffInput(input({ resource: ["default/a"], maxIterations: "5" }, "comp", "b.yaml"), io).only, [
+    "default/a",
+  ]);
+  assert.equal(readDiffInput(input({ maxIterations: "5" }), io).maxRounds, 5);
+});
+
+test("fields are ignored by path, by kind, and with a wildcard for one level", () => {
+  const { ignores } = readDiffInput(
+    input({ ignore: ["metadata.labels[team]", "ConfigMap:data", "Widget.things.example.org:spec.*.size"] }),
+    io,
+  );
+  const at = (kind: string, apiVersion: string, path: string): boolean => ignores({ kind, apiVersion, path });
+  assert.deepEqual(
+    [
+      at("App", "example.org/v1", "metadata.labels[team]"),
+      at("App", "example.org/v1", "metadata.labels[teams]"),
+      at("App", "example.org/v1", "data.x"),
+      at("ConfigMap", "v1", "data.x"),
+    ],
+    [true, false, false, true],
+  );
+  assert.deepEqual(
+    [
+      at("Widget", "things.example.org/v1", "spec.a.size"),
+      at("Widget", "things.example.org/v1", "spec.a.b.size"),
+      at("Widget", "other.org/v1", "spec.a.size"),
+    ],
+    [true, false, false],
+  );
+});
+
+test("assumptions are a list of matches and statuses", async () => {
+  using folder = tempFolder({
+    "good.yaml": "- match: {kind: Bucket}\n  status: {atProvider: {arn: x}}\n",
+    "bad.yaml": "- status: {}\n",
+  });
+  const inFolder = new TestIo({ cwd: folder.path });
+  assert.deepEqual(await readAssumptions(input({ assume: "good.yaml" }), inFolder), [
+    { match: { kind: "Bucket" }, status: { atProvider: { arn: "x" } } },
+  ]);
+  assert.deepEqual(
+    [
+      await readAssumptions(input({ assume: "ready" }), inFolder),
+      await readAssumptions(input({ assume: "none" }), inFolder),
+    ],
+    [[], undefined],
+  );
+  await assert.rejects(readAssumptions(input({ assume: "bad.yaml" }), inFolder), /bad\.yaml: entry 1: expected/);
+});
