@@ -10,7 +10,7 @@ import { inflateRun } from "../read/inflate-run.ts";
 import { omittedIn } from "../read/run-views.ts";
 import type { RunRecord } from "../record/run-record.ts";
 import { callOf, runOf, sampleXr, stepOf } from "../testing/sample-runs.ts";
-import { openRunStore, type RunStore, type RunStoreOptions, readRunStore } from "./open-run-store.ts";
+import { openRunStore, type RunStore, type RunStoreOptions } from "./open-run-store.ts";
 
 function folder(t: TestContext): string {
   const directory = mkdtempSync(join(tmpdir(), "purlin-runs-"));
@@ -144,28 +144,6 @@ test("a file that is not a store stops recording with one warning, and nothing t
   assert.equal(warnings.length, 1);
   assert.match(warnings[0] ?? "", /^warning: runs are no longer recorded: .*runs\.db: .*not a database/);
   assert.deepEqual(store.reader.list(), []);
-});
-
-test("a failed write stops recording with one warning, and the runs before it stay", (t) => {
-  const directory = folder(t);
-  const warnings: string[] = [];
-  const store = open(t, { directory, onWarning: (text) => warnings.push(text) });
-  store.record(another(0));
-  store.flush();
-  // What a full disk does: the transaction fails.
-  const broken = another(1);
-  store.record({
-    ...broken,
-    xr: { ...broken.xr, metadata: { ...broken.xr.metadata, name: undefined as never } },
-    steps: null as never,
-  });
-  store.record(another(2));
-  store.flush();
-  store.record(another(3));
-  store.flush();
-  assert.equal(warnings.length, 1);
-  using reader = readRunStore(directory);
-  assert.equal(reader.list().length, 1);
 });
 
 test("files of a store are readable by their owner only", (t) => {

@@ -23,7 +23,7 @@ export const sampleXr: KubeObject = {
 };
 
 /** A CompositionRevision for tests. */
-const sampleRevision: KubeObject = {
+export const sampleRevision: KubeObject = {
   apiVersion: "apiextensions.crossplane.io/v1",
   kind: "CompositionRevision",
   metadata: { name: "apps-1", labels: { "crossplane.io/composition-name": "apps" } },
