@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition|packages|limits|workloads [part …] [--json FILE] [--quick] [--strict]`.
+// Runs a suite of benchmarks: `npm run bench -- functions|apiserver|composition|packages|limits|workloads|loop [part …] [--json FILE] [--quick] [--strict]`.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parts as apiserver } from "./apiserver/parts.ts";
 import { parts as composition } from "./composition/parts.ts";
 import { parts as functions } from "./functions/parts.ts";
 import { parts as limits } from "./limits/parts.ts";
+import { parts as loop } from "./loop/parts.ts";
 import type { Figure } from "./measure/figure.ts";
 import { describeMachine, useTwoCores } from "./measure/machine.ts";
 import { formatFigure, heading, toMarkdown } from "./measure/report.ts";
@@ -14,7 +15,15 @@ import { versions } from "./measure/versions.ts";
 import { parts as packages } from "./packages/parts.ts";
 import { parts as workloads } from "./workloads/parts.ts";
 
-const suites: Record<string, readonly Part[]> = { functions, apiserver, composition, packages, limits, workloads };
+const suites: Record<string, readonly Part[]> = {
+  functions,
+  apiserver,
+  composition,
+  packages,
+  limits,
+  workloads,
+  loop,
+};
 
 const options = {
   json: { type: "string" },

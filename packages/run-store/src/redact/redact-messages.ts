@@ -13,7 +13,7 @@ import {
 import { mapRequest, mapResponse, mapValues, type StructPlace } from "./map-structs.ts";
 import type { Mark } from "./marks.ts";
 import { maxDecodedBytes, omittedStruct, redactStruct } from "./redact-object.ts";
-import { Scrubber } from "./scrubber.ts";
+import { KnownValues, Scrubber, type SecretCollector } from "./scrubber.ts";
 import { type SensitiveFields, SensitiveKinds, sensitiveFieldsAt } from "./sensitive-fields.ts";
 
 /** How runs are redacted. */
@@ -55,7 +55,8 @@ export function createRedactor({
     inContext: sensitiveFieldsAt(
       paths.filter((path) => contextPrefix.test(path)).map((path) => path.replace(contextPrefix, "")),
     ),
-    clean: new WeakMap(),
+    values: new KnownValues(mark),
+    known: new WeakMap(),
   };
   return () => new Redactor(rules);
 }
@@ -65,20 +66,52 @@ interface Rules {
   readonly sensitive: SensitiveKinds;
   readonly inObjects: SensitiveFields | undefined;
   readonly inContext: SensitiveFields | undefined;
-  /** Objects that were looked at and hold no secret of their own, by the version of the sensitive kinds. */
-  readonly clean: WeakMap<Struct, number>;
+  readonly values: KnownValues;
+  /** Objects that were redacted before. */
+  readonly known: WeakMap<Struct, KnownObject>;
+}
+
+/** An object that was redacted before. */
+interface KnownObject {
+  readonly redacted: Struct;
+  /** The values that were found in it. */
+  readonly values: readonly Uint8Array[];
+  /** Whether a value was hidden that is not searched for elsewhere. */
+  readonly isMarked: boolean;
+  /** Of the sensitive kinds. */
+  readonly version: number;
+}
+
+/** Remembers the values of one object. */
+class CollectedValues implements SecretCollector {
+  readonly values: Uint8Array[] = [];
+  readonly #next: SecretCollector;
+  isMarked = false;
+
+  constructor(next: SecretCollector) {
+    this.#next = next;
+  }
+
+  mark(value: Uint8Array): string {
+    this.isMarked = true;
+    return this.#next.mark(value);
+  }
+
+  add(value: Uint8Array): string {
+    this.values.push(value);
+    return this.#next.add(value);
+  }
 }
 
 class Redactor implements RunRedactor {
   readonly #rules: Rules;
   readonly #scrubber: Scrubber;
-  /** Steps share objects, which are redacted once. */
-  readonly #redacted = new Map<Struct, Struct>();
+  /** Steps share objects, which are scrubbed once. */
   readonly #scrubbed = new Map<Struct, Struct>();
 
   constructor(rules: Rules) {
     this.#rules = rules;
-    this.#scrubber = new Scrubber(rules.mark);
+    this.#scrubber = new Scrubber(rules.values);
   }
 
   get hasSecrets(): boolean {
@@ -103,19 +136,23 @@ class Redactor implements RunRedactor {
   }
 
   object(struct: Struct, place: StructPlace): Struct {
-    const { clean, inObjects, inContext, sensitive } = this.#rules;
-    if (clean.get(struct) === sensitive.version) return struct;
-    const before = this.#redacted.get(struct);
-    if (before !== undefined) return before;
+    const { known, inObjects, inContext, sensitive } = this.#rules;
+    const before = known.get(struct);
+    if (before?.version === sensitive.version) {
+      for (const value of before.values) this.#scrubber.add(value);
+      if (before.isMarked) this.#scrubber.hasValues = true;
+      return before.redacted;
+    }
+    const collected = new CollectedValues(this.#scrubber);
     const rules = {
-      scrubber: this.#scrubber,
+      scrubber: collected,
       sensitive: this.#sensitiveIn(struct),
       named: place === "context" ? inContext : inObjects,
       isComposite: place === "composite",
     };
     const redacted = redactStruct(struct, rules) ?? omittedStruct(struct, this.#rules.mark);
-    this.#redacted.set(struct, redacted);
-    if (redacted === struct) clean.set(struct, sensitive.version);
+    const { values, isMarked } = collected;
+    known.set(struct, { redacted, values, isMarked, version: sensitive.version });
     return redacted;
   }
 

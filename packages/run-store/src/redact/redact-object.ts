@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import { isJsonObject, type JsonObject, type JsonValue, Struct, setOwn } from "@purlin/function-protocol";
 import type { Mark } from "./marks.ts";
-import type { Scrubber } from "./scrubber.ts";
+import type { SecretCollector } from "./scrubber.ts";
 import type { SensitiveFields } from "./sensitive-fields.ts";
 
 const secretMembers: ReadonlySet<string> = new Set(["data", "stringData"]);
@@ -12,7 +12,7 @@ const secretText = /["']?kind["']?\s*:\s*["']?Secret\b/;
 
 /** The rules for one object. */
 interface ObjectRules {
-  readonly scrubber: Scrubber;
+  readonly scrubber: SecretCollector;
   /** Fields that a schema declares sensitive. Their values are searched for elsewhere, too. */
   readonly sensitive?: SensitiveFields | undefined;
   /** Fields that the operator named. */
@@ -67,16 +67,14 @@ function isSecretShaped(object: JsonObject): boolean {
   return [...secretMembers].some((member) => isJsonObject(object[member] ?? null));
 }
 
-interface Marker {
-  add(value: Uint8Array): string;
-}
+type Marker = Pick<SecretCollector, "add">;
 
-function markOnly(scrubber: Scrubber): Marker {
+function markOnly(scrubber: SecretCollector): Marker {
   return { add: (value) => scrubber.mark(value) };
 }
 
 /** Secrets are found wherever they are, also inside the manifest of another object. Returns the value itself when clean. */
-function redactValue(value: JsonValue, scrubber: Scrubber): JsonValue {
+function redactValue(value: JsonValue, scrubber: SecretCollector): JsonValue {
   if (typeof value === "string") return secretText.test(value) ? scrubber.add(Buffer.from(value)) : value;
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) {
@@ -87,7 +85,7 @@ function redactValue(value: JsonValue, scrubber: Scrubber): JsonValue {
   return redactMembers(isSecret ? withoutData(value, scrubber) : value, scrubber);
 }
 
-function redactMembers(object: JsonObject, scrubber: Scrubber): JsonObject {
+function redactMembers(object: JsonObject, scrubber: SecretCollector): JsonObject {
   const clean: JsonObject = {};
   let isChanged = false;
   for (const [key, member] of Object.entries(object)) {
@@ -100,7 +98,7 @@ function redactMembers(object: JsonObject, scrubber: Scrubber): JsonObject {
 }
 
 /** kubectl and others keep a copy of the whole object, data included, in an annotation. */
-function redactAnnotations(annotations: JsonObject, scrubber: Scrubber): JsonValue {
+function redactAnnotations(annotations: JsonObject, scrubber: SecretCollector): JsonValue {
   const isCopy = (name: string): boolean => name.includes("last-applied");
   if (!Object.keys(annotations).some(isCopy)) return redactMembers(annotations, scrubber);
   const clean: JsonObject = {};
@@ -111,7 +109,7 @@ function redactAnnotations(annotations: JsonObject, scrubber: Scrubber): JsonVal
   return clean;
 }
 
-function withoutData(object: JsonObject, scrubber: Scrubber): JsonObject {
+function withoutData(object: JsonObject, scrubber: SecretCollector): JsonObject {
   const clean: JsonObject = {};
   for (const [key, value] of Object.entries(object)) {
     if (!secretMembers.has(key)) setOwn(clean, key, value);
@@ -121,7 +119,7 @@ function withoutData(object: JsonObject, scrubber: Scrubber): JsonObject {
 }
 
 /** Data that is not an object, which no API server stores, is hidden as a whole. */
-function hideData(value: JsonValue, scrubber: Scrubber, encoding: "base64" | "utf8"): JsonValue {
+function hideData(value: JsonValue, scrubber: SecretCollector, encoding: "base64" | "utf8"): JsonValue {
   return Array.isArray(value) ? scrubber.add(Buffer.from(JSON.stringify(value))) : hideAll(value, scrubber, encoding);
 }
 

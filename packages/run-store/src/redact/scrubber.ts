@@ -15,41 +15,75 @@ interface Form {
   readonly mark: string;
 }
 
-/** Replaces the secret values of one run wherever their text, base64 or URL form occurs. */
-export class Scrubber {
+/** Takes secret values, and returns their marks. */
+export interface SecretCollector {
+  /** The mark of a value that is not searched for elsewhere. */
+  mark(value: Uint8Array): string;
+  /** Adds a value, and returns its mark. A value that is a mark already stays. */
+  add(value: Uint8Array): string;
+}
+
+/** What is known of a value. */
+interface KnownValue {
+  readonly mark: string;
+  readonly forms: readonly string[];
+}
+
+const rememberedValues = 2000;
+
+/** Remembers marks and forms of values that occur in many runs. */
+export class KnownValues {
   readonly #mark: Mark;
-  readonly #seen = new Set<string>();
-  readonly #forms = new Map<string, string>();
-  #hasValues = false;
-  #ordered: readonly Form[] | undefined;
-  #index: Map<number, Buffer[]> | undefined;
+  readonly #known = new Map<string, KnownValue>();
 
   constructor(mark: Mark) {
     this.#mark = mark;
   }
 
-  /** The mark of a value that is not searched for elsewhere. */
   mark(value: Uint8Array): string {
-    this.#hasValues = true;
     return this.#mark(value);
   }
 
-  /** Adds a value, and returns its mark. A value that is a mark already stays. */
+  get(id: string, value: Uint8Array): KnownValue {
+    const known = this.#known.get(id);
+    if (known !== undefined) return known;
+    const found = { mark: this.#mark(value), forms: secretForms(value) };
+    if (this.#known.size >= rememberedValues) this.#known.clear();
+    this.#known.set(id, found);
+    return found;
+  }
+}
+
+/** Replaces the secret values of one run wherever their text, base64 or URL form occurs. */
+export class Scrubber implements SecretCollector {
+  readonly #values: KnownValues;
+  readonly #seen = new Set<string>();
+  readonly #forms = new Map<string, string>();
+  /** Whether the run has any secret value, long enough to be searched for or not. */
+  hasValues = false;
+  #ordered: readonly Form[] | undefined;
+  #index: Map<number, Buffer[]> | undefined;
+
+  constructor(values: KnownValues) {
+    this.#values = values;
+  }
+
+  mark(value: Uint8Array): string {
+    this.hasValues = true;
+    return this.#values.mark(value);
+  }
+
   add(value: Uint8Array): string {
     const id = Buffer.from(value).toString("latin1");
     if (isMark(id)) return id;
-    const mark = this.mark(value);
+    this.hasValues = true;
+    const { mark, forms } = this.#values.get(id, value);
     if (this.#seen.has(id)) return mark;
     this.#seen.add(id);
-    for (const form of secretForms(value)) if (!this.#forms.has(form)) this.#forms.set(form, mark);
+    for (const form of forms) if (!this.#forms.has(form)) this.#forms.set(form, mark);
     this.#ordered = undefined;
     this.#index = undefined;
     return mark;
-  }
-
-  /** Whether any value was added, long enough to be searched for or not. */
-  get hasValues(): boolean {
-    return this.#hasValues;
   }
 
   get hasForms(): boolean {

@@ -6,6 +6,7 @@ import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
 import type { CutPart } from "../record/cut-run.ts";
 import { prepareRun } from "../record/prepare-run.ts";
+import { rawDigest } from "../record/raw-digest.ts";
 import type { RunRecord } from "../record/run-record.ts";
 import { keyedMark, type Mark, readMarkKey } from "../redact/marks.ts";
 import { createRedactor } from "../redact/redact-messages.ts";
@@ -47,14 +48,19 @@ export interface RunStore extends Disposable {
 interface RunStoreStats {
   readonly recorded: number;
   readonly dropped: number;
+  /** The CPU time that recording took. */
+  readonly cpuMs: number;
   /** Why nothing is recorded; undefined while runs are. */
   readonly problem: string | undefined;
 }
 
 const maxQueued = 256;
 /** Runs are stored in slices of this length, with a pause after each: the event loop belongs to reconciles. */
-const sliceMs = 3;
-const pauseMs = 25;
+const sliceMs = 4;
+const pauseMs = 100;
+/** The pause while many runs wait. */
+const shortPauseMs = 15;
+const manyQueued = 64;
 const expireEveryMs = 10 * 60_000;
 
 /**
@@ -104,6 +110,7 @@ class Recorder implements RunStore {
   #nextExpiry = 0;
   #recorded = 0;
   #dropped = 0;
+  #cpuMs = 0;
   #problem: string | undefined;
 
   constructor(options: RunStoreOptions) {
@@ -117,7 +124,7 @@ class Recorder implements RunStore {
   }
 
   get stats(): RunStoreStats {
-    return { recorded: this.#recorded, dropped: this.#dropped, problem: this.#problem };
+    return { recorded: this.#recorded, dropped: this.#dropped, cpuMs: this.#cpuMs, problem: this.#problem };
   }
 
   get reader(): RunReader {
@@ -131,7 +138,7 @@ class Recorder implements RunStore {
       return;
     }
     this.#queue.push(run);
-    this.#cancel ??= this.#clock.schedule(pauseMs, () => this.#slice(sliceMs));
+    this.#schedule();
   }
 
   flush(): void {
@@ -147,9 +154,16 @@ class Recorder implements RunStore {
 
   #slice(forMs: number): void {
     this.#cancel = undefined;
-    const until = performance.now() + forMs;
-    this.#guarded(() => this.#store(until));
-    if (this.#queue.length > 0) this.#cancel = this.#clock.schedule(pauseMs, () => this.#slice(sliceMs));
+    const before = process.threadCpuUsage();
+    this.#guarded(() => this.#store(performance.now() + forMs));
+    const { user, system } = process.threadCpuUsage(before);
+    this.#cpuMs += (user + system) / 1000;
+    if (this.#queue.length > 0) this.#schedule();
+  }
+
+  #schedule(): void {
+    const afterMs = this.#queue.length > manyQueued ? shortPauseMs : pauseMs;
+    this.#cancel ??= this.#clock.schedule(afterMs, () => this.#slice(sliceMs));
   }
 
   #store(until: number): void {
@@ -173,6 +187,11 @@ class Recorder implements RunStore {
   }
 
   #write(run: RunRecord, { redactor, mark, writer }: Open): void {
+    const raw = rawDigest(run);
+    const { apiVersion, kind, metadata } = run.xr;
+    const { namespace, name = "" } = metadata;
+    const subject = { apiVersion, kind, ...(namespace && { namespace }), name };
+    if (raw !== "" && writer.repeat(subject, raw, run.endedMs)) return;
     const prepared = prepareRun(run, {
       redactor: redactor(),
       mark,
@@ -180,7 +199,7 @@ class Recorder implements RunStore {
       structOf: (object) => this.#structOf(object),
       maxRunBytes: this.#bounds.maxBytes / 4,
     });
-    writer.write(prepared);
+    writer.write(prepared, raw);
   }
 
   #structOf(object: object): Struct {

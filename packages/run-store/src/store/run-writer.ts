@@ -17,7 +17,11 @@ interface Newest {
   readonly digest: Buffer;
   /** How many runs of the resource there are. */
   readonly count: number;
+  /** A digest of the run before secrets were removed. */
+  readonly raw?: string | undefined;
 }
+
+const packing = { level: 1, memLevel: 6, windowBits: 13, chunkSize: 4096 } as const;
 
 /** Writes runs into a database. Callers wrap several writes in one transaction. */
 export class RunWriter {
@@ -45,8 +49,16 @@ export class RunWriter {
     this.#bytes = Number(database.prepare("SELECT value FROM meta WHERE name = 'bytes'").get()?.["value"] ?? 0);
   }
 
+  /** Counts a run as a repeat, if it is known to equal the newest one of its resource. */
+  repeat(xr: RunSubject, raw: string, endedMs: number): boolean {
+    const newest = this.#newest.get(xrText(xr));
+    if (newest === undefined || newest.raw !== raw) return false;
+    this.#statements.repeat.run(endedMs, newest.id);
+    return true;
+  }
+
   /** Stores a run, or counts it as a repeat of the newest one. */
-  write(prepared: PreparedRun): void {
+  write(prepared: PreparedRun, raw: string): void {
     const { run, digest } = prepared;
     const xr = xrText(run.xr);
     const began = Date.parse(run.began);
@@ -54,6 +66,7 @@ export class RunWriter {
     const newest = this.#newestOf(xr);
     if (newest?.digest.equals(digest)) {
       this.#statements.repeat.run(ended, newest.id);
+      this.#remember(xr, { ...newest, raw });
       return;
     }
     const id = this.#idAt(began);
@@ -65,7 +78,7 @@ export class RunWriter {
       this.#newest.clear();
       count = this.#newestOf(xr)?.count ?? 0;
     }
-    this.#remember(xr, { id, digest, count });
+    this.#remember(xr, { id, digest, count, raw });
   }
 
   /** Records the size in the database; the last write of a transaction. */
@@ -114,7 +127,7 @@ export class RunWriter {
     { xr, ended }: { readonly xr: string; readonly ended: number },
   ): void {
     const added = this.#addParts(parts);
-    const body = deflateRawSync(JSON.stringify(run), { level: 1 });
+    const body = deflateRawSync(JSON.stringify(run), packing);
     const summary = JSON.stringify(summaryOf(run));
     const refs = Buffer.from(run.parts.join(""), "hex");
     const { id, compositionRevision, outcome, writes } = run;
@@ -127,7 +140,7 @@ export class RunWriter {
   #addParts(parts: PreparedRun["parts"]): number {
     const fresh = [...parts].filter(([ref]) => Number(this.#statements.refer.run(ref).changes) === 0);
     if (fresh.length === 0) return 0;
-    const data = deflateRawSync(Buffer.concat(fresh.map(([, { bytes }]) => bytes)), { level: 1 });
+    const data = deflateRawSync(Buffer.concat(fresh.map(([, { bytes }]) => bytes)), packing);
     const pack = Number(this.#statements.addPack.run(fresh.length, data).lastInsertRowid);
     let start = 0;
     for (const [ref, { bytes }] of fresh) {
