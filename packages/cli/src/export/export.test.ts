@@ -120,6 +120,18 @@ test("what the server adds to Services, Pods, Jobs and claims of volumes is left
   assert.deepEqual(specOf("v1", "PersistentVolumeClaim", { volumeName: "pv", storageClassName: "a" }), {
     storageClassName: "a",
   });
+  const annotations = { "volume.kubernetes.io/storage-provisioner": "purlin.dev/simulated", note: "1" };
+  const claim = {
+    apiVersion: "v1",
+    kind: "PersistentVolumeClaim",
+    metadata: { name: "data", annotations },
+    spec: { volumeName: "pv", storageClassName: "standard" },
+  };
+  assert.deepEqual(portable(claim, { isComposite: false }), {
+    ...claim,
+    metadata: { name: "data", annotations: { note: "1" } },
+    spec: {},
+  });
   const token = { name: "kube-api-access-x", mountPath: "/var/run" };
   assert.deepEqual(
     specOf("v1", "Pod", { nodeName: "n", volumes: [token], containers: [{ name: "c", volumeMounts: [token] }] }),
@@ -157,6 +169,8 @@ test("objects of the server, of controllers and on their way out are not exporte
   assert.equal(object("apiextensions.crossplane.io/v1", "CompositionRevision"), false);
   const crdOf = (name: string): boolean => object("apiextensions.k8s.io/v1", "CustomResourceDefinition", { name });
   assert.equal(crdOf("functions.pkg.crossplane.io"), false);
+  assert.equal(crdOf("simulations.simulation.purlin.dev"), false);
+  assert.equal(object("storage.k8s.io/v1", "StorageClass", { annotations: { "purlin.dev/simulated": "true" } }), false);
   assert.equal(crdOf("buckets.s3.aws.crossplane.io"), true);
 });
 

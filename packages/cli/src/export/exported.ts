@@ -17,8 +17,8 @@ const serverKinds: ReadonlySet<string> = new Set([
 ]);
 
 const systemNamespaces: ReadonlySet<string> = new Set(["kube-system", "kube-public", "kube-node-lease"]);
-/** The groups of Crossplane's own kinds: a control plane installs their definitions itself. */
-const controlPlaneGroups = /^(apiextensions|pkg|protection|ops|secrets)\.crossplane\.io$/;
+/** The groups of Crossplane's own kinds and of ours: a control plane installs their definitions itself. */
+const controlPlaneGroups = /^((apiextensions|pkg|protection|ops|secrets)\.crossplane\.io|simulation\.purlin\.dev)$/;
 
 /** Whether users make objects of a type. */
 export function isExportedType(type: TypeRef): boolean {
@@ -50,6 +50,8 @@ function isServersOwn(object: KubeObject, group: string): boolean {
   const labels = metadata.labels ?? {};
   const annotations = metadata.annotations ?? {};
   if (labels["kubernetes.io/bootstrapping"] !== undefined) return true;
+  // Made by the simulation of workloads, such as its StorageClass, or the claims of a StatefulSet.
+  if (annotations["purlin.dev/simulated"] !== undefined) return true;
   if (annotations["apf.kubernetes.io/autoupdate-spec"] !== undefined) return true;
   switch (`${group}/${kind}`) {
     case "/Namespace":

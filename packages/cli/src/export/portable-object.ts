@@ -8,8 +8,9 @@ const serverMetadata: ReadonlySet<string> = new Set([
   ...["deletionTimestamp", "deletionGracePeriodSeconds", "ownerReferences"],
 ]);
 
+const provisionerAnnotation = "volume.kubernetes.io/storage-provisioner";
 const serverAnnotations =
-  /^(kubectl\.kubernetes\.io\/last-applied-configuration$|deployment\.kubernetes\.io\/|pv\.kubernetes\.io\/)/;
+  /^(kubectl\.kubernetes\.io\/last-applied-configuration$|(deployment|pv)\.kubernetes\.io\/|volume\.kubernetes\.io\/storage-provisioner$)/;
 /** Set again by the control plane. */
 const controllerLabels: ReadonlySet<string> = new Set([
   "crossplane.io/composite",
@@ -56,13 +57,13 @@ function portableMetadata(metadata: JsonObject): JsonObject {
   return withoutUndefined(result);
 }
 
-function portableSpec({ apiVersion, kind }: KubeObject, spec: JsonObject, isComposite: boolean): JsonObject {
+function portableSpec({ apiVersion, kind, metadata }: KubeObject, spec: JsonObject, isComposite: boolean): JsonObject {
   if (isComposite) return compositeSpec(spec);
   switch (`${apiVersion}/${kind}`) {
     case "v1/Service":
       return spec["clusterIP"] === "None" ? spec : without(spec, ["clusterIP", "clusterIPs", "healthCheckNodePort"]);
     case "v1/PersistentVolumeClaim":
-      return without(spec, ["volumeName"]);
+      return without(spec, isSimulated(metadata) ? ["volumeName", "storageClassName"] : ["volumeName"]);
     case "v1/Namespace":
       return without(spec, ["finalizers"]);
     case "v1/Pod":
@@ -72,6 +73,11 @@ function portableSpec({ apiVersion, kind }: KubeObject, spec: JsonObject, isComp
     default:
       return spec;
   }
+}
+
+/** A claim of the simulated StorageClass takes the default class of another server. */
+function isSimulated({ annotations }: KubeObject["metadata"]): boolean {
+  return annotations?.[provisionerAnnotation] === "purlin.dev/simulated";
 }
 
 /** Names what to compose with, and nothing that was composed. */
