@@ -36,6 +36,12 @@ test("the last time before now is found without counting all of them", () => {
   const [after, now] = [Date.parse("2006-01-01T00:00:00Z"), Date.parse("2026-01-01T00:00:30Z")];
   assert.equal(lastBetween(schedule, after, now), Date.parse("2026-01-01T00:00:00Z"));
   assert.equal(lastBetween(readSchedule("0 0 1 6 *"), after, now), Date.parse("2025-06-01T00:00:00Z"));
+  // Every minute of a month that is long over, by the time of a zone.
+  const dense = readSchedule("* * * 1 *", "Europe/Berlin");
+  const calls: number[] = [];
+  const counted = { next: (time: number) => dense.next(calls.push(time) && time) };
+  assert.equal(lastBetween(counted, after, Date.parse("2025-12-31T00:00:00Z")), Date.parse("2025-01-31T22:59:00Z"));
+  assert.ok(calls.length < 100, `${calls.length} steps`);
   assert.equal(lastBetween(schedule, now, now), undefined);
 });
 

@@ -138,18 +138,16 @@ function instantOf(zone: Zone, wall: number): number | undefined {
   return instants.length === 0 ? undefined : Math.min(...instants);
 }
 
-/** The last time of a schedule that is not later than `now`, and later than `after`. */
+/** The last time of a schedule that is not later than `now`, and later than `after`. Bisects, as there may be millions of times. */
 export function lastBetween(schedule: CronSchedule, after: number, now: number): number | undefined {
   const first = schedule.next(after);
   if (first === undefined || first > now) return undefined;
-  let found = first;
-  for (let window = minuteMs; now - window > after; window *= 2) {
-    const candidate = schedule.next(now - window);
-    if (candidate === undefined || candidate > now) continue;
-    found = candidate;
-    break;
+  let [found, end] = [first, now];
+  while (end - found > 1) {
+    const middle = Math.floor((found + end) / 2);
+    const candidate = schedule.next(middle);
+    if (candidate !== undefined && candidate <= now) found = candidate;
+    else end = middle;
   }
-  for (let later = schedule.next(found); later !== undefined && later <= now; later = schedule.next(found))
-    found = later;
   return found;
 }

@@ -148,13 +148,13 @@ async function manage(run: JobRun): Promise<number | undefined> {
   const completions = memberAt(job, ["spec", "completions"]);
   const done = isIndexed(job) ? counts.completedIndexes.length : totals(counts).succeeded;
   const left = typeof completions === "number" ? completions - done : done > 0 ? active.length : parallelism;
-  const missing = Math.min(parallelism, left) - active.length - pods.filter(isTerminating).length;
+  const missing = Math.min(burst, Math.min(parallelism, left) - active.length - pods.filter(isTerminating).length);
   if (missing < 0) await discardPods(run, active.slice(missing));
   if (missing <= 0) return until;
   const wait = backoffMs(pods, deps.clock.now());
   if (wait > 0) return Math.min(wait, until ?? wait);
   await createPods(run, { active, missing });
-  return until;
+  return missing < burst ? until : 1;
 }
 
 function untilDeadline({ deps, job }: JobRun): number | undefined {
@@ -163,6 +163,8 @@ function untilDeadline({ deps, job }: JobRun): number | undefined {
   return Math.max(1, Date.parse(stringAt(job, ["status", "startTime"])) + deadline * 1000 - deps.clock.now());
 }
 
+// So many Pods are created in one reconcile.
+const burst = 500;
 const [firstBackoffMs, longestBackoffMs] = [10_000, 600_000];
 
 /** How long the next Pod has to wait after Pods failed one after the other. */
@@ -183,6 +185,16 @@ function finishedAt(pod: KubeObject): number {
   return Math.max(0, ...times.filter((time) => !Number.isNaN(time)));
 }
 
+/** The first indexes that have no Pod: a Job may have millions. */
+function freeIndexes(
+  taken: ReadonlySet<number>,
+  { count, end }: { readonly count: number; readonly end: number },
+): readonly number[] {
+  const free: number[] = [];
+  for (let index = 0; index < end && free.length < count; index++) if (!taken.has(index)) free.push(index);
+  return free;
+}
+
 async function createPods(
   run: JobRun,
   { active, missing }: { readonly active: readonly KubeObject[]; readonly missing: number },
@@ -191,11 +203,9 @@ async function createPods(
   const name = job.metadata.name ?? "";
   const taken = new Set([...active.map(indexOf), ...counts.completedIndexes]);
   const free = isIndexed(job)
-    ? Array.from({ length: numberAt(job, ["spec", "completions"]) }, (_, index) => index).filter(
-        (index) => !taken.has(index),
-      )
+    ? freeIndexes(taken, { count: missing, end: numberAt(job, ["spec", "completions"]) })
     : Array.from({ length: missing }, () => -1);
-  await inParts(free.slice(0, missing), async (index) => {
+  await inParts(free, async (index) => {
     const template = templateOf(job);
     const isPlain = index < 0;
     const pod = podFromTemplate(job, template, {

@@ -75,7 +75,7 @@ function completedIndexes(job: KubeObject, pods: readonly KubeObject[]): readonl
   if (!isIndexed(job)) return [];
   const most = numberAt(job, ["spec", "completions"]);
   const done = pods.filter((pod) => phaseOf(pod) === "Succeeded").map(indexOf);
-  const all = new Set([...readIndexes(stringAt(job, ["status", "completedIndexes"])), ...done]);
+  const all = new Set([...readIndexes(stringAt(job, ["status", "completedIndexes"]), most), ...done]);
   return [...all].filter((index) => index >= 0 && index < most).sort((a, b) => a - b);
 }
 
@@ -85,12 +85,17 @@ export function indexOf(pod: KubeObject): number {
   return text === undefined ? -1 : Number(text);
 }
 
-function readIndexes(text: string): readonly number[] {
-  return text.split(",").flatMap((part) => {
-    const [low, high = low] = part.split("-").map(Number);
-    if (part === "" || low === undefined || high === undefined) return [];
-    return Array.from({ length: high - low + 1 }, (_, at) => low + at);
-  });
+const maxIndexes = 1_000_000;
+
+/** The indexes below an end that a text such as `0,2-4` names. Users can write it: no more than a million are read. */
+export function readIndexes(text: string, end: number): readonly number[] {
+  const indexes: number[] = [];
+  for (const part of text.split(",")) {
+    const [, low, high = low] = /^(\d+)(?:-(\d+))?$/.exec(part) ?? [];
+    const last = Math.min(Number(high), end - 1);
+    for (let index = Number(low); index <= last && indexes.length < maxIndexes; index++) indexes.push(index);
+  }
+  return indexes;
 }
 
 /** Indexes as the status of a Job shows them: `0,2-4`. */

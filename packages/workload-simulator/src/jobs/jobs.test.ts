@@ -6,7 +6,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, hasFinalizer, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { fastClock, startScene } from "../testing/scene.ts";
-import { indexesText, isEnded, trackingFinalizer } from "./job-status.ts";
+import { indexesText, isEnded, readIndexes, trackingFinalizer } from "./job-status.ts";
 
 const jobSpec = (fields: JsonObject = {}, annotations: Readonly<Record<string, string>> = {}): JsonObject => ({
   template: {
@@ -64,6 +64,9 @@ test("an indexed Job completes each index", async () => {
 test("indexes are shown as runs", () => {
   assert.equal(indexesText([0, 1, 3, 4, 5, 9]), "0,1,3-5,9");
   assert.equal(indexesText([]), "");
+  assert.deepEqual(readIndexes("0,1,3-5,9", 9), [0, 1, 3, 4, 5]);
+  assert.deepEqual(readIndexes(",x,-3,2-,7", 9), [7]);
+  assert.equal(readIndexes("0-99999999999", 2 ** 31).length, 1_000_000);
 });
 
 const longRun = { "simulation.purlin.dev/outcome": "exit 0", "simulation.purlin.dev/outcome-after": "1h" };
@@ -110,4 +113,11 @@ test("a Job that misses its deadline stops its Pods", async () => {
   const job = await scene.until(kinds.job, "work", isEnded);
   assert.equal(conditionsOf(job).at(-1)?.reason, "DeadlineExceeded");
   await eventually("no Pod is left", async () => (await scene.list(kinds.pod)).length === 0);
+});
+
+test("an indexed Job of a billion completions starts its first Pods", async () => {
+  await using scene = await startScene();
+  const fields = { completions: 1_000_000_000, parallelism: 2, completionMode: "Indexed" };
+  await scene.create(kinds.job, "work", { spec: jobSpec(fields, longRun) });
+  await scene.until(kinds.job, "work", (one) => numberAt(one, ["status", "ready"]) === 2);
 });
