@@ -130,11 +130,13 @@ const autoscalers: readonly WorkloadCase[] = [
   { title: "an autoscaler without metrics", objects: [workload(deployment, { replicas: 3 }), autoscalerOf({})] },
   {
     title: "an autoscaler scales up to its minimum",
-    objects: [scaled(1), autoscalerOf({})],
+    objects: [scaled(2), autoscalerOf({})],
+    steps: [{ type: autoscaler, name: "web", patch: { spec: { minReplicas: 3 } } }],
   },
   {
     title: "an autoscaler scales down to its maximum",
-    objects: [scaled(6), autoscalerOf({})],
+    objects: [scaled(4), autoscalerOf({})],
+    steps: [{ type: autoscaler, name: "web", patch: { spec: { maxReplicas: 2 } } }],
   },
   {
     title: "an autoscaler of a Deployment of size zero",
