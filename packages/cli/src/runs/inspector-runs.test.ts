@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs that come from a pipeline inspector: over its socket, and from a file.
+
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  create,
+  inspector,
+  RunFunctionRequest as Request,
+  Resource,
+  type RunFunctionRequest,
+  RunFunctionResponse,
+  State,
+  Struct,
+  Timestamp,
+  toJson,
+} from "@purlin/function-protocol";
+import { createInspectorSink } from "@purlin/function-runner";
+import { run } from "../run.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess, TestIo } from "../testing/test-io.ts";
+
+const canary = "canary-secret-value";
+const target = { functionName: "fn", revisionName: "fn-1", packageRef: "", endpoint: "", revision: 1 };
+
+function metaOf(trace: string, stepIndex: number): inspector.StepMeta {
+  const value = create(inspector.CompositionMeta, {
+    compositionName: "apps",
+    compositeResourceName: "shop",
+    compositeResourceNamespace: "default",
+    compositeResourceUid: "u1",
+    compositeResourceApiVersion: "example.org/v1",
+    compositeResourceKind: "App",
+  });
+  return create(inspector.StepMeta, {
+    timestamp: create(Timestamp, { seconds: BigInt(Math.floor(Date.now() / 1000)), nanos: 0 }),
+    traceId: trace,
+    spanId: `${trace}-${stepIndex}`,
+    stepIndex,
+    stepName: `step-${stepIndex}`,
+    functionName: "fn",
+    context: { case: "compositionMeta", value },
+  });
+}
+
+const resourceOf = (object: object): Resource => create(Resource, { resource: Struct.from(object) });
+
+function requestOf(text: string): RunFunctionRequest {
+  const xr = {
+    apiVersion: "example.org/v1",
+    kind: "App",
+    metadata: { name: "shop", namespace: "default" },
+    spec: { text },
+  };
+  return create(Request, { observed: create(State, { composite: resourceOf(xr) }) });
+}
+
+function responseOf(text: string): RunFunctionResponse {
+  const secret = { apiVersion: "v1", kind: "Secret", stringData: { password: canary } };
+  const map = { apiVersion: "v1", kind: "ConfigMap", data: { text, url: `https://u:${canary}@host` } };
+  const resources = new Map([
+    ["map", resourceOf(map)],
+    ["secret", resourceOf(secret)],
+  ]);
+  return create(RunFunctionResponse, { desired: create(State, { resources }) });
+}
+
+test("runs listen records what a control plane sends to its inspector, without secrets", async () => {
+  using folder = tempFolder();
+  const socket = join(folder.path, "inspector.sock");
+  const stopping = new AbortController();
+  const io = new TestIo({ cwd: folder.path, signal: stopping.signal });
+  const listening = run(["runs", "listen", "--socket", "inspector.sock", "--recorder-dir", "runs"], io);
+  while (!io.stdout.text.includes("listening on")) await new Promise((resolve) => setTimeout(resolve, 10));
+  const sink = createInspectorSink(socket, { timeoutMs: 10_000 });
+  for (const [trace, text] of [
+    ["one", "hello"],
+    ["two", "changed"],
+  ] as const) {
+    for (const index of [0, 1]) {
+      const meta = metaOf(trace, index);
+      await sink.request({ meta, target, request: requestOf(text) });
+      const fails = trace === "two" && index === 1;
+      await sink.response(
+        fails ? { meta, target, error: `no login with ${canary}` } : { meta, target, response: responseOf(text) },
+      );
+    }
+  }
+  sink.close();
+  stopping.abort();
+  assert.equal(await listening, 0);
+  const purlin = (...argv: readonly string[]) =>
+    runInProcess([...argv, "--recorder-dir", "runs"], { cwd: folder.path });
+  const { stdout } = await purlin("runs", "ls", "App/shop");
+  assert.match(stdout, /App\/default\/shop +- +inspector +2 +0 +\d+ms +failed\n.*App\/default\/shop .* composed\n$/s);
+  const shown = await purlin("runs", "show", "App/shop");
+  assert.match(shown.stdout, /error: no login with \*\*REDACTED:[0-9a-f]{8}\*\*/);
+  assert.ok(!shown.stdout.includes(canary));
+  const blamed = await purlin("runs", "blame", "App/shop", "map", "data.text");
+  assert.match(blamed.stdout, /map +data\.text +"hello" +step-0 +fn/);
+  const replayed = await purlin("runs", "replay", "App/shop");
+  assert.deepEqual([replayed.exitCode, /specify the function with --with/.test(replayed.stderr)], [2, true]);
+});
+
+test("runs import records a file of messages, and names the line that is not one", async () => {
+  using folder = tempFolder();
+  const line = (value: object): string => JSON.stringify(value);
+  const meta = toJson(inspector.StepMeta, metaOf("one", 0));
+  const lines = [
+    line({ meta, request: toJson(Request, requestOf("hello")) }),
+    line({
+      meta,
+      response: Buffer.from(JSON.stringify(toJson(RunFunctionResponse, responseOf("hello")))).toString("base64"),
+    }),
+  ];
+  writeFileSync(join(folder.path, "good.jsonl"), `${lines.join("\n")}\n`);
+  writeFileSync(join(folder.path, "bad.jsonl"), `${lines[0]}\n{"meta": 7}\n`);
+  const purlin = (...argv: readonly string[]) =>
+    runInProcess([...argv, "--recorder-dir", "runs"], { cwd: folder.path });
+  const good = await purlin("runs", "import", "good.jsonl");
+  assert.deepEqual([good.exitCode, good.stdout], [0, "1 runs recorded\n"]);
+  assert.match((await purlin("runs", "show", "App/shop")).stdout, /data\.text: "hello"/);
+  const bad = await purlin("runs", "import", "bad.jsonl");
+  assert.deepEqual([bad.exitCode, /bad\.jsonl:2: not a message of a pipeline inspector/.test(bad.stderr)], [2, true]);
+  const missing = await purlin("runs", "import", "none.jsonl");
+  assert.deepEqual([missing.exitCode, /cannot read none\.jsonl/.test(missing.stderr)], [1, true]);
+});
