@@ -108,6 +108,49 @@ async function lengthOfErrors(s: Session): Promise<string> {
   return `${code}, ${text.length > 3 * 1024 * 1024 ? "all of it" : "some of it"}`;
 }
 
+const requiredAffinity = "requiredDuringSchedulingIgnoredDuringExecution";
+
+async function dryRun(s: Session, path: string, object: Loose): Promise<number> {
+  return (await s.post(`${path}?dryRun=All`, object, quiet)).code;
+}
+
+function unvalidatedJob(s: Session): Promise<number> {
+  const template = { spec: { restartPolicy: "Never", containers: [container] } };
+  const object = { metadata: { name: "documented" }, spec: { managedBy: "none", template } };
+  return dryRun(s, inGroup(s, "batch/v1/jobs"), object);
+}
+
+function unvalidatedDevice(s: Session): Promise<number> {
+  const spec = { selectors: [{ cel: { expression: "1 +" } }] };
+  return dryRun(s, "/apis/resource.k8s.io/v1/deviceclasses", { metadata: { name: "documented" }, spec });
+}
+
+async function refusedClaim(s: Session): Promise<string> {
+  const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+  const path = core(s, "persistentvolumeclaims");
+  await s.post(path, { metadata: { name: "documented" }, spec }, quiet);
+  const change = { spec: { accessModes: ["ReadOnlyMany"] } };
+  const { code, text } = await s.patch(`${path}/documented`, "merge", change, quiet);
+  return text.includes("@@") ? `${code} @@` : String(code);
+}
+
+function malformedRequest(s: Session): Promise<number> {
+  const [begin, end] = ["BEGIN", "END"].map((word) => `-----${word} CERTIFICATE REQUEST-----`);
+  const request = Buffer.from(`${begin}\nYWJj\n${end}\n`).toString("base64");
+  const spec = { request, signerName: "example.org/signer", usages: ["client auth"] };
+  const path = "/apis/certificates.k8s.io/v1/certificatesigningrequests";
+  return dryRun(s, path, { metadata: { name: "documented" }, spec });
+}
+
+/** The code of a dry run, and whether there was a warning. */
+async function annotatedVolume(s: Session): Promise<string> {
+  const annotations = { "volume.beta.kubernetes.io/storage-class": "old" };
+  const spec = { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/x" } };
+  const object = { metadata: { name: "documented", annotations }, spec };
+  const { code, headers } = await s.post("/api/v1/persistentvolumes?dryRun=All", object, quiet);
+  return headers["warning"] === undefined ? String(code) : `${code} warned`;
+}
+
 export const builtinDifferences: readonly DocumentedDifference[] = [
   { topic: "OpenAPI v3 documents", ours: 406, theirs: 200, run: openApiAsProtobuf },
   {
@@ -142,6 +185,22 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
       const { body } = await s.post(path, { metadata: { name: "documented" }, spec }, quiet);
       return (body.metadata.finalizers ?? []).length;
     },
+  },
+  {
+    topic: "Validation of Pods and templates",
+    ours: 201,
+    theirs: 422,
+    run: (s) => created(s, { affinity: { podAffinity: { [requiredAffinity]: [{ topologyKey: "" }] } } }),
+  },
+  { topic: "Validation of Jobs", ours: 201, theirs: 422, run: unvalidatedJob },
+  { topic: "Validation of devices (`resource.k8s.io`)", ours: 201, theirs: 422, run: unvalidatedDevice },
+  { topic: "PersistentVolumes and claims: a change that is refused", ours: "422", theirs: "422 @@", run: refusedClaim },
+  { topic: "CertificateSigningRequests", ours: 201, theirs: 422, run: malformedRequest },
+  {
+    topic: "Deprecated annotations of PersistentVolumes and classes",
+    ours: "201",
+    theirs: "201 warned",
+    run: annotatedVolume,
   },
   {
     topic: "ComponentStatuses",
