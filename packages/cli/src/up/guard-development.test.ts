@@ -137,3 +137,40 @@ test("a user changes all else of a Function that a file set, and may remove its 
 test("users apply Functions without development annotations by the same field manager", async () => {
   await user.apply(functionOf("plain", {}), { fieldManager: trusted, force: true });
 });
+
+test("a policy cannot make a Function of the operator run a file", async () => {
+  const registration = "admissionregistration.k8s.io/v1";
+  const members = Object.entries(forged(source)).map(([name, value]) => `"${name}": dyn(${JSON.stringify(value)})`);
+  const fields = `{${members.join(", ")}}`.replaceAll('"', "'");
+  const annotated =
+    "JSONPatch{op: 'add', path: '/metadata/annotations', value: {'purlin.dev/source': '/project/fn.ts'}}";
+  const owned = `JSONPatch{op: 'add', path: '/metadata/managedFields', value: [${fields}]}`;
+  await user.create({
+    apiVersion: registration,
+    kind: "MutatingAdmissionPolicy",
+    metadata: { name: "injects" },
+    spec: {
+      matchConstraints: {
+        resourceRules: [
+          { apiGroups: ["*"], apiVersions: ["*"], operations: ["CREATE", "UPDATE"], resources: ["functions"] },
+        ],
+      },
+      mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: `[${annotated}, ${owned}]` } }],
+      reinvocationPolicy: "Never",
+    },
+  } as KubeObject);
+  await user.create({
+    apiVersion: registration,
+    kind: "MutatingAdmissionPolicyBinding",
+    metadata: { name: "injects" },
+    spec: { policyName: "injects" },
+  } as KubeObject);
+  const write = operator.apply(functionOf("injected", {}), { fieldManager: trusted, force: true });
+  await assert.rejects(write, isForbidden);
+  await user.delete({ apiVersion: registration, kind: "MutatingAdmissionPolicyBinding", name: "injects" });
+  const own = await operator.apply(functionOf("injected", { [source]: "/project/fn.ts" }), {
+    fieldManager: trusted,
+    force: true,
+  });
+  assert.equal(honoredDevelopmentOf(own, upTrust)?.kind, "source");
+});

@@ -19,12 +19,16 @@ export const upTrust: DevelopmentTrust = { managers: [manifestManager] };
 
 /**
  * Field managers are only names: any user may use the one of applied files. So only the operator may write a Function in a way that makes
- * development annotations count.
+ * development annotations count. A webhook or a policy may not do that to a Function of the operator either: those who register them need
+ * not be the operator.
  */
-export const guardDevelopment: WriteGuard = ({ user, group, resource, object, old }) => {
-  if (group !== "pkg.crossplane.io" || resource !== "functions" || user.groups.includes(mastersGroup)) return undefined;
+export const guardDevelopment: WriteGuard = ({ user, group, resource, object, old, sent }) => {
+  if (group !== "pkg.crossplane.io" || resource !== "functions") return undefined;
+  const isOperator = user.groups.includes(mastersGroup);
+  if (isOperator && sent === undefined) return undefined;
   const wanted = honoredDevelopmentOf(object, upTrust);
-  if (wanted === undefined || isDeepStrictEqual(wanted, old && honoredDevelopmentOf(old, upTrust))) return undefined;
+  const allowed = [old, isOperator ? sent : undefined].map((one) => one && honoredDevelopmentOf(one, upTrust));
+  if (wanted === undefined || allowed.some((one) => isDeepStrictEqual(wanted, one))) return undefined;
   const { runtime, source } = developmentAnnotations;
   const annotation = wanted.kind === "source" ? source : runtime;
   return `annotation ${annotation} can only be set by members of ${mastersGroup}: ask the operator of purlin up to put the Function into a file`;

@@ -171,12 +171,15 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
       )).object;
   yield;
   const admitted = plan.admission === undefined ? tracked : yield* plan.admission.mutating({ object: tracked, old });
-  if (admitted !== tracked) rest.requireNoEscalation({ user: rest.request.user, type, target, object: admitted, old });
+  if (admitted !== tracked) {
+    rest.requireNoEscalation({ user: rest.request.user, type, target, object: admitted, old });
+    requireAllowed(rest, admitted, { old, sent: tracked });
+  }
   const prepared = strategy.storage.prepareUpdate(withSystemFields(admitted, old, type), old, plan.endpoint);
   const next = withMeta(prepared, {
     generation: nextGeneration(type, { next: prepared, old, endpoint: plan.endpoint }),
   });
-  requireAllowed(rest, next, old);
+  requireAllowed(rest, next, { old });
   yield;
   if (strategy.validator.validating !== undefined) {
     yield* strategy.validator.validating({ object: next, old, endpoint: plan.endpoint });

@@ -93,6 +93,7 @@ async function createTracked(
   }
   rest.notes.push(...owned.warnings);
   const admitted = await mutated(rest, managed, options);
+  if (admitted !== managed) requireAllowed(rest, admitted, { old: undefined, sent: managed });
   const { request, target } = rest;
   rest.requireNoEscalation({ user: request.user, type, target, object: admitted, old: undefined });
   return storeNew(rest, admitted, options);
@@ -148,7 +149,7 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   const isCounted = generation !== undefined && generation !== "changed-spec";
   const named = withMeta(object, { ...system, ...(isCounted ? { generation: 1 } : {}) });
   const cleared = strategy.storage.prepareCreate(named, rest.request.user);
-  requireAllowed(rest, cleared, undefined);
+  requireAllowed(rest, cleared, { old: undefined });
   yield;
   const known = validateObjectMeta(metaOf(cleared), { namespaced: type.namespaced, name: type.rules.name });
   yield;

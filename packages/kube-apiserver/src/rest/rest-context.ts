@@ -20,6 +20,8 @@ interface GuardedWrite {
   readonly object: JsonObject;
   /** Undefined for a new object. */
   readonly old: JsonObject | undefined;
+  /** The object of the user, when webhooks or policies have changed it. */
+  readonly sent?: JsonObject;
 }
 
 /** Decides about a write by its user and its effect, which authorization cannot see. Returns why it is forbidden. */
@@ -50,8 +52,12 @@ export interface RestRequest extends RestServices {
 }
 
 /** Throws 403 when the server's own rules forbid the write. */
-export function requireAllowed(rest: RestRequest, object: JsonObject, old: JsonObject | undefined): void {
+export function requireAllowed(
+  rest: RestRequest,
+  object: JsonObject,
+  before: Pick<GuardedWrite, "old" | "sent">,
+): void {
   const { guard, request, type } = rest;
-  const why = guard?.({ user: request.user, group: type.group, resource: type.resource, object, old });
+  const why = guard?.({ user: request.user, group: type.group, resource: type.resource, object, ...before });
   if (why !== undefined) throw forbidden(type, metaOf(object).name ?? "", why);
 }
