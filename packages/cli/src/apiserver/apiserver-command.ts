@@ -14,6 +14,7 @@ import {
   untilStopped,
 } from "./embedded-server.ts";
 import { readWorkloads, simulateWorkloads, simulationNote } from "./simulated-workloads.ts";
+import { readWebhookTargets } from "./webhook-targets.ts";
 
 /** `purlin apiserver --data-dir DIR [--port N]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
@@ -33,6 +34,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     roles: isSimulating ? simulatorRoles : [],
     maxRequestsInFlight: readMaxRequestsInFlight(options["maxRequestsInflight"]),
     audit: readAuditSettings(input, directory, io),
+    webhookTargets: readWebhookTargets(input),
     warn,
   });
   const log = {

@@ -53,6 +53,8 @@ export interface EmbeddedServerOptions {
   readonly documents?: ApiServerOptions["documents"];
   /** Log requests. Default: no audit log. */
   readonly audit?: AuditSettings | undefined;
+  /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. */
+  readonly webhookTargets?: ApiServerOptions["webhookTargets"];
   /** Forbids writes by their effect. Default: none is forbidden. */
   readonly guard?: WriteGuard | undefined;
   /** How requests are authorized. Default "rbac". */
@@ -134,6 +136,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     otherMetrics,
     documents,
     guard,
+    webhookTargets = new Map(),
     authorization = "rbac",
     roles = [],
   } = options;
@@ -145,6 +148,7 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
       kinds: builtinKinds,
       directory,
       authorization,
+      webhookTargets,
       roles,
       servesReadOnly,
       acceptsLoss,

@@ -36,6 +36,12 @@ const auditFlags: readonly OptionSpec[] = [
   { flags: "--audit-log-maxbackup <n>", description: "number of rotated audit logs to keep (10)" },
 ];
 
+const webhookTarget: OptionSpec = {
+  flags: "--webhook-target <namespace/service:port=host:port>",
+  description: "host and port of the program that answers the webhooks of a Service",
+  repeatable: true,
+};
+
 const workloads = (mode: "simulate" | "off"): OptionSpec => ({
   flags: "--workloads <mode>",
   description:
@@ -72,6 +78,7 @@ export const upCommand: CommandSpec = {
     acceptDataLoss,
     maxRequestsInFlight,
     ...auditFlags,
+    webhookTarget,
     workloads("simulate"),
     authorization,
     {
@@ -108,6 +115,7 @@ export const serverCommands: readonly CommandSpec[] = [
       acceptDataLoss,
       maxRequestsInFlight,
       ...auditFlags,
+      webhookTarget,
       workloads("off"),
       authorization,
     ],

@@ -7,6 +7,7 @@ import type { Authorization } from "@purlin/kube-apiserver";
 import { type AuditSettings, readAuditSettings } from "../apiserver/audit-log.ts";
 import { readAuthorization, readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
 import { readWorkloads, type WorkloadMode } from "../apiserver/simulated-workloads.ts";
+import { readWebhookTargets } from "../apiserver/webhook-targets.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readTimeout } from "../options/duration.ts";
@@ -38,6 +39,8 @@ export interface UpOptions {
   readonly maxRequestsInFlight?: number | undefined;
   /** Log requests to the API server. */
   readonly audit?: AuditSettings | undefined;
+  /** Where webhooks of Services are. */
+  readonly webhookTargets?: ReturnType<typeof readWebhookTargets>;
   /** How the API server authorizes requests. */
   readonly authorization?: Authorization;
   /** Several revisions of a function at once, and compositions that choose. */
@@ -69,6 +72,7 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     acceptsLoss: isSet(input, "acceptDataLoss"),
     maxRequestsInFlight: readMaxRequestsInFlight(input.options["maxRequestsInflight"]),
     audit: readAuditSettings(input, ownDataDir(input, io), io),
+    webhookTargets: readWebhookTargets(input),
     authorization: readAuthorization(input.options["authorization"]),
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
