@@ -26,6 +26,7 @@ const files = [
   "composition/src/composite/crash.test.ts",
   "composition/src/render/render-equals-control-plane.test.ts",
   "control-plane/src/changed-definitions.test.ts",
+  "preview/src/preview.test.ts",
 ];
 
 // Each file has a cluster of its own and mostly waits for it.

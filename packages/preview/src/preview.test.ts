@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
-import { forbidden } from "@purlin/kube-objects/errors";
+import { badRequest, forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { printYaml } from "@purlin/kube-objects/yaml";
@@ -11,6 +11,7 @@ import { diffText } from "./print/diff-text.ts";
 import { planMarkdown } from "./print/markdown.ts";
 import { planText } from "./print/plan-text.ts";
 import { planReport } from "./print/report.ts";
+import type { PassFunctions } from "./settle/run-pass.ts";
 import { type Scene, startScene } from "./testing/scene.ts";
 import { app, appFields, appType, composition, definition, functionAt } from "./testing/scene-objects.ts";
 
@@ -474,4 +475,122 @@ test("a version that objects are stored in cannot be dropped", async () => {
   const renamed = JSON.parse(JSON.stringify(stored).replaceAll('"name":"v1"', '"name":"v2"')) as KubeObject;
   const plan = await scene.preview({ objects: [renamed] });
   assert.match(errorsOf(plan).join(), /storedVersions|must appear in spec\.versions/);
+});
+
+test("a composite resource that is being deleted is listed, and nothing is composed for it", async () => {
+  const name = "leaving";
+  await live(name, { text: "one" });
+  const held = await scene.users.get(appType, { namespace: "default", name });
+  await scene.users.update({
+    ...held,
+    metadata: { ...held.metadata, finalizers: [...(held.metadata.finalizers ?? []), "example.org/hold"] },
+  });
+  await scene.users.delete({ ...appType, namespace: "default", name });
+  const plan = await scene.preview({
+    objects: [composition("App", "second")],
+    roots: { functions: [], only: [name], namespace: "default" },
+  });
+  assert.deepEqual(
+    plan.composites.map((one) => [one.name, one.adoption, one.changes]),
+    [[name, "deleting", []]],
+  );
+});
+
+test("an object whose name the server chooses, and what is composed of it", async () => {
+  const { name: _name, ...metadata } = app("x", {}).metadata;
+  const unnamed = { ...app("x", { text: "one" }), metadata: { ...metadata, generateName: "made-" } } as KubeObject;
+  const [one, two] = [await scene.preview({ objects: [unnamed] }), await scene.preview({ objects: [unnamed] })];
+  assert.deepEqual(
+    [errorsOf(one), one.composites[0]?.changes.map(({ class: kind, isNameGenerated }) => [kind, isNameGenerated])],
+    [
+      [],
+      [
+        ["create", true],
+        ["create", true],
+      ],
+    ],
+  );
+  assert.deepEqual(one, two);
+  assert.match(planText(one, { showsUnchanged: false, showsPending: false }), /\+ App made-\(known after apply\)/);
+});
+
+test("a webhook that has side effects cannot judge a dry run: the write is merged here, and says so", async () => {
+  await live("hooked", { text: "one" });
+  const refusing = (inner: KubeTransport): KubeTransport => ({
+    ...inner,
+    async request(request) {
+      if (request.method === "PATCH" && request.path.includes("/configmaps/")) {
+        throw badRequest('admission webhook "side.example.org" does not support dry run');
+      }
+      return inner.request(request);
+    },
+  });
+  const plan = await scene.preview({ objects: [app("hooked", { text: "two" })], transport: refusing });
+  const map = plan.composites.flatMap(({ changes }) => changes).find(({ kind }) => kind === "ConfigMap");
+  assert.deepEqual([map?.fields.map(({ path }) => path), map?.approximate], [["data.text"], ["no-dry-run"]]);
+});
+
+test("a write that the user may not make is merged here; with the rights of the controllers it fails", async () => {
+  await live("unprivileged", { text: "one" });
+  const transport = forbidding(({ method, path }) => method === "PATCH" && path.includes("/configmaps/"));
+  const objects = [app("unprivileged", { text: "two" })];
+  const plan = await scene.preview({ objects, transport });
+  assert.deepEqual(
+    plan.composites.flatMap(({ changes }) => changes).find(({ kind }) => kind === "ConfigMap")?.approximate,
+    ["forbidden"],
+  );
+  const strict = await scene.preview({ objects, transport, hasControllerRights: true });
+  assert.match(errorsOf(strict).join(), /not for you/);
+});
+
+test("a function that cannot be reached fails the composite resources that need it, and names the step", async () => {
+  await live("unreachable", { text: "one" });
+  const functions = (): PassFunctions => ({
+    runStep: (reference) => Promise.reject(new Error(`step "${reference.step}": connection refused`)),
+    fetchers: {
+      resources: { fetch: () => Promise.reject(new Error("not asked")) } as never,
+      schema: (() => Promise.reject(new Error("not asked"))) as never,
+    },
+    close() {},
+  });
+  const plan = await scene.preview({ objects: [app("unreachable", { text: "two" })], functions });
+  assert.match(errorsOf(plan).join(), /step "compose": connection refused/);
+});
+
+test("a claim that is deleted in the foreground goes with everything behind it", async () => {
+  const claim = {
+    apiVersion: "example.org/v1",
+    kind: "Thing",
+    metadata: { name: "front", namespace: "default" },
+    spec: { text: "one", compositeDeletePolicy: "Foreground" },
+  } as KubeObject;
+  await scene.apply(claim);
+  await scene.settled(claim);
+  const plan = await scene.preview({
+    deletes: [{ apiVersion: "example.org/v1", kind: "Thing", namespace: "default", name: "front" }],
+  });
+  assert.deepEqual(errorsOf(plan), []);
+  assert.deepEqual(
+    plan.composites[0]?.changes.map((one) => [one.class, one.kind, one.waitsFor]),
+    [
+      ["delete", "ConfigMap", undefined],
+      ["delete", "Thing", undefined],
+      ["delete", "XThing", undefined],
+    ],
+  );
+});
+
+test("an aborted preview ends", async () => {
+  const abort = new AbortController();
+  const transport = (inner: KubeTransport): KubeTransport => ({
+    ...inner,
+    async request(request) {
+      if (request.method === "PATCH") abort.abort(new Error("stopped by the user"));
+      return inner.request(request);
+    },
+  });
+  await assert.rejects(
+    scene.preview({ objects: [app("aborted", { text: "one" })], transport, signal: abort.signal }),
+    /stopped by the user/,
+  );
 });

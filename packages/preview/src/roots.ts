@@ -37,7 +37,9 @@ export async function rootsOf(
     for (const facts of await usersOf(client, name, definitions)) kinds.set(facts.name, facts);
   const isEmpty = stages.flat().length + deletes.length + options.functions.length === 0;
   for (const facts of isEmpty ? definitions : kinds.values()) roots.push(...(await listed(client, facts)));
-  return roots.filter((root) => isRun(root) && isChosen(root, options.only));
+  const chosen = roots.filter((root) => isChosen(root, options.only));
+  pass.skipped.push(...chosen.filter((root) => !isRun(root)));
+  return chosen.filter(isRun);
 }
 
 function isComposite(object: TypeRef, definitions: readonly DefinitionFacts[]): boolean {

@@ -121,10 +121,9 @@ function groupsOf(pass: Pass, definitions: readonly DefinitionFacts[]): Group[] 
   for (const facts of definitions) {
     const prefix = `${compositeControllerName(facts.name)} `;
     for (const id of pass.engine.runs.keys()) if (id.startsWith(prefix)) add(facts, id.slice(prefix.length));
-    for (const { before, now } of pass.overlay.entries.values()) {
-      const object = now ?? before;
-      if (object !== undefined && kindIdentity(object) === kindIdentity(facts.compositeType))
-        add(facts, keyText(keyOfObject(object)));
+    const touched = [...pass.overlay.entries.values()].flatMap(({ before, now }) => now ?? before ?? []);
+    for (const object of [...touched, ...pass.skipped]) {
+      if (kindIdentity(object) === kindIdentity(facts.compositeType)) add(facts, keyText(keyOfObject(object)));
     }
   }
   return [...groups.values()];

@@ -56,6 +56,8 @@ export interface Pass extends AsyncDisposable {
   readonly engine: PreviewEngine;
   /** The definitions, as the pass sees them now. */
   definitions(): Promise<readonly DefinitionFacts[]>;
+  /** Composite resources that are looked at and not reconciled. */
+  readonly skipped: KubeObject[];
   /** The round in which the forecast began; rounds before it need no assumption. */
   forecastFrom: number;
   /** Why the forecast ended early. */
@@ -116,6 +118,7 @@ function openPass(options: PassOptions, closing: AsyncDisposableStack): Pass {
     overlay,
     client,
     engine,
+    skipped: [],
     forecastFrom: Number.POSITIVE_INFINITY,
     incomplete: undefined,
     async definitions() {
