@@ -61,7 +61,7 @@ test("helm --wait fails for an image that cannot be pulled, and a rollback repai
 
 test("kubectl drain evicts within the disruption budget, and Pods return when the node is uncordoned", async () => {
   // The budget lets one of two Pods go; the other may only follow when a new one runs, which a cordoned node does not take.
-  assert.match(await run("kubectl drain simulated-node --timeout=8s", 1), /disruption budget/);
+  assert.match(await run("kubectl drain simulated-node --timeout=12s", 1), /disruption budget/);
   assert.match(await run("kubectl get node simulated-node"), /SchedulingDisabled/);
   await run("kubectl delete pdb shop");
   assert.match(await run("kubectl drain simulated-node --timeout=60s"), /drained/);

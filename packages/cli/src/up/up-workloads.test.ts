@@ -103,7 +103,7 @@ test("a composite resource of a Deployment, a Service and a claim becomes ready;
   using folder = projectFolder();
   folder.write("shop.yaml", shop("good", "nginx:1"));
   {
-    await using waiting = up(folder, ".", "--wait", "--timeout", "60s");
+    await using waiting = up(folder, ".", "--wait");
     const closed = once(waiting.child, "close");
     await waiting.next("stdout", /✓ workloads are simulated: Pods get a status, but no container runs/);
     await closed;

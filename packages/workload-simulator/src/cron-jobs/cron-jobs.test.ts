@@ -55,13 +55,16 @@ const cronSpec = (schedule: string, fields: object = {}) => ({
   },
 });
 
+/** A minute that is neither about to come nor just over. */
+const minute = new Date(Date.now() + 30 * 60_000).getUTCMinutes();
+
 /** A day later than the server, so that each CronJob has missed a time. */
 const tomorrow = { ...systemClock, now: () => Date.now() + 24 * 3_600_000 };
 
 test("a CronJob starts the Job of the last time that it missed, and notes its end", async () => {
   await using scene = await startScene(tomorrow);
-  await scene.create(kinds.cronJob, "nightly", cronSpec("0 * * * *"));
-  await scene.create(kinds.cronJob, "paused", cronSpec("0 * * * *", { suspend: true }));
+  await scene.create(kinds.cronJob, "nightly", cronSpec(`${minute} * * * *`));
+  await scene.create(kinds.cronJob, "paused", cronSpec(`${minute} * * * *`, { suspend: true }));
   const cron = await scene.until(
     kinds.cronJob,
     "nightly",
@@ -83,8 +86,6 @@ test("a CronJob starts the Job of the last time that it missed, and notes its en
 
 test("a CronJob whose deadline to start is over starts nothing", async () => {
   await using scene = await startScene(tomorrow);
-  // At a time that is neither within the last ten seconds nor about to come.
-  const minute = new Date(Date.now() + 30 * 60_000).getUTCMinutes();
   const spec = cronSpec(`${minute} * * * *`, { startingDeadlineSeconds: 10 });
   const cron = await scene.create(kinds.cronJob, "late", spec);
   await eventually("it is missed", async () => (await scene.reasons(cron)).includes("MissSchedule"));
