@@ -166,7 +166,7 @@ function nameIn(object: JsonObject): JsonValue | undefined {
 /** Takes out what the API server decides, and values that plans do not show. */
 function comparable(object: JsonObject): JsonValue {
   const { metadata, data, spec, ...rest } = object;
-  const { name: _name, labels: _labels, annotations, ...meta } = metadata as JsonObject;
+  const { name: _name, controller: _controller, labels: _labels, annotations, ...meta } = metadata as JsonObject;
   const { [wish]: _wish, ...noted } = (annotations ?? {}) as JsonObject;
   const isSecret = object["kind"] === "Secret";
   const hidden = isSecret
