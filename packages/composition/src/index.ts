@@ -20,6 +20,7 @@ export {
   revisionRefOf,
   revisionSelectorOf,
   updatePolicyOf,
+  withCrossplaneFields,
 } from "./composite-resource/crossplane-fields.ts";
 // Compositions and their revisions.
 export {

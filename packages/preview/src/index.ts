@@ -11,5 +11,7 @@ export { diffText } from "./print/diff-text.ts";
 export { planMarkdown } from "./print/markdown.ts";
 export { planText } from "./print/plan-text.ts";
 export { planReport } from "./print/report.ts";
+// Controllers over objects in memory, moved by hand.
+export { createSessionBase, openSession, type Session, type SessionBase } from "./session.ts";
 export type { Assumptions } from "./settle/assume.ts";
 export type { ApplyStage, PassFunctions } from "./settle/run-pass.ts";

@@ -4,6 +4,7 @@ import { diffFlags } from "../diff/diff-flags.ts";
 import type { CommandSpec } from "../options/command-spec.ts";
 import { clusterOptions } from "../options/shared-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
+import { testFlags } from "../test-command/test-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import { functionCommands } from "./function-commands.ts";
 import { objectCommands } from "./object-commands.ts";
@@ -78,6 +79,15 @@ export const commandTable: readonly CommandSpec[] = [
       ...clusterOptions,
     ],
     load: () => import("../validate/validate-command.ts"),
+  },
+  {
+    name: "test",
+    summary: "run tests of compositions, without a cluster",
+    arguments: [
+      { name: "[path...]", description: "test files, and folders with files that end in .test.yaml (this folder)" },
+    ],
+    options: testFlags,
+    load: () => import("../test-command/test-command.ts"),
   },
   ...objectCommands,
   {

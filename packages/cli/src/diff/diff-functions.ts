@@ -60,7 +60,7 @@ export async function openDiffFunctions(options: DiffFunctionOptions): Promise<D
   };
 }
 
-interface Sources {
+export interface Sources {
   readonly runtime: SourceRuntime;
   readonly security: TlsSource;
 }
@@ -112,7 +112,7 @@ async function usesSources(
 }
 
 /** Loaded only when a source file is to be run. */
-async function startSources(io: Io, opening: AsyncDisposableStack): Promise<Sources> {
+export async function startSources(io: Io, opening: AsyncDisposableStack): Promise<Sources> {
   const { createFunctionProcesses, createSourceRuntime } = await import("@purlin/function-process");
   const directory = await mkdtemp(join(tmpdir(), "purlin-diff-"));
   opening.defer(() => rm(directory, { recursive: true, force: true }));

@@ -120,15 +120,28 @@ export class PreviewEngine implements ControllerEngine {
     }
   }
 
-  /** Reconciles until no key is awake. */
-  async settle(signal: AbortSignal): Promise<void> {
-    while (this.#queue.size > 0) {
+  /** Reconciles until no key is awake, or none but those that are held back: they stay awake. */
+  async settle(signal: AbortSignal, isHeld: (id: string) => boolean = () => false): Promise<void> {
+    for (;;) {
       signal.throwIfAborted();
+      const awake = [...this.#queue.entries()].filter(([id]) => !isHeld(id)).sort(([a], [b]) => (a < b ? -1 : 1));
+      if (awake.length === 0) return;
       this.#round += 1;
-      const items = [...this.#queue.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item);
-      this.#queue = new Map();
-      await forEachLimited(items, this.#options.parallel, (item) => this.#reconcile(item, signal));
+      for (const [id] of awake) this.#queue.delete(id);
+      await forEachLimited(awake, this.#options.parallel, ([, item]) => this.#reconcile(item, signal));
     }
+  }
+
+  /** Reconciles one key now, awake or not. */
+  async reconcile(controller: string, key: ObjectKey, signal: AbortSignal): Promise<void> {
+    this.#round += 1;
+    this.#queue.delete(itemId({ controller, key }));
+    await this.#reconcile({ controller, key }, signal);
+  }
+
+  /** Whether a key is awake. */
+  isAwake(controller: string, key: ObjectKey): boolean {
+    return this.#queue.has(itemId({ controller, key }));
   }
 
   async #reconcile(item: Item, signal: AbortSignal): Promise<void> {

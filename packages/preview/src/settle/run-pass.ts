@@ -10,13 +10,14 @@ import {
 } from "@purlin/composition";
 import { type ControlPlaneSettings, compositionControllers, defaultControlPlaneSettings } from "@purlin/control-plane";
 import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
-import { isNoMatch } from "@purlin/kube-client";
-import { type ControllerClient, noEvents } from "@purlin/kube-controller";
+import { type CacheChange, isNoMatch } from "@purlin/kube-client";
+import { type ControllerClient, type EventRecorder, noEvents } from "@purlin/kube-controller";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import { collectGarbage } from "../overlay/delete-object.ts";
 import { kindIdentity, type LiveReads } from "../overlay/live-reads.ts";
 import { Overlay } from "../overlay/overlay.ts";
 import { createOverlayClient } from "../overlay/overlay-client.ts";
+import type { Writer } from "../overlay/overlay-entry.ts";
 import { type Assumptions, assumeReady } from "./assume.ts";
 import { requireEnd } from "./nesting.ts";
 import { itemId, PreviewEngine } from "./preview-engine.ts";
@@ -31,21 +32,29 @@ export interface PassFunctions {
 /** One step of a change set. */
 export type ApplyStage = (client: ControllerClient) => Promise<void>;
 
-/** What a pass runs. */
-interface PassOptions {
+/** What controllers run over. */
+export interface PlaneOptions {
   readonly live: LiveReads;
   readonly functions: (client: ControllerClient) => PassFunctions;
   readonly settings?: Partial<ControlPlaneSettings> | undefined;
-  /** Stages of the change set; everything settles after each. None for the baseline. */
-  readonly stages: readonly ApplyStage[];
-  /** The composite resources and claims to reconcile, whether or not the change set wakes them. */
-  readonly roots: (pass: Pass) => Promise<readonly KubeObject[]>;
-  readonly assume: Assumptions | undefined;
   readonly hasControllerRights?: boolean | undefined;
   readonly parallel: number;
   readonly maxRounds: number;
   /** How deep composite resources may be nested in new ones; unlimited unless given. */
   readonly maxDepth?: number | undefined;
+  /** Gets the events of controllers; none are kept unless given. */
+  readonly events?: EventRecorder | undefined;
+  /** Called with every change of an object, and who made it. */
+  readonly onWrite?: ((change: CacheChange, writer: Writer) => void) | undefined;
+}
+
+/** What a pass runs. */
+interface PassOptions extends PlaneOptions {
+  /** Stages of the change set; everything settles after each. None for the baseline. */
+  readonly stages: readonly ApplyStage[];
+  /** The composite resources and claims to reconcile, whether or not the change set wakes them. */
+  readonly roots: (pass: Pass) => Promise<readonly KubeObject[]>;
+  readonly assume: Assumptions | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -82,7 +91,8 @@ export async function runPass(options: PassOptions): Promise<Pass> {
   return Object.assign(pass, { engine, [Symbol.asyncDispose]: () => opened.disposeAsync() });
 }
 
-function openPass(options: PassOptions, closing: AsyncDisposableStack): Pass {
+/** The controllers of compositions over an overlay; nothing is reconciled yet. What it opens is closed by `closing`. */
+export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): Pass {
   const engine: PreviewEngine = new PreviewEngine({
     mapper: () => client.mapper,
     parallel: options.parallel,
@@ -93,7 +103,10 @@ function openPass(options: PassOptions, closing: AsyncDisposableStack): Pass {
   const overlay = new Overlay({
     live: options.live,
     hasControllerRights: options.hasControllerRights,
-    onChange: (change) => engine.changed(change),
+    onChange(change) {
+      options.onWrite?.(change, engine.writer());
+      engine.changed(change);
+    },
     writer: () => engine.writer(),
   });
   closing.defer(() => overlay.close());
@@ -103,7 +116,7 @@ function openPass(options: PassOptions, closing: AsyncDisposableStack): Pass {
   const controllers = compositionControllers({
     client,
     engine,
-    events: noEvents,
+    events: options.events ?? noEvents,
     functionPlane,
     settings: { ...defaultControlPlaneSettings, ...options.settings, circuitBreaker: unlimited },
     clock: systemClock,
@@ -150,7 +163,7 @@ const definitionControllers = [
 ];
 
 /** Starts the controllers of composite resources and claims, as the definitions that exist now say. */
-async function startDefinitions(pass: Pass, signal: AbortSignal): Promise<void> {
+export async function startDefinitions(pass: Pass, signal: AbortSignal): Promise<void> {
   for (const { name } of await pass.definitions()) {
     for (const controller of definitionControllers) pass.engine.enqueue(controller, { name });
   }
@@ -158,8 +171,8 @@ async function startDefinitions(pass: Pass, signal: AbortSignal): Promise<void> 
 }
 
 /** Reconciles until no key is awake and nothing is left to collect. */
-async function settle(pass: Pass, signal: AbortSignal): Promise<void> {
-  do await pass.engine.settle(signal);
+export async function settle(pass: Pass, signal: AbortSignal, isHeld?: (id: string) => boolean): Promise<void> {
+  do await pass.engine.settle(signal, isHeld);
   while (await collectGarbage(pass.overlay, (owner) => dependentsOf(pass, owner)));
 }
 
@@ -218,7 +231,8 @@ async function composedResources(pass: Pass): Promise<readonly KubeObject[]> {
   return composed;
 }
 
-async function referencedBy(
+/** The composed resources of a composite resource that exist. */
+export async function referencedBy(
   pass: Pass,
   xr: KubeObject,
   { schema }: Pick<DefinitionFacts, "schema">,

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+import { RunFunctionResponse, toJson } from "@purlin/function-protocol";
+import type { RunStep } from "@purlin/function-runner";
+import type { CacheChange } from "@purlin/kube-client";
+import type { EventRecorder } from "@purlin/kube-controller";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { annotationOf, controllerOf, type KubeObject } from "@purlin/kube-objects/object";
+
+const resourceName = "crossplane.io/composition-resource-name";
+
+/** What happened to one composite resource since the record was last cleared. */
+export interface CompositeRecord {
+  readonly results: JsonObject[];
+  /** How often each function was called. */
+  readonly calls: Record<string, number>;
+  /** What functions required in the end, by name. */
+  requirements: JsonObject;
+  context: JsonObject;
+  ttl: string | undefined;
+  /** Which step last changed each desired resource. */
+  readonly steps: Map<string, string>;
+  /** Names of composed resources that were deleted. */
+  readonly deleted: string[];
+  /** Writes of composed resources. */
+  writes: number;
+}
+
+const emptyRecord = (): CompositeRecord => ({
+  results: [],
+  calls: {},
+  requirements: {},
+  context: {},
+  ttl: undefined,
+  steps: new Map(),
+  deleted: [],
+  writes: 0,
+});
+
+/** Keeps what the functions and controllers of a case do, by composite resource. */
+export class CaseRecord {
+  readonly events: JsonObject[] = [];
+  readonly #composites = new Map<string, CompositeRecord>();
+
+  /** Forgets everything so far. */
+  clear(): void {
+    this.#composites.clear();
+    this.events.length = 0;
+  }
+
+  /** What happened to a composite resource. */
+  of({ kind, metadata }: Pick<KubeObject, "kind" | "metadata">): CompositeRecord {
+    const id = `${kind}/${metadata.name ?? ""}`;
+    const known = this.#composites.get(id) ?? emptyRecord();
+    this.#composites.set(id, known);
+    return known;
+  }
+
+  /** Called with each change that a controller made. */
+  wrote(change: CacheChange): void {
+    const owner = controllerOf(change.object);
+    const resource = annotationOf(change.object, resourceName);
+    if (owner === undefined || resource === undefined) return;
+    const record = this.of({ kind: owner.kind, metadata: { name: owner.name } });
+    record.writes += 1;
+    if (change.type === "deleted" || change.object.metadata.deletionTimestamp) record.deleted.push(resource);
+  }
+
+  /** Functions whose calls and responses are kept. */
+  recording(runStep: RunStep): RunStep {
+    return async (reference, request, call) => {
+      const composite = request.observed?.composite?.resource?.value as KubeObject | undefined;
+      const record = composite === undefined ? emptyRecord() : this.of(composite);
+      const { functionName, step } = reference;
+      const observer = {
+        called: () => {
+          record.calls[functionName] = (record.calls[functionName] ?? 0) + 1;
+          return () => {};
+        },
+        cached() {},
+      };
+      const run = await runStep(reference, request, { ...call, observer });
+      const before = toJson(RunFunctionResponse, { ...run.response, desired: request.desired }) as JsonObject;
+      keep(record, step, { response: toJson(RunFunctionResponse, run.response) as JsonObject, before });
+      return run;
+    };
+  }
+
+  /** Keeps events instead of writing them. */
+  recorder(): EventRecorder {
+    const recorder: EventRecorder = {
+      event: ({ kind, metadata }, { type, reason, message }) =>
+        void this.events.push({ type, reason, message, object: `${kind}/${metadata.name ?? ""}` }),
+      with: () => recorder,
+    };
+    return recorder;
+  }
+}
+
+interface StepResponse {
+  readonly response: JsonObject;
+  /** The same with what was desired before the step. */
+  readonly before: JsonObject;
+}
+
+function keep(record: CompositeRecord, step: string, { response, before }: StepResponse): void {
+  const { results, context, requirements, meta } = response;
+  for (const result of isJsonArray(results) ? results.filter(isJsonObject) : [])
+    record.results.push(namedResult(result, step));
+  if (isJsonObject(context)) record.context = context;
+  if (isJsonObject(requirements)) Object.assign(record.requirements, requirementsOf(requirements));
+  const ttl = isJsonObject(meta) ? meta["ttl"] : undefined;
+  if (typeof ttl === "string" && (record.ttl === undefined || seconds(ttl) < seconds(record.ttl))) record.ttl = ttl;
+  const earlier = resourcesOf(before);
+  for (const [name, resource] of Object.entries(resourcesOf(response))) {
+    if (JSON.stringify(earlier[name]) !== JSON.stringify(resource)) record.steps.set(name, step);
+  }
+}
+
+const seconds = (duration: string): number => Number.parseFloat(duration);
+
+function resourcesOf({ desired }: JsonObject): JsonObject {
+  const resources = isJsonObject(desired) ? desired["resources"] : undefined;
+  return isJsonObject(resources) ? resources : {};
+}
+
+/** `SEVERITY_WARNING` is Warning, and `TARGET_COMPOSITE_AND_CLAIM` is CompositeAndClaim. */
+function namedResult(result: JsonObject, step: string): JsonObject {
+  const { severity, target } = result;
+  const target0 = typeof target === "string" ? { target: named(target) } : {};
+  return { ...result, severity: named(String(severity)), ...target0, step };
+}
+
+function named(value: string): string {
+  const words = value.split("_").slice(1);
+  return words.map((word) => `${word.charAt(0)}${word.slice(1).toLowerCase()}`).join("");
+}
+
+function requirementsOf(requirements: JsonObject): JsonObject {
+  const members = ["resources", "extraResources"].map((name) => requirements[name]);
+  return Object.assign(
+    {},
+    ...members.filter((one): one is JsonObject => one !== undefined && isJsonObject(one)),
+  ) as JsonObject;
+}
+
+/** Conditions of an object in which times are the same in every run. */
+export function withoutTimes(object: KubeObject): JsonObject {
+  return fixed(object as JsonValue) as JsonObject;
+}
+
+const serverFields = new Set([
+  "uid",
+  "resourceVersion",
+  "creationTimestamp",
+  "generation",
+  "managedFields",
+  "lastTransitionTime",
+]);
+
+function fixed(value: JsonValue): JsonValue {
+  if (isJsonArray(value)) return value.map(fixed);
+  if (!isJsonObject(value)) return value;
+  const kept = Object.entries(value).filter(([name]) => !serverFields.has(name));
+  return Object.fromEntries(kept.map(([name, member]) => [name, fixed(member as JsonValue)]));
+}

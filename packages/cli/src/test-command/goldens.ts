@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdir } from "node:fs/promises";
+import { dirname, relative, resolve } from "node:path";
+import { readTextIfThere } from "../files/read-text.ts";
+import { replaceFile } from "../files/write-files.ts";
+import type { Io } from "../io.ts";
+import type { TestCase } from "./test-file.ts";
+
+/** Which golden files a run writes: those that are missing, all that differ, or none. */
+export type UpdateMode = "new" | "all" | "none";
+
+const shownLines = 20;
+
+/** Compares output with golden files, and writes them as the mode says. */
+export class Goldens {
+  readonly written: string[] = [];
+  readonly #io: Io;
+  readonly #mode: UpdateMode;
+
+  constructor(mode: UpdateMode, io: Io) {
+    this.#mode = mode;
+    this.#io = io;
+  }
+
+  async compare(file: string, text: string, test: TestCase): Promise<string[]> {
+    const path = resolve(this.#io.cwd, dirname(test.file), file);
+    const shown = relative(this.#io.cwd, path);
+    const golden = await readTextIfThere(path, shown);
+    if (golden === text) return [];
+    if (this.#mode === "all" || (this.#mode === "new" && golden === undefined)) {
+      await mkdir(dirname(path), { recursive: true });
+      await replaceFile(path, text);
+      this.written.push(shown);
+      return [];
+    }
+    if (golden === undefined) return [`golden: ${shown} does not exist: write it with --update new`];
+    return [`golden: ${shown} differs: accept the change with --update all`, ...differences(golden, text)];
+  }
+}
+
+/** The lines that differ, a few of many. */
+function differences(golden: string, text: string): string[] {
+  const [before, after] = [golden.split("\n"), text.split("\n")];
+  let start = 0;
+  while (start < before.length && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < Math.min(before.length, after.length) - start && before.at(-1 - end) === after.at(-1 - end)) end += 1;
+  const removed = before.slice(start, before.length - end).map((line) => `  - ${line}`);
+  const added = after.slice(start, after.length - end).map((line) => `  + ${line}`);
+  return [`  line ${start + 1}:`, ...[...removed, ...added].slice(0, shownLines)];
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+import { dirname, resolve } from "node:path";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
+import type { Io } from "../io.ts";
+import { type Manifest, prepare, readManifests } from "../manifests/manifest.ts";
+import { textOf, UserError } from "../user-error.ts";
+import type { TestCase } from "./test-file.ts";
+
+/** The objects of a case. */
+export interface CaseInputs {
+  /** The composite resource or claim. */
+  readonly root: KubeObject;
+  readonly definitions: readonly KubeObject[];
+  readonly crds: readonly KubeObject[];
+  readonly compositions: readonly KubeObject[];
+  readonly functions: readonly KubeObject[];
+  /** Composed resources that exist already. */
+  readonly observed: readonly KubeObject[];
+  /** Other objects that exist: what functions require, and Secrets with credentials. */
+  readonly others: readonly KubeObject[];
+  /** What the first step finds in the context. */
+  readonly context: JsonObject;
+}
+
+/** Reads what inputs name. Files are read once. */
+export class InputReader {
+  readonly #io: Io;
+  readonly #files = new Map<string, Promise<readonly KubeObject[]>>();
+
+  constructor(io: Io) {
+    this.#io = io;
+  }
+
+  async read(test: TestCase): Promise<CaseInputs> {
+    const objects = (name: string): Promise<readonly KubeObject[]> => this.objects(test.inputs[name], test, name);
+    const { xr, claim, context } = test.inputs;
+    if ((xr === undefined) === (claim === undefined)) throw wrong(test, "inputs: name either xr or claim");
+    const [root, second] = await objects(xr === undefined ? "claim" : "xr");
+    if (root === undefined || second !== undefined) {
+      throw wrong(test, `inputs.${xr === undefined ? "claim" : "xr"}: expected one object`);
+    }
+    return {
+      root: test.patches.reduce<KubeObject>((object, patch) => patched(object, patch, test), root),
+      definitions: await objects("xrd"),
+      crds: await objects("crds"),
+      compositions: await objects("composition"),
+      functions: await objects("functions"),
+      observed: await objects("observed"),
+      others: [...(await objects("required")), ...(await objects("credentials")), ...(await objects("secrets"))],
+      context: context === undefined ? {} : requireObject(context, test, "inputs.context"),
+    };
+  }
+
+  /** The objects that a value names: a file, a folder, an object, or a list of these. */
+  async objects(value: JsonValue | undefined, test: TestCase, what: string): Promise<readonly KubeObject[]> {
+    if (value === undefined) return [];
+    if (typeof value === "string") return await this.#file(value, test);
+    if (isJsonArray(value)) return (await Promise.all(value.map((one) => this.objects(one, test, what)))).flat();
+    const { metadata = {} } = requireObject(value, test, what);
+    return [prepare({ ...(value as JsonObject), metadata }, this.#folderOf(test))];
+  }
+
+  #file(name: string, test: TestCase): Promise<readonly KubeObject[]> {
+    const folder = this.#folderOf(test);
+    const path = resolve(folder, name);
+    const known = this.#files.get(path) ?? this.#readFile(name, folder, test);
+    this.#files.set(path, known);
+    return known;
+  }
+
+  async #readFile(name: string, folder: string, test: TestCase): Promise<readonly KubeObject[]> {
+    try {
+      const found: Manifest[] = await readManifests([name], { ...this.#io, cwd: folder }, { nameless: true });
+      return found.map(({ object }) => object);
+    } catch (error) {
+      throw wrong(test, textOf(error));
+    }
+  }
+
+  #folderOf({ file }: TestCase): string {
+    return dirname(resolve(this.#io.cwd, file));
+  }
+}
+
+function requireObject(value: JsonValue, test: TestCase, what: string): JsonObject {
+  if (isJsonObject(value)) return value;
+  throw wrong(test, `${what}: expected a file, a folder, an object or a list of these`);
+}
+
+const wrong = ({ at, name }: TestCase, text: string): UserError =>
+  new UserError(`${at}: case "${name}": ${text}`, { exitCode: 2 });
+
+/** An object with a JSON merge patch, or a list of JSON patch operations, applied. */
+export function patched(object: KubeObject, patch: JsonValue, test: TestCase): KubeObject {
+  if (!isJsonArray(patch))
+    return applyMergePatch(object as JsonObject, requireObject(patch, test, "patch")) as KubeObject;
+  try {
+    return applyJsonPatch(object as JsonValue, patch as never) as unknown as KubeObject;
+  } catch (error) {
+    throw wrong(test, `patch: ${textOf(error)}`);
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+
+/** One difference from what was expected, in one line. */
+type Mismatch = string;
+
+/** The keys by which items of lists are matched. */
+const itemKeys = ["name", "key", "id", "type"];
+
+const shown = (value: JsonValue | undefined): string => (value === undefined ? "nothing" : JSON.stringify(value));
+
+/** The differences of a value from a partial object. Lists match by their keys, or by index; `$` keys are operators. */
+export function mismatches(expected: JsonValue, actual: JsonValue | undefined, path: string): Mismatch[] {
+  const operator = operatorOf(expected);
+  if (operator !== undefined) return applyOperator(operator, actual, path);
+  if (isJsonObject(expected)) return inObject(expected, actual, path);
+  if (isJsonArray(expected)) return inList(expected, actual, path);
+  return jsonEqual(expected, actual ?? null) && actual !== undefined
+    ? []
+    : [`${path}: expected ${shown(expected)}, got ${shown(actual)}`];
+}
+
+function inObject(expected: JsonObject, actual: JsonValue | undefined, path: string): Mismatch[] {
+  if (actual === undefined || !isJsonObject(actual)) return [`${path}: expected an object, got ${shown(actual)}`];
+  return Object.entries(expected).flatMap(([key, value]) => {
+    const name = key.startsWith("$$") ? key.slice(1) : key;
+    return mismatches(value, actual[name], path === "" ? name : `${path}.${name}`);
+  });
+}
+
+function inList(expected: readonly JsonValue[], actual: JsonValue | undefined, path: string): Mismatch[] {
+  if (!isJsonArray(actual)) return [`${path}: expected a list, got ${shown(actual)}`];
+  const key = itemKeys.find(
+    (name) => expected.length > 0 && expected.every((item) => hasText(item, name)) && areUnique(actual, name),
+  );
+  return expected.flatMap((item, index) => {
+    if (key === undefined || !isJsonObject(item)) return mismatches(item, actual[index], `${path}[${index}]`);
+    const at = `${path}[${key}=${String(item[key])}]`;
+    const found = actual.find((one) => isJsonObject(one) && one[key] === item[key]);
+    return found === undefined ? [`${at}: expected ${shown(item)}, got nothing`] : mismatches(item, found, at);
+  });
+}
+
+const hasText = (item: JsonValue, key: string): boolean => isJsonObject(item) && typeof item[key] === "string";
+
+function areUnique(items: readonly JsonValue[], key: string): boolean {
+  const values = items.map((item) => (isJsonObject(item) ? item[key] : undefined));
+  return values.every((value) => typeof value === "string") && new Set(values).size === values.length;
+}
+
+interface Operator {
+  readonly name: string;
+  readonly operand: JsonValue;
+}
+
+/** An object with one key that begins with one `$`. */
+function operatorOf(expected: JsonValue): Operator | undefined {
+  if (!isJsonObject(expected)) return undefined;
+  const [entry, ...others] = Object.entries(expected);
+  if (entry === undefined || others.length > 0 || !/^\$[^$]/.test(entry[0])) return undefined;
+  return { name: entry[0], operand: entry[1] };
+}
+
+type Check = (operand: JsonValue, actual: JsonValue | undefined, path: string) => Mismatch[];
+
+/** A check of which the operand and the value are shown when it fails. */
+const simple =
+  (holds: (operand: JsonValue, actual: JsonValue | undefined) => boolean, what: string): Check =>
+  (operand, actual, path) =>
+    holds(operand, actual) ? [] : [`${path}: expected ${what} ${shown(operand)}, got ${shown(actual)}`];
+
+const compared = (holds: (a: number, b: number) => boolean, what: string): Check =>
+  simple(
+    (operand, actual) => typeof actual === "number" && typeof operand === "number" && holds(actual, operand),
+    what,
+  );
+
+const typeOf = (value: JsonValue | undefined): string => {
+  if (value === null) return "null";
+  if (isJsonArray(value)) return "array";
+  return Number.isInteger(value) ? "integer" : typeof value;
+};
+
+const checks: Readonly<Record<string, Check>> = {
+  $regex: simple(
+    (operand, actual) => typeof actual === "string" && new RegExp(String(operand)).test(actual),
+    "a text that matches",
+  ),
+  $gt: compared((a, b) => a > b, "more than"),
+  $gte: compared((a, b) => a >= b, "at least"),
+  $lt: compared((a, b) => a < b, "less than"),
+  $lte: compared((a, b) => a <= b, "at most"),
+  $in: simple(
+    (operand, actual) => isJsonArray(operand) && actual !== undefined && operand.some((one) => jsonEqual(one, actual)),
+    "one of",
+  ),
+  $type: simple(
+    (operand, actual) => typeOf(actual) === operand || (operand === "number" && typeof actual === "number"),
+    "the type",
+  ),
+  $len: simple((operand, actual) => lengthOf(actual) === operand, "the length"),
+  $exists: simple((operand, actual) => (actual !== undefined) === operand, "existence"),
+  $absent: simple((operand, actual) => (actual === undefined) === operand, "absence"),
+  $any: simple((_operand, actual) => actual !== undefined, "any value,"),
+  $exact: (operand, actual, path) =>
+    actual !== undefined && jsonEqual(operand, actual)
+      ? []
+      : [`${path}: expected exactly ${shown(operand)}, got ${shown(actual)}`],
+  $contains: (operand, actual, path) => contains(isJsonArray(operand) ? operand : [operand], actual, path),
+};
+
+/** The operators that values can be matched by. */
+export const operators: readonly string[] = [...Object.keys(checks)];
+
+function applyOperator({ name, operand }: Operator, actual: JsonValue | undefined, path: string): Mismatch[] {
+  const check = checks[name];
+  if (check === undefined) return [`${path}: unknown operator ${name}: expected one of ${operators.join(", ")}`];
+  return check(operand, actual, path);
+}
+
+function lengthOf(value: JsonValue | undefined): number | undefined {
+  if (typeof value === "string" || isJsonArray(value)) return value.length;
+  return value !== undefined && isJsonObject(value) ? Object.keys(value).length : undefined;
+}
+
+/** Each wanted item matches some item of a list. The differences are those from the closest one. */
+export function contains(wanted: readonly JsonValue[], actual: JsonValue | undefined, path: string): Mismatch[] {
+  if (!isJsonArray(actual)) return [`${path}: expected a list, got ${shown(actual)}`];
+  return wanted.flatMap((item) => {
+    const tries = actual.map((one) => mismatches(item, one, path));
+    if (tries.some((found) => found.length === 0)) return [];
+    const closest = tries.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    const near = closest.length === 0 ? "" : `; closest: ${closest.join(", ")}`;
+    return [`${path}: expected an item ${shown(item)}, got ${actual.length}${near}`];
+  });
+}

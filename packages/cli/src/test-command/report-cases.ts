@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+import { harmless } from "../terminal/harmless.ts";
+import type { Style } from "../terminal/style.ts";
+import type { TestCase } from "./test-file.ts";
+
+/** How a case ended. */
+export interface CaseOutcome {
+  readonly test: TestCase;
+  readonly status: "passed" | "failed" | "skipped";
+  /** What is not as expected, a line each; of a skipped case, the reason. */
+  readonly lines: readonly string[];
+  readonly ms: number;
+}
+
+/** Prints cases as they end, and a summary. */
+export interface Reporter {
+  ended(outcome: CaseOutcome): string;
+  summary(outcomes: readonly CaseOutcome[], ms: number): string;
+}
+
+const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+const count = (outcomes: readonly CaseOutcome[], status: CaseOutcome["status"]): number =>
+  outcomes.filter((one) => one.status === status).length;
+
+function summaryLine(outcomes: readonly CaseOutcome[], ms: number): string {
+  const parts = (["failed", "passed", "skipped"] as const).flatMap((status) => {
+    const number = count(outcomes, status);
+    return number > 0 || status === "passed" ? [`${number} ${status}`] : [];
+  });
+  const files = new Set(outcomes.map(({ test }) => test.file)).size;
+  return `${parts.join(", ")} in ${files} ${files === 1 ? "file" : "files"} (${seconds(ms)})\n`;
+}
+
+function specReporter(style: Style): Reporter {
+  let file = "";
+  const marks = { passed: style.good("✓"), failed: style.bad("✗"), skipped: style.faint("-") };
+  return {
+    ended({ test, status, lines, ms }) {
+      const heading = test.file === file ? "" : `${test.file}\n`;
+      file = test.file;
+      const note = status === "skipped" ? ` (skipped: ${lines.join(" ")})` : ` (${Math.round(ms)} ms)`;
+      const details = status === "failed" ? lines.map((line) => `      ${line}\n`).join("") : "";
+      const where = status === "failed" ? `      ${style.faint(`at ${test.at}`)}\n` : "";
+      return harmless(`${heading}  ${marks[status]} ${test.name}${style.faint(note)}\n`) + harmless(details) + where;
+    },
+    summary: (outcomes, ms) => `\n${summaryLine(outcomes, ms)}`,
+  };
+}
+
+const dotReporter: Reporter = {
+  ended: ({ status }) => ({ passed: ".", failed: "F", skipped: "-" })[status],
+  summary(outcomes, ms) {
+    const failed = outcomes.filter(({ status }) => status === "failed");
+    const lines = failed.map(
+      ({ test, lines: found }) => `${test.at}: ${test.name}\n${found.map((line) => `  ${line}\n`).join("")}`,
+    );
+    return `\n${harmless(lines.join(""))}${summaryLine(outcomes, ms)}`;
+  },
+};
+
+function tapReporter(): Reporter {
+  let number = 0;
+  return {
+    ended({ test, status, lines }) {
+      number += 1;
+      const skipped = status === "skipped" ? ` # SKIP ${lines.join(" ")}` : "";
+      const details = status === "failed" ? lines.map((line) => `# ${line}\n`).join("") : "";
+      return harmless(
+        `${status === "failed" ? "not ok" : "ok"} ${number} - ${test.file}: ${test.name}${skipped}\n${details}`,
+      );
+    },
+    summary: (outcomes) => `1..${outcomes.length}\n`,
+  };
+}
+
+const jsonReporter: Reporter = {
+  ended: () => "",
+  summary: (outcomes, ms) =>
+    `${JSON.stringify(
+      {
+        summary: {
+          total: outcomes.length,
+          passed: count(outcomes, "passed"),
+          failed: count(outcomes, "failed"),
+          skipped: count(outcomes, "skipped"),
+          ms: Math.round(ms),
+        },
+        cases: outcomes.map(({ test, status, lines, ms: own }) => ({
+          file: test.file,
+          name: test.name,
+          status,
+          lines,
+          ms: Math.round(own),
+        })),
+      },
+      undefined,
+      2,
+    )}\n`,
+};
+
+function githubReporter(style: Style): Reporter {
+  const spec = specReporter(style);
+  const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  return {
+    ended(outcome) {
+      const [, file = outcome.test.file, line = "1"] = /^(.*):(\d+):\d+$/s.exec(outcome.test.at) ?? [];
+      const text = escaped(`${outcome.test.name}\n${outcome.lines.join("\n")}`);
+      const annotation = outcome.status === "failed" ? `::error file=${file},line=${line}::${text}\n` : "";
+      return spec.ended(outcome) + annotation;
+    },
+    summary: spec.summary,
+  };
+}
+
+/** The reporters by name. */
+export const reporters: Readonly<Record<string, (style: Style) => Reporter>> = {
+  spec: specReporter,
+  dot: () => dotReporter,
+  tap: tapReporter,
+  json: () => jsonReporter,
+  github: githubReporter,
+};
+
+/** JUnit's XML: a suite a file, a test case a case. */
+export function junitXml(outcomes: readonly CaseOutcome[]): string {
+  const files = Map.groupBy(outcomes, ({ test }) => test.file);
+  const suites = [...files].map(([file, cases]) => {
+    const time = cases.reduce((sum, { ms }) => sum + ms, 0) / 1000;
+    const failures = count(cases, "failed");
+    const attributes = `name="${xml(file)}" tests="${cases.length}" failures="${failures}" skipped="${count(cases, "skipped")}" time="${time.toFixed(3)}"`;
+    return `  <testsuite ${attributes}>\n${cases.map(junitCase).join("")}  </testsuite>\n`;
+  });
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join("")}</testsuites>\n`;
+}
+
+function junitCase({ test, status, lines, ms }: CaseOutcome): string {
+  const attributes = `classname="${xml(test.suite)}" name="${xml(test.name)}" time="${(ms / 1000).toFixed(3)}"`;
+  if (status === "passed") return `    <testcase ${attributes}/>\n`;
+  const inner =
+    status === "skipped"
+      ? `<skipped message="${xml(lines.join(" "))}"/>`
+      : `<failure message="${xml(lines[0] ?? "")}">${xml(lines.join("\n"))}</failure>`;
+  return `    <testcase ${attributes}>${inner}</testcase>\n`;
+}
+
+const entities: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\n": "&#10;",
+};
+
+/** Text for XML. Characters that XML has no form for become U+FFFD. */
+function xml(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: those are the ones that XML does not allow.
+  const allowed = text.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/gu, "\ufffd");
+  return allowed.replaceAll(/[&<>"\n]/g, (character) => entities[character] ?? character);
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+import { definitionFacts, storedDefinition, withCrossplaneFields } from "@purlin/composition";
+import type { RunStep } from "@purlin/function-runner";
+import { isNoMatch } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { isInvalid } from "@purlin/kube-objects/errors";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { annotationOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { openSession, type Session, type SessionBase } from "@purlin/preview";
+import { textOf, UserError } from "../user-error.ts";
+import { defines, permissiveCrd, permissiveDefinition } from "./case-kinds.ts";
+import { CaseRecord } from "./case-record.ts";
+import { type CaseState, type Expecting, expectationMismatches, stateOf } from "./expectations.ts";
+import { type CaseInputs, type InputReader, patched } from "./inputs.ts";
+import type { Reconcile, TestCase } from "./test-file.ts";
+import type { TestFunctions } from "./test-functions.ts";
+
+const resourceName = "crossplane.io/composition-resource-name";
+/** Whose annotations of Functions count. */
+export const testManager = "purlin-test";
+const maxRounds = 100;
+
+/** What cases share. */
+interface CaseDeps {
+  readonly inputs: InputReader;
+  readonly functions: TestFunctions;
+  /** The server from which cases with these definitions begin. */
+  readonly baseOf: (definitions: readonly KubeObject[], crds: readonly KubeObject[]) => Promise<SessionBase>;
+  readonly expecting: Expecting;
+  readonly signal: AbortSignal;
+}
+
+/** Runs a case in objects of its own. Resolves to what is not as expected, a line each. */
+export async function runCase(test: TestCase, deps: CaseDeps): Promise<string[]> {
+  const inputs = await deps.inputs.read(test);
+  const definitions = withDefinition(inputs);
+  const base = await deps.baseOf(definitions, inputs.crds);
+  const record = new CaseRecord();
+  const { signal } = deps;
+  const open = (client: ControllerClient): ReturnType<TestFunctions["open"]> => {
+    const functions = deps.functions.open(client, base.client);
+    return {
+      ...functions,
+      close: () => functions.close(),
+      runStep: definingKinds(record.recording(functions.runStep), { base, inputs }),
+    };
+  };
+  await using session = await openSession({
+    base,
+    signal,
+    functions: open,
+    settings: { developmentFunctions: true, developmentTrust: { managers: [testManager] } },
+    parallel: 1,
+    maxRounds,
+    events: record.recorder(),
+    onWrite: (change, { controller }) => void (controller === "" || record.wrote(change)),
+  });
+  const running: Running = { test, inputs, session, record, base, deps };
+  const invalid = await setUp(running, definitions);
+  return invalid === undefined ? await reconcileAll(running) : invalidMismatches(running, invalid);
+}
+
+interface Running {
+  readonly test: TestCase;
+  readonly inputs: CaseInputs;
+  readonly session: Session;
+  readonly record: CaseRecord;
+  readonly base: SessionBase;
+  readonly deps: CaseDeps;
+}
+
+function withDefinition({ root, definitions }: CaseInputs): readonly KubeObject[] {
+  const isDefined = definitions.some((one) => defines(one, root));
+  return (isDefined ? definitions : [...definitions, permissiveDefinition(root)]).map(
+    (one) => storedDefinition(one) ?? one,
+  );
+}
+
+/** Makes the objects that exist before the first reconcile. Resolves to why the composite resource or claim is refused, if it is. */
+async function setUp(running: Running, definitions: readonly KubeObject[]): Promise<string | undefined> {
+  const { session, inputs, test } = running;
+  const { client } = session;
+  const apply = { fieldManager: testManager, force: true } as const;
+  try {
+    for (const object of [inputs.root, ...inputs.others, ...inputs.observed]) await defineKind(object, running);
+    await session.start();
+    for (const object of [...inputs.functions, ...inputs.compositions]) await client.apply(object, apply);
+    for (const object of inputs.others) await session.store(placed(object, inputs.root));
+    await session.settle();
+  } catch (error) {
+    throw new UserError(`${test.at}: case "${test.name}": ${textOf(error)}`, { exitCode: 2, cause: error });
+  }
+  try {
+    const stored = await client.create(inputs.root, { fieldManager: testManager, fieldValidation: "Strict" });
+    await observe(running, stored, definitions);
+    return undefined;
+  } catch (error) {
+    if (!isInvalid(error) && !/strict decoding error/.test(textOf(error))) throw error;
+    return textOf(error);
+  }
+}
+
+const placed = (object: KubeObject, root: KubeObject): KubeObject =>
+  object.metadata.namespace === undefined && root.metadata.namespace !== undefined && object.kind !== "Namespace"
+    ? { ...object, metadata: { ...object.metadata, namespace: root.metadata.namespace } }
+    : object;
+
+/** Makes composed resources that exist already those of the composite resource. */
+async function observe(
+  { session, inputs }: Running,
+  root: KubeObject,
+  definitions: readonly KubeObject[],
+): Promise<void> {
+  if (inputs.observed.length === 0) return;
+  const definition = definitions.find((one) => defines(one, root));
+  if (definition === undefined) return;
+  const { apiVersion, kind, metadata } = root;
+  const owner = {
+    apiVersion,
+    kind,
+    name: metadata.name ?? "",
+    uid: metadata.uid ?? "",
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+  const refs: JsonObject[] = [];
+  for (const object of inputs.observed) {
+    const one = placed(object, root);
+    const owned = { ...one, metadata: { ...one.metadata, ownerReferences: [owner] } };
+    await session.store(owned as KubeObject);
+    refs.push({ apiVersion: one.apiVersion, kind: one.kind, name: one.metadata.name ?? "" });
+  }
+  const { schema } = definitionFacts(definition);
+  await session.store(withCrossplaneFields(root, schema, { resourceRefs: refs }));
+}
+
+async function reconcileAll(running: Running): Promise<string[]> {
+  const { test, deps } = running;
+  const found: string[] = [];
+  for (const [index, reconcile] of test.reconciles.entries()) {
+    const isLast = index === test.reconciles.length - 1;
+    await advance(running, reconcile);
+    const prefix = test.reconciles.length === 1 ? "" : `${reconcile.name}: `;
+    const expected = [
+      ...(reconcile.expect === undefined ? [] : [reconcile.expect]),
+      ...(isLast && test.expect ? [test.expect] : []),
+    ];
+    // What no expectation says: the objects are valid, and nothing failed that was not expected to.
+    for (const expect of expected.length === 0 ? [{}] : expected) {
+      const lines = await expectationMismatches(expect, await currentState(running), deps.expecting);
+      found.push(...lines.map((line) => `${prefix}${line}`));
+    }
+    if (found.length > 0) return found;
+  }
+  return found;
+}
+
+async function advance(running: Running, { change, until }: Reconcile): Promise<void> {
+  const { session, inputs, record } = running;
+  record.clear();
+  await applyChange(running, change);
+  if (until === "settled") {
+    await session.step(inputs.root);
+    await session.settle();
+    // What the change made ready is made ready again for what came of it, until nothing more comes.
+    if (change["ready"] !== undefined) await readyUntilSettled(running, change["ready"]);
+    return;
+  }
+  for (let count = 0; count < until; count += 1) await session.step(inputs.root);
+}
+
+async function readyUntilSettled(running: Running, ready: JsonValue): Promise<void> {
+  for (let round = 0; round < maxRounds; round += 1) {
+    if (!(await makeReady(running, ready))) return;
+    await running.session.settle();
+  }
+}
+
+async function currentState({ session, inputs, record, test }: Running): Promise<CaseState> {
+  return await stateOf({ session, root: inputs.root, record, test });
+}
+
+function invalidMismatches({ test }: Running, text: string): string[] {
+  const expected = [test.expect, ...test.reconciles.map(({ expect }) => expect)].find(
+    (one) => one?.["valid"] === false,
+  );
+  return expected === undefined ? [`valid: expected true, got false: ${text}`] : [];
+}
+
+/** Plays what users and other controllers do between reconciles. */
+async function applyChange(running: Running, change: JsonObject): Promise<void> {
+  const { session, inputs, test, deps } = running;
+  const { client } = session;
+  const { xr, observed, ready, required, functions } = change;
+  if (xr !== undefined) {
+    const current = await client.get(inputs.root, keyOf(inputs.root));
+    if (current !== undefined) await client.update(patched(current, xr, test), { fieldManager: testManager });
+  }
+  if (isJsonObject(observed)) await changeObserved(running, observed);
+  if (ready !== undefined) await makeReady(running, ready);
+  for (const object of await deps.inputs.objects(required, test, "change.required")) {
+    await defineKind(object, running);
+    await session.store(placed(object, inputs.root));
+  }
+  for (const object of await deps.inputs.objects(functions, test, "change.functions")) {
+    await client.apply(object, { fieldManager: testManager, force: true });
+  }
+  if (change["delete"] === true) await client.delete({ ...inputs.root, ...keyOf(inputs.root) });
+}
+
+async function changeObserved(running: Running, observed: JsonObject): Promise<void> {
+  const { session, test } = running;
+  const composed = await composedOf(running);
+  for (const [name, patch] of Object.entries(observed)) {
+    const current = composed.find((object) => annotationOf(object, resourceName) === name);
+    if (current === undefined) {
+      throw new UserError(`${test.at}: case "${test.name}": change.observed: no composed resource "${name}"`, {
+        exitCode: 2,
+      });
+    }
+    if (patch === null) await session.client.delete({ ...current, ...keyOf(current) });
+    else await session.store(patched(current, patch as JsonValue, test));
+  }
+}
+
+async function composedOf({ session, inputs, record, test }: Running): Promise<readonly KubeObject[]> {
+  const { xr } = await stateOf({ session, root: inputs.root, record, test });
+  return xr === undefined ? [] : await session.composed(xr);
+}
+
+/** Resolves to whether anything was not ready before. */
+async function makeReady(running: Running, ready: JsonValue): Promise<boolean> {
+  const names = isJsonArray(ready) ? ready : undefined;
+  let changed = false;
+  for (const object of await composedOf(running)) {
+    const isNamed = names === undefined || names.includes(annotationOf(object, resourceName) ?? "");
+    const now = isNamed ? withReady(object) : object;
+    if (now === object) continue;
+    changed = true;
+    await running.session.store(now);
+  }
+  return changed;
+}
+
+/** With the conditions by which controllers and functions know that an object is ready. */
+function withReady(object: KubeObject): KubeObject {
+  const status = isJsonObject(object["status"]) ? object["status"] : {};
+  const { conditions } = status;
+  const kept = isJsonArray(conditions) ? conditions.filter(isJsonObject) : [];
+  const wanted = { Synced: "ReconcileSuccess", Ready: "Available", Available: "MinimumReplicasAvailable" };
+  const missing = Object.entries(wanted).filter(
+    ([type]) => !kept.some((one) => one["type"] === type && one["status"] === "True"),
+  );
+  if (missing.length === 0) return object;
+  const added = missing.map(([type, reason]) => ({
+    type,
+    status: "True",
+    reason,
+    lastTransitionTime: "2024-01-01T00:00:00Z",
+  }));
+  const others = kept.filter(({ type }) => !missing.some(([name]) => name === type));
+  return { ...object, status: { ...status, conditions: [...others, ...added] } };
+}
+
+/** A function may compose kinds of which no file has the definition. */
+function definingKinds(runStep: RunStep, { base, inputs }: Pick<Running, "base" | "inputs">): RunStep {
+  return async (reference, request, call) => {
+    const run = await runStep(reference, request, call);
+    for (const { resource } of run.response.desired?.resources.values() ?? []) {
+      const object = resource?.value as KubeObject | undefined;
+      if (typeof object?.apiVersion === "string" && typeof object.kind === "string")
+        await defineKind(object, { base, inputs });
+    }
+    return run;
+  };
+}
+
+/** Makes sure that there is a place for an object: its kind and its namespace. */
+async function defineKind(object: KubeObject, { base, inputs }: Pick<Running, "base" | "inputs">): Promise<void> {
+  const namespace = object.metadata?.namespace ?? inputs.root.metadata.namespace;
+  if (namespace !== undefined) await base.ensureNamespace(namespace);
+  try {
+    await base.client.mapper.mapping(object);
+  } catch (error) {
+    if (!isNoMatch(error) || !object.apiVersion.includes(".")) return;
+    const isNamespaced = (inputs.root.metadata.namespace ?? object.metadata?.namespace) !== undefined;
+    await base.define([permissiveCrd(object, isNamespaced)]);
+  }
+}

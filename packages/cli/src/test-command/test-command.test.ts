@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { operators } from "./match.ts";
+import { expectKeys } from "./test-file.ts";
+
+/** Composes as the spec says. */
+const source = `import { request, resource, response } from "@purlin/function-sdk";
+export default async (req, ctx) => {
+  const rsp = ctx.to(req);
+  const xr = request.getObservedCompositeResource(req).resource;
+  const observed = request.getObservedComposedResources(req);
+  const spec = xr.object.spec ?? {};
+  if (spec.hang) await new Promise(() => {});
+  if (spec.port === 0) { response.fatal(rsp, "port must not be 0"); return rsp; }
+  if (spec.image?.startsWith("nowhere/")) {
+    response.warning(rsp, "image " + spec.image + " not found").targetCompositeAndClaim();
+  }
+  if (spec.regions) {
+    response.requireResources(rsp, "regions", { apiVersion: "v1", kind: "ConfigMap", namespace: "default", matchName: "regions" });
+    const found = request.lookupRequiredResources(req, "regions");
+    const region = found.items?.[0]?.resource.object.data?.eu;
+    if (region === undefined) return rsp;
+    response.setDesiredComposedResource(rsp, "bucket", { apiVersion: "s3.example.org/v1", kind: "Bucket", spec: { region } });
+    return rsp;
+  }
+  if (spec.nested) {
+    response.setDesiredComposedResource(rsp, "child", { apiVersion: "acme.org/v1", kind: "App", spec: { size: "l" } }, { ready: resource.isReady(observed.get("child")?.resource) });
+    return rsp;
+  }
+  const db = observed.get("db")?.resource;
+  const address = db?.object.status?.address;
+  if (spec.db) response.setDesiredComposedResource(rsp, "db", { apiVersion: "db.example.org/v1", kind: "Db", spec: {} }, { ready: resource.isReady(db) });
+  if (!spec.db || address !== undefined) {
+    const replicas = { s: 1, l: 3 }[spec.size ?? "s"];
+    const data = { replicas: String(replicas), ...(address && { host: address }) };
+    response.setDesiredComposedResource(rsp, "web", { apiVersion: "v1", kind: "ConfigMap", data: spec.wrong ? { replicas } : data }, { ready: observed.has("web") });
+  }
+  if (spec.cache) response.setDesiredComposedResource(rsp, "cache", { apiVersion: "v1", kind: "ConfigMap" }, { ready: true });
+  return rsp;
+};
+`;
+
+const definition = `apiVersion: apiextensions.crossplane.io/v2
+kind: CompositeResourceDefinition
+metadata: {name: apps.acme.org}
+spec:
+  group: acme.org
+  names: {kind: App, plural: apps}
+  versions:
+  - name: v1
+    served: true
+    referenceable: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              size: {type: string, enum: [s, l]}
+              port: {type: integer}
+              image: {type: string}
+              regions: {type: boolean}
+              nested: {type: boolean}
+              db: {type: boolean}
+              cache: {type: boolean}
+              wrong: {type: boolean}
+              hang: {type: boolean}
+`;
+
+const composition = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: acme.org/v1, kind: App}
+  mode: Pipeline
+  pipeline: [{step: compose, functionRef: {name: function-app}}]
+`;
+
+const files = {
+  "fn.ts": source,
+  "definition.yaml": definition,
+  "composition.yaml": composition,
+  "functions.yaml":
+    "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: function-app, annotations: {purlin.dev/source: fn.ts}}\n",
+  "xr.yaml": "apiVersion: acme.org/v1\nkind: App\nmetadata: {name: shop, namespace: team-a}\nspec: {size: s}\n",
+};
+
+const testFile = (cases: string, inputs = ""): string => `apiVersion: test.purlin.dev/v1alpha1
+kind: CompositionTest
+metadata: {name: apps}
+spec:
+  inputs: {xr: xr.yaml, xrd: definition.yaml, composition: composition.yaml, functions: functions.yaml${inputs}}
+  cases:
+${cases}`;
+
+function project(more: Readonly<Record<string, string>>): TempFolder {
+  const folder = tempFolder({ ...files, ...more });
+  const sdk = dirname(dirname(fileURLToPath(import.meta.resolve("@purlin/function-sdk"))));
+  mkdirSync(join(folder.path, "node_modules/@purlin"), { recursive: true });
+  symlinkSync(sdk, join(folder.path, "node_modules/@purlin/function-sdk"));
+  return folder;
+}
+
+const env = { HOME: "/nonexistent", PATH: process.env["PATH"] };
+const run = (folder: TempFolder, ...args: readonly string[]): Promise<Outcome> =>
+  runInProcess(["test", ...args], { cwd: folder.path, env });
+
+const passing = `  - name: makes one resource
+    expect:
+      resources: {only: [web], count: 1, kinds: {ConfigMap: 1}}
+      resource: {web: {kind: ConfigMap, data: {replicas: "1"}}, cache: absent}
+      synced: true
+      calls: {function-app: 1}
+      writes: 1
+      cel: ["resources.web.data.replicas == '1'", "resources.all(n, has(resources[n].metadata.labels))"]
+  - name: database first, then the app
+    patch: {spec: {db: true}}
+    reconciles:
+    - {name: first, expect: {resources: {only: [db]}, ready: false}}
+    - name: database has an address
+      change: {observed: {db: {status: {address: 10.0.0.5}}}, ready: [db]}
+      expect: {resources: {only: [db, web]}, resource: {web: {data: {host: 10.0.0.5}}}}
+    - {name: again, change: {ready: all}}
+    - {name: steady, change: {ready: all}, expect: {ready: true, unchanged: true}}
+  - name: size
+    each:
+    - {name: small, patch: {spec: {size: s}}, expect: {resource: {web: {data: {replicas: "1"}}}}}
+    - {name: large, patch: {spec: {size: l}}, expect: {resource: {web: {data: {replicas: {$regex: "^3$"}}}}}}
+  - name: a missing image is a warning
+    patch: {spec: {image: nowhere/app}}
+    expect:
+      results: [{severity: Warning, target: CompositeAndClaim, message: {$regex: nowhere/app}, step: compose}]
+      events: [{type: Warning}]
+  - name: without the region map it waits
+    patch: {spec: {regions: true}}
+    expect: {requirements: {regions: {apiVersion: v1, kind: ConfigMap, matchName: regions}}, resources: {count: 0}}
+  - name: with the region map
+    patch: {spec: {regions: true}}
+    inputs: {required: [{apiVersion: v1, kind: ConfigMap, metadata: {name: regions, namespace: default}, data: {eu: west-1}}]}
+    expect: {resource: {bucket: {kind: Bucket, spec: {region: west-1}}}, calls: {function-app: 2}}
+  - name: port 0 is fatal
+    patch: [{op: add, path: /spec/port, value: 0}]
+    expect: {fatal: "port", conditions: [{type: Synced, status: "False"}], writes: 0}
+  - name: a word for a number is refused by the schema
+    patch: {spec: {port: web}}
+    expect: {valid: false}
+  - name: turning the cache off deletes only the cache
+    reconciles:
+    - {change: {xr: {spec: {cache: true}}}, expect: {resources: {only: [cache, web]}}}
+    - {change: {xr: {spec: {cache: false}}, ready: all}, expect: {deleted: [cache], resource: {web: {$any: true}, cache: absent}}}
+  - name: a nested composite resource becomes ready
+    patch: {spec: {nested: true}}
+    reconciles: [{until: settled, change: {ready: all}}]
+    expect: {resource: {child: {kind: App}}, ready: true, nested: {child: {resources: {only: [web]}, ready: true}}}
+  - name: an observed resource is kept
+    patch: {spec: {db: true}}
+    inputs: {observed: [{apiVersion: db.example.org/v1, kind: Db, metadata: {name: mine, annotations: {crossplane.io/composition-resource-name: db}}, status: {address: 10.1.1.1}}]}
+    expect: {resource: {db: {metadata: {name: mine}}, web: {data: {host: 10.1.1.1}}}}
+  - name: deletion
+    reconciles:
+    - {expect: {resources: {count: 1}}}
+    - {change: {delete: true}, until: settled, expect: {not: {xr: {$any: true}}}}
+  - {name: golden, expect: {golden: golden/app.yaml}}
+  - {name: not now, skip: waits for a fix}
+`;
+
+test("cases with chained reconciles, tables, requirements, nested resources, deletions and golden files pass", async () => {
+  using folder = project({ "apps.test.yaml": testFile(passing) });
+  const outcome = await run(folder, ".", "--junit", "report.xml");
+  assert.equal(outcome.exitCode, 0, outcome.stdout + outcome.stderr);
+  assert.match(outcome.stdout, /✓ size\/large/);
+  assert.match(outcome.stdout, /- not now \(skipped: waits for a fix\)/);
+  assert.match(outcome.stdout, /\n14 passed, 1 skipped in 1 file \(/);
+  assert.match(outcome.stderr, /^wrote golden\/app\.yaml$/m);
+  assert.match(readFileSync(join(folder.path, "golden/app.yaml"), "utf8"), /kind: App[\s\S]*kind: ConfigMap/);
+  assert.match(
+    readFileSync(join(folder.path, "report.xml"), "utf8"),
+    /<testsuite name="apps\.test\.yaml" tests="15" failures="0" skipped="1"/,
+  );
+  const again = await runInProcess(["test", "--parallel", "1", "--reporter", "tap"], {
+    cwd: folder.path,
+    env: { ...env, CI: "1" },
+  });
+  assert.equal(again.exitCode, 0, again.stdout);
+  assert.match(again.stdout, /\n1\.\.15\n$/);
+});
+
+test("failures name each field, the step that set it and the place of the case", async () => {
+  const cases = `  - name: wrong
+    expect:
+      resource: {web: {data: {replicas: "2"}}, db: {$any: true}}
+      ready: true
+  - {name: number, expect: {writes: {$gt: 1}}}
+  - {name: "invalid \\x01 output", patch: {spec: {wrong: true}}, expect: {resources: {count: 1}}}
+  - {name: hangs, timeout: 1s, patch: {spec: {hang: true}}}
+  - {name: golden, expect: {golden: golden.yaml}}
+`;
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const outcome = await runInProcess(["test", "--junit", "r.xml"], { cwd: folder.path, env: { ...env, CI: "true" } });
+  assert.equal(outcome.exitCode, 1);
+  for (const line of [
+    'resource.web.data.replicas: expected "2", got "1" (set by step "compose")',
+    "resource.db: resource is missing; composed: web",
+    "writes: expected more than 1, got 1",
+    "timed out after 1s",
+    "golden: golden.yaml does not exist: write it with --update new",
+    "at apps.test.yaml:7:5",
+  ]) {
+    assert.ok(outcome.stdout.includes(line), `${line}\n${outcome.stdout}`);
+  }
+  assert.match(outcome.stdout, /ready: expected true, got false \(Creating/);
+  assert.match(outcome.stdout, /reconcile failed: .*\.data\.replicas: expected string/);
+  assert.equal(existsSync(join(folder.path, "golden.yaml")), false);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for one.
+  assert.doesNotMatch(readFileSync(join(folder.path, "r.xml"), "utf8"), /\u0001/);
+});
+
+test("a wrong test file ends with 2, with the place and the closest key", async () => {
+  using folder = project({});
+  const ends = async (cases: string, text: RegExp, more: Record<string, string> = {}): Promise<void> => {
+    folder.write("apps.test.yaml", testFile(cases));
+    const outcome = await runInProcess(["test"], { cwd: folder.path, env: { ...env, ...more } });
+    assert.equal(outcome.exitCode, 2, outcome.stdout + outcome.stderr);
+    assert.match(outcome.stderr, text);
+  };
+  await ends(
+    "  - {name: a, expect: {resorces: {count: 1}}}\n",
+    /apps\.test\.yaml:7:24: unknown key resorces: did you mean resources\?/,
+  );
+  await ends("  - {name: a, each: [{patch: {}}]}\n", /apps\.test\.yaml:7:\d+: name: required field is missing/);
+  await ends("  - {name: a}\n  - {name: a}\n", /the file has another case "a": make it unique/);
+  await ends("  - {name: a, only: true}\n", /only: remove it; CI is set/, { CI: "1" });
+  await ends("  - {name: a, inputs: {xr: nothing.yaml}}\n", /case "a": cannot read nothing\.yaml/);
+  await ends(
+    "  - {name: a, inputs: {xrd: xr.yaml, composition: [{apiVersion: apiextensions.crossplane.io/v1, kind: Composition, metadata: {name: x}, spec: {}}]}}\n",
+    /case "a"|definition/,
+  );
+});
+
+test("cases are selected by name and tag, listed, and their absence is an error", async () => {
+  using folder = project({ "apps.test.yaml": testFile("  - {name: one, tags: [fast]}\n  - {name: two}\n") });
+  assert.equal((await run(folder, "--list")).stdout, "apps.test.yaml: one\napps.test.yaml: two\n");
+  assert.match((await run(folder, "-t", "^tw", "--reporter", "json")).stdout, /"passed": 1/);
+  assert.match((await run(folder, "--tag", "fast", "--reporter", "dot")).stdout, /^\.\n1 passed/);
+  const none = await run(folder, "-t", "three");
+  assert.equal(none.exitCode, 1);
+  assert.match(none.stderr, /no tests: none of 2 cases is selected/);
+  assert.equal((await run(folder, "-t", "three", "--pass-with-no-tests")).exitCode, 0);
+});
+
+test("the help names every expectation and operator", () => {
+  const help = readFileSync(join(import.meta.dirname, "../help/test.md"), "utf8");
+  for (const name of [...expectKeys, ...operators]) assert.ok(help.includes(`\`${name}`), name);
+});

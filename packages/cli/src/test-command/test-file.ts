@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { closestName } from "@purlin/kube-objects/schema";
+import { readText } from "../files/read-text.ts";
+import { parseYamlStream, type YamlDocument } from "../files/yaml-file.ts";
+import type { PathSegment } from "../files/yaml-position.ts";
+import type { Io } from "../io.ts";
+import { parseDuration } from "../options/duration.ts";
+import { UserError } from "../user-error.ts";
+
+/** One reconcile of a case, or several until nothing changes. */
+export interface Reconcile {
+  readonly name: string;
+  readonly change: JsonObject;
+  readonly until: "settled" | number;
+  readonly expect: JsonObject | undefined;
+}
+
+/** One case of a file. */
+export interface TestCase {
+  readonly file: string;
+  /** Of the file's metadata, or the file itself. */
+  readonly suite: string;
+  readonly name: string;
+  readonly tags: readonly string[];
+  readonly skip: string | undefined;
+  readonly isOnly: boolean;
+  readonly timeoutMs: number | undefined;
+  /** As written, those of the case over those of the file. */
+  readonly inputs: JsonObject;
+  /** Patches of the composite resource or claim, in order. */
+  readonly patches: readonly JsonValue[];
+  readonly reconciles: readonly Reconcile[];
+  readonly expect: JsonObject | undefined;
+  /** `file:line:column` of the case. */
+  readonly at: string;
+}
+
+const apiVersion = "test.purlin.dev/v1alpha1";
+const kind = "CompositionTest";
+
+const inputKeys = [
+  "xr",
+  "claim",
+  "xrd",
+  "composition",
+  "functions",
+  "crds",
+  "observed",
+  "required",
+  "credentials",
+  "context",
+  "secrets",
+];
+const caseKeys = ["name", "tags", "skip", "only", "timeout", "inputs", "patch", "each", "reconciles", "expect"];
+const rowKeys = ["name", "patch", "expect", "skip", "only"];
+const reconcileKeys = ["name", "change", "until", "expect"];
+const changeKeys = ["xr", "observed", "ready", "required", "delete", "functions"];
+/** What can be expected. */
+export const expectKeys: readonly string[] = [
+  ...[
+    "resources",
+    "resource",
+    "xr",
+    "claim",
+    "nested",
+    "conditions",
+    "results",
+    "events",
+    "fatal",
+    "ready",
+    "synced",
+    "deleted",
+  ],
+  ...["writes", "calls", "requirements", "context", "ttl", "cel", "golden", "unchanged", "valid", "not"],
+];
+
+/** Reads the cases of a file. Throws a UserError with file, line and column of what is wrong. */
+export async function readTestFile(file: string, io: Io): Promise<TestCase[]> {
+  const documents = await parseYamlStream(await readText(file, io, { what: "test file" }), file);
+  const cases = documents.flatMap((document) => new FileReader(document, file).cases());
+  const names = new Set<string>();
+  for (const { name, at } of cases) {
+    if (names.has(name)) throw wrong(at, `name: the file has another case "${name}": make it unique`);
+    names.add(name);
+  }
+  return cases;
+}
+
+const wrong = (at: string, text: string): UserError => new UserError(`${at}: ${text}`, { exitCode: 2 });
+
+type Path = readonly PathSegment[];
+
+class FileReader {
+  readonly #document: YamlDocument;
+  readonly #file: string;
+
+  constructor(document: YamlDocument, file: string) {
+    this.#document = document;
+    this.#file = file;
+  }
+
+  cases(): TestCase[] {
+    const { value } = this.#document;
+    const root = this.#object(value as JsonValue, [], ["apiVersion", "kind", "metadata", "spec"]);
+    if (root["apiVersion"] !== apiVersion || root["kind"] !== kind) {
+      throw this.#wrong([], `expected apiVersion ${apiVersion} and kind ${kind}`);
+    }
+    const spec = this.#object(root["spec"], ["spec"], ["inputs", "cases"]);
+    const inputs = this.#object(spec["inputs"] ?? {}, ["spec", "inputs"], inputKeys);
+    const metadata = isJsonObject(root["metadata"]) ? root["metadata"] : {};
+    const suite = typeof metadata["name"] === "string" ? metadata["name"] : this.#file;
+    const cases = this.#list(spec["cases"], ["spec", "cases"]);
+    if (cases.length === 0) throw this.#wrong(["spec", "cases"], "the file has no cases");
+    return cases.flatMap((one, index) => this.#case(one, ["spec", "cases", index], { inputs, suite }));
+  }
+
+  #case(
+    value: JsonValue,
+    path: Path,
+    { inputs, suite }: { readonly inputs: JsonObject; readonly suite: string },
+  ): TestCase[] {
+    const written = this.#object(value, path, caseKeys);
+    const own = this.#object(written["inputs"] ?? {}, [...path, "inputs"], inputKeys);
+    const whole: TestCase = {
+      file: this.#file,
+      suite,
+      name: this.#text(written["name"], [...path, "name"]),
+      tags: this.#list(written["tags"] ?? [], [...path, "tags"]).map(String),
+      skip: this.#skip(written, path),
+      isOnly: written["only"] === true,
+      timeoutMs: this.#duration(written["timeout"], [...path, "timeout"]),
+      inputs: { ...inputs, ...own },
+      patches: written["patch"] === undefined ? [] : [written["patch"]],
+      reconciles: this.#reconciles(written["reconciles"], [...path, "reconciles"]),
+      expect: this.#expect(written["expect"], [...path, "expect"]),
+      at: this.#document.at(path),
+    };
+    if (written["each"] === undefined) return [whole];
+    return this.#list(written["each"], [...path, "each"]).map((row, index) =>
+      this.#row(row, [...path, "each", index], whole),
+    );
+  }
+
+  #row(value: JsonValue, path: Path, whole: TestCase): TestCase {
+    const row = this.#object(value, path, rowKeys);
+    const expect = this.#expect(row["expect"], [...path, "expect"]);
+    return {
+      ...whole,
+      name: `${whole.name}/${this.#text(row["name"], [...path, "name"])}`,
+      skip: this.#skip(row, path) ?? whole.skip,
+      isOnly: row["only"] === true || whole.isOnly,
+      patches: row["patch"] === undefined ? whole.patches : [...whole.patches, row["patch"]],
+      expect: expect === undefined ? whole.expect : { ...whole.expect, ...expect },
+      at: this.#document.at(path),
+    };
+  }
+
+  #reconciles(value: JsonValue | undefined, path: Path): readonly Reconcile[] {
+    if (value === undefined) return [{ name: "", change: {}, until: 1, expect: undefined }];
+    return this.#list(value, path).map((one, index) => {
+      const at = [...path, index];
+      const written = this.#object(one, at, reconcileKeys);
+      const { name = `${index + 1}`, until = 1 } = written;
+      if (until !== "settled" && !(Number.isInteger(until) && Number(until) > 0)) {
+        throw this.#wrong(
+          [...at, "until"],
+          `until: expected "settled" or a number of reconciles, not ${JSON.stringify(until)}`,
+        );
+      }
+      return {
+        name: String(name),
+        change: this.#object(written["change"] ?? {}, [...at, "change"], changeKeys),
+        until: until === "settled" ? until : Number(until),
+        expect: this.#expect(written["expect"], [...at, "expect"]),
+      };
+    });
+  }
+
+  #expect(value: JsonValue | undefined, path: Path): JsonObject | undefined {
+    if (value === undefined) return undefined;
+    const expect = this.#object(value, path, expectKeys);
+    if (expect["not"] !== undefined) this.#expect(expect["not"], [...path, "not"]);
+    const nested = expect["nested"];
+    if (isJsonObject(nested))
+      for (const [name, one] of Object.entries(nested)) this.#expect(one, [...path, "nested", name]);
+    return expect;
+  }
+
+  #skip(written: JsonObject, path: Path): string | undefined {
+    const { skip } = written;
+    if (skip === undefined) return undefined;
+    if (typeof skip === "string" && skip !== "") return skip;
+    throw this.#wrong([...path, "skip"], "skip: expected the reason as text");
+  }
+
+  #duration(value: JsonValue | undefined, path: Path): number | undefined {
+    if (value === undefined) return undefined;
+    const ms = parseDuration(String(value));
+    if (ms !== undefined) return ms;
+    throw this.#wrong(path, `timeout: expected a duration, such as 5s, not ${JSON.stringify(value)}`);
+  }
+
+  #object(value: JsonValue | undefined, path: Path, keys: readonly string[]): JsonObject {
+    if (value === undefined || !isJsonObject(value))
+      throw this.#wrong(path, `${String(path.at(-1) ?? "document")}: expected an object`);
+    for (const key of Object.keys(value)) {
+      if (keys.includes(key)) continue;
+      const closest = closestName(key, keys);
+      const advice = closest === undefined ? `expected one of ${keys.join(", ")}` : `did you mean ${closest}?`;
+      throw this.#wrong([...path, key], `unknown key ${key}: ${advice}`);
+    }
+    return value;
+  }
+
+  #list(value: JsonValue | undefined, path: Path): readonly JsonValue[] {
+    if (isJsonArray(value)) return value;
+    throw this.#wrong(path, `${String(path.at(-1))}: expected a list`);
+  }
+
+  #text(value: JsonValue | undefined, path: Path): string {
+    if (typeof value === "string" && value !== "") return value;
+    throw this.#wrong(path, `${String(path.at(-1))}: required field is missing: add a text`);
+  }
+
+  #wrong(path: Path, text: string): UserError {
+    return wrong(this.#document.at(path), text);
+  }
+}
