@@ -61,7 +61,6 @@ const rows: readonly { readonly args: string; readonly says: string }[] = [
   { args: "attach web", says: `cannot attach to pod "web": ${because}` },
   { args: "port-forward pod/web :80", says: `cannot forward ports to pod "web": ${because}` },
   { args: "cp web:/etc/hosts hosts", says: `cannot execute a command in pod "web": ${because}` },
-  { args: "debug web --image=example.org/debug:1", says: `cannot add a container to pod "web": ${because}` },
   {
     args: "get --raw /api/v1/namespaces/default/services/web/proxy/index.html",
     says: `cannot proxy requests to service "web": ${because}`,
@@ -77,3 +76,10 @@ for (const { args, says } of rows) {
     assert.ok(stderr.includes(says), `"${says}" is missing in: ${stderr}`);
   });
 }
+
+test("kubectl debug adds a container to a Pod", async () => {
+  const added = await kubectl(["debug", "web", "--image=example.org/debug:1", "--container=debugger"]);
+  assert.equal(added.exitCode, 0, added.stderr);
+  const images = "-ojsonpath={.spec.ephemeralContainers[*].image}";
+  assert.equal((await kubectl(["get", "pod", "web", images])).stdout, "example.org/debug:1");
+});
