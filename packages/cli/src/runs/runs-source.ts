@@ -59,7 +59,8 @@ function fromPlane(cluster: Cluster, input: CommandInput, io: Io): RunsSource {
         if (isNotFound(error)) throw new UserError(notRecorded, { cause: error });
         throw error;
       });
-      const { items, problem } = answer as { readonly items: readonly RunSummary[]; readonly problem: string | null };
+      const { items, problem, dropped } = answer as RunList;
+      if (dropped > 0) io.stderr.write(`note: ${dropped} runs were not recorded, because too many came at once\n`);
       if (problem !== null) io.stderr.write(`warning: runs are no longer recorded: ${problem}\n`);
       return items;
     },
@@ -74,6 +75,13 @@ function fromPlane(cluster: Cluster, input: CommandInput, io: Io): RunsSource {
     filterFor: (words) => filterOf(cluster, words, { input, io }),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
+}
+
+/** The answer of a control plane. */
+interface RunList {
+  readonly items: readonly RunSummary[];
+  readonly problem: string | null;
+  readonly dropped: number;
 }
 
 const notRecorded =

@@ -10,7 +10,7 @@ import {
   Struct,
   toJson,
 } from "@purlin/function-protocol";
-import { mapRequest, mapResponse } from "../redact/map-structs.ts";
+import { mapRequest, mapResponse, visitRequest, visitResponse } from "../redact/map-structs.ts";
 import { omittedBytes } from "../redact/redact-object.ts";
 import type { RunCallMessages, RunStepMessages } from "./inflate-run.ts";
 
@@ -65,13 +65,12 @@ export function omittedIn({ request, response }: RunCallMessages): {
 } {
   let [objects, bytes] = [0, 0];
   const seen = new Set<Struct>();
-  const count = (struct: Struct): Struct => {
+  const count = (struct: Struct): void => {
     const size = seen.has(struct) ? undefined : omittedBytes(struct.value);
     seen.add(struct);
     if (size !== undefined) [objects, bytes] = [objects + 1, bytes + size];
-    return struct;
   };
-  mapRequest(request, count);
-  if (response !== undefined) mapResponse(response, count);
+  visitRequest(request, count);
+  if (response !== undefined) visitResponse(response, count);
   return { objects, bytes };
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Struct } from "@purlin/function-protocol";
-import { mapRequest, mapResponse, type StructChange } from "../redact/map-structs.ts";
+import { mapRequest, mapResponse, type StructChange, visitRequest, visitResponse } from "../redact/map-structs.ts";
 import type { Mark } from "../redact/marks.ts";
 import { omittedStruct } from "../redact/redact-object.ts";
 import type { CallRecord } from "./run-record.ts";
@@ -29,12 +29,11 @@ export function boundCall(call: CallRecord, limit: number, mark: Mark): CallReco
 
 function bytesOf({ request, response }: CallRecord): { readonly request: number; readonly response: number } {
   let bytes = 0;
-  const count = (struct: Struct): Struct => {
+  const count = (struct: Struct): void => {
     bytes += struct.bytes.length;
-    return struct;
   };
-  mapRequest(request, count);
+  visitRequest(request, count);
   const asked = bytes;
-  if (response !== undefined) mapResponse(response, count);
+  if (response !== undefined) visitResponse(response, count);
   return { request: asked, response: bytes - asked };
 }

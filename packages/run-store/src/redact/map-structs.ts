@@ -69,3 +69,36 @@ export function mapValues<T, U>(map: ReadonlyMap<string, T>, change: (value: T) 
   for (const [key, value] of map) changed.set(key, change(value));
   return changed;
 }
+
+/** Called with each object of a message. */
+type StructVisit = (struct: Struct) => void;
+
+/** Visits all objects of a request, without a copy. */
+export function visitRequest(request: RunFunctionRequest, visit: StructVisit): void {
+  const { observed, desired, input, context, extraResources, requiredResources, requiredSchemas } = request;
+  visitState(observed, visit);
+  visitState(desired, visit);
+  if (input !== undefined) visit(input);
+  if (context !== undefined) visit(context);
+  for (const required of [extraResources, requiredResources]) {
+    for (const { items } of required.values()) for (const item of items) visitResource(item, visit);
+  }
+  for (const { openapiV3 } of requiredSchemas.values()) if (openapiV3 !== undefined) visit(openapiV3);
+}
+
+/** As {@link visitRequest}, for a response. */
+export function visitResponse({ desired, context, output }: RunFunctionResponse, visit: StructVisit): void {
+  visitState(desired, visit);
+  if (context !== undefined) visit(context);
+  if (output !== undefined) visit(output);
+}
+
+function visitState(state: State | undefined, visit: StructVisit): void {
+  if (state === undefined) return;
+  if (state.composite !== undefined) visitResource(state.composite, visit);
+  for (const resource of state.resources.values()) visitResource(resource, visit);
+}
+
+function visitResource({ resource }: Resource, visit: StructVisit): void {
+  if (resource !== undefined) visit(resource);
+}

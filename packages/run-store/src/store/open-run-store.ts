@@ -55,12 +55,13 @@ interface RunStoreStats {
 }
 
 const maxQueued = 256;
-/** Runs are stored in slices of this length, with a pause after each: the event loop belongs to reconciles. */
+/**
+ * Runs are stored in slices of this length, with a pause after each that is so many times as long as the slice took: the event loop
+ * belongs to reconciles, and recording takes at most a twentieth of it. Runs that come faster than that are dropped and counted.
+ */
 const sliceMs = 4;
-const pauseMs = 100;
-/** The pause while many runs wait. */
-const shortPauseMs = 15;
-const manyQueued = 64;
+const leastPauseMs = 80;
+const pauseFactor = 20;
 const expireEveryMs = 10 * 60_000;
 
 /**
@@ -154,15 +155,15 @@ class Recorder implements RunStore {
 
   #slice(forMs: number): void {
     this.#cancel = undefined;
-    const before = process.threadCpuUsage();
-    this.#guarded(() => this.#store(performance.now() + forMs));
+    const [before, began] = [process.threadCpuUsage(), performance.now()];
+    this.#guarded(() => this.#store(began + forMs));
     const { user, system } = process.threadCpuUsage(before);
-    this.#cpuMs += (user + system) / 1000;
-    if (this.#queue.length > 0) this.#schedule();
+    const cpuMs = (user + system) / 1000;
+    this.#cpuMs += cpuMs;
+    if (this.#queue.length > 0) this.#schedule(Math.max(leastPauseMs, cpuMs * pauseFactor));
   }
 
-  #schedule(): void {
-    const afterMs = this.#queue.length > manyQueued ? shortPauseMs : pauseMs;
+  #schedule(afterMs: number = leastPauseMs): void {
     this.#cancel ??= this.#clock.schedule(afterMs, () => this.#slice(sliceMs));
   }
 
