@@ -14,6 +14,8 @@ import { type Access, readAccess } from "./access.ts";
 export interface Contender extends AsyncDisposable {
   readonly access: Access;
   readonly pids: readonly number[];
+  /** The data directory of the embedded server. */
+  readonly directory?: string;
 }
 
 /** Resident memory of all its processes in MiB. */
@@ -31,6 +33,7 @@ export async function startEmbedded(): Promise<Contender> {
   return {
     access: readAccess(join(directory, "kubeconfig")),
     pids: [child.pid ?? 0],
+    directory,
     [Symbol.asyncDispose]: async () => {
       const exit = once(child, "exit");
       child.kill("SIGTERM");

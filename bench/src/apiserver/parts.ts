@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Part } from "../measure/suite.ts";
+import { authorizationFigures } from "./authorization.ts";
 import { createFigures } from "./creates.ts";
 import { growthFigures } from "./growth.ts";
 import { listFigures } from "./list.ts";
@@ -19,6 +20,11 @@ export const parts: readonly Part[] = [
     name: "creates",
     measure: (quick) =>
       createFigures(quick ? { rounds: 1, count: 300, warmUp: 100 } : { rounds: 7, count: 4_000, warmUp: 4_000 }),
+  },
+  {
+    name: "authorization",
+    measure: (quick) =>
+      authorizationFigures(quick ? { rounds: 1, count: 300, warmUp: 100 } : { rounds: 9, count: 4_000, warmUp: 4_000 }),
   },
   {
     name: "list",

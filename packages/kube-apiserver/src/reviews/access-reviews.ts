@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, type FieldError, invalid, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
-import { goJson, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { goJson, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { AccessAttributes, AccessDecision, Authorizer, RuleResolver } from "../auth/authorizer.ts";
 import { missingRolesText, type RuleSet } from "../auth/rbac/rule-set.ts";
 import type { User } from "../auth/user.ts";
+import { inMetaOrder } from "../objects/member-order.ts";
 import { type Question, type Review, withStatus } from "./review-resource.ts";
 
 /** The reviews of the authorization group, answered by the authorizer that judges requests. */
@@ -13,17 +14,18 @@ export function accessReviews(authorizer: Authorizer, rulesFor: RuleResolver): R
     withStatus(question, verdict(authorizer(user, access)));
   return {
     selfsubjectaccessreviews: (question) => {
-      requireValid(attributeErrors(specOf(question)));
+      requireValid([...attributeErrors(specOf(question)), ...metadataErrors(question)]);
       return decided(question, question.user, accessOf(specOf(question)));
     },
     subjectaccessreviews: (question) => {
       const spec = specOf(question);
-      requireValid([...attributeErrors(spec), ...subjectErrors(spec)]);
+      requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...metadataErrors(question)]);
       return decided(question, subjectOf(spec), accessOf(spec));
     },
     localsubjectaccessreviews: (question) => {
       const spec = specOf(question);
-      requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...placeErrors(spec, question.namespace)]);
+      const errors = [...metadataErrors(question), ...placeErrors(spec, question.namespace)];
+      requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...errors]);
       return decided(question, subjectOf(spec), accessOf(spec));
     },
     selfsubjectrulesreviews: rulesReview(rulesFor),
@@ -57,6 +59,19 @@ const pathText = (path: JsonObject): string =>
 function subjectErrors(spec: JsonObject): FieldError[] {
   const isSomebody = stringAt(spec, ["user"]) !== "" || groupsOf(spec).length > 0;
   return isSomebody ? [] : [invalidValue("spec.user", "", "at least one of user or group must be specified")];
+}
+
+/** A review has no metadata but its namespace; the entries of field managers do not count. */
+function metadataErrors({ review, namespace }: Question): FieldError[] {
+  const { managedFields, namespace: place, ...metadata } = objectAt(review, ["metadata"]);
+  if (Object.keys(metadata).length === 0) return [];
+  const shown = {
+    ...metadata,
+    ...(place !== undefined && { namespace: place }),
+    ...(managedFields && { managedFields }),
+  };
+  const problem = namespace === "" ? "must be empty" : "must be empty except for namespace";
+  return [invalidPrinted("metadata", printJson(inMetaOrder(shown), { htmlSafe: true }), problem)];
 }
 
 /** A review in a namespace is of what is in it. */

@@ -3,7 +3,7 @@
 import { inTurns } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { stringAt } from "@purlin/kube-objects/object";
+import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import { authenticated, type User } from "../auth/user.ts";
 
@@ -46,11 +46,18 @@ async function answer(rest: RestRequest, review: Review): Promise<CompleteRespon
   const form = negotiateForm(request);
   const body = await readBody(rest);
   const options = writeOptions(request, "CreateOptions");
-  const object = await inTurns(readObject(rest, body, options.fieldValidation));
+  const read = await inTurns(readObject(rest, body, options.fieldValidation));
+  const object = withoutSystemFields(read, rest.type.namespaced);
   const { object: managed } = rest.strategy.storage.fieldManager("").update(undefined, object, options.manager);
   const admitted = await admitUnstored(rest, managed, options.dryRun);
   const question = { review: admitted, user: request.user, namespace: target.namespace, now: rest.now() };
   return { ...objectResponse(rest, review(question), form), code: 201 };
+}
+
+/** A review without the metadata that only the server sets, and without the namespace of a kind that has none. */
+function withoutSystemFields(review: JsonObject, isNamespaced: boolean): JsonObject {
+  const { uid: _, creationTimestamp: __, namespace, ...metadata } = objectAt(review, ["metadata"]);
+  return { ...review, metadata: isNamespaced && namespace !== undefined ? { ...metadata, namespace } : metadata };
 }
 
 /** The reviews of the authentication group. */

@@ -171,3 +171,37 @@ test("an invalid token is not authenticated", async () => {
   const [, { status }] = await ask(tokenReview, { token: "x" });
   assert.deepEqual(status, { user: {}, error: "invalid bearer token" });
 });
+
+const question = { resourceAttributes: { verb: "get", resource: "pods", namespace: "default" } };
+const asked = '{"f:spec":{"f:resourceAttributes":{".":{},"f:namespace":{},"f:resource":{},"f:verb":{}}}}';
+const managed = `"managedFields":[{"manager":"unknown","operation":"Update","apiVersion":"authorization.k8s.io/v1","time":"T","fieldsType":"FieldsV1","fieldsV1":${asked}}]`;
+
+// Answers of kube-apiserver 1.36.3.
+const metadataRows: readonly (readonly [path: string, metadata: JsonObject, want: string])[] = [
+  ["selfsubjectaccessreviews", { name: "x" }, `{"name":"x",${managed}}: must be empty`],
+  [
+    "selfsubjectaccessreviews",
+    { creationTimestamp: "2020-01-01T00:00:00Z", uid: "1", resourceVersion: "1", generation: 2 },
+    `{"resourceVersion":"1","generation":2,${managed}}: must be empty`,
+  ],
+  ["selfsubjectaccessreviews", { namespace: "default", creationTimestamp: null }, ""],
+  [
+    "namespaces/default/localsubjectaccessreviews",
+    { namespace: "default", name: "x" },
+    `{"name":"x","namespace":"default",${managed.replace('"f:verb":{}}', '"f:verb":{}},"f:user":{}')}}: must be empty except for namespace`,
+  ],
+];
+
+for (const [path, metadata, want] of metadataRows) {
+  test(`${path} with the metadata ${JSON.stringify(metadata)}`, async () => {
+    const isLocal = path.includes("local");
+    const kind = isLocal ? "LocalSubjectAccessReview" : "SelfSubjectAccessReview";
+    const spec = { ...question, ...(isLocal && { user: "a" }) };
+    const body = { apiVersion: "authorization.k8s.io/v1", kind, metadata, spec };
+    const response = await server.send(`/apis/authorization.k8s.io/v1/${path}`, { method: "POST", body });
+    const { message = "" } = answerValue(response) as { readonly message?: string };
+    const shown = message.replaceAll(/"time":"[^"]*"/g, '"time":"T"');
+    const text = `.authorization.k8s.io "" is invalid: metadata: Invalid value: ${want}`;
+    assert.deepEqual([response.code, shown], want === "" ? [201, ""] : [422, text]);
+  });
+}
