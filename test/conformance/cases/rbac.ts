@@ -432,6 +432,58 @@ export const rbacCases: readonly Case[] = [
     await act({ "impersonate-extra-Team": "x" });
   }),
 
+  scenario("RBAC: constrained impersonation", async (s) => {
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "agent" } };
+    await s.post(core(s, "serviceaccounts"), account, { quiet: true });
+    const subject = { kind: "ServiceAccount", name: "agent", namespace: s.namespace };
+    const authentication = "authentication.k8s.io";
+    const rules = [
+      rule(authentication, "users", "impersonate:user-info", "carol"),
+      rule(authentication, "groups", "impersonate:user-info", "devs"),
+      rule(authentication, "uids", "impersonate:user-info", "7"),
+      rule(authentication, "userextras/acme.io/team", "impersonate:user-info", "a"),
+      rule(authentication, "serviceaccounts", "impersonate:serviceaccount", "robot"),
+      rule(authentication, "nodes", "impersonate:arbitrary-node", "one"),
+      rule(authentication, "selfsubjectreviews", "impersonate-on:user-info:create"),
+      rule(authentication, "selfsubjectreviews", "impersonate-on:serviceaccount:create"),
+      rule(authentication, "selfsubjectreviews", "impersonate-on:arbitrary-node:create"),
+    ];
+    await grant(s, "agent", rules, [subject]);
+    const name = `system:serviceaccount:${s.namespace}:agent`;
+    const last = {
+      verb: "impersonate-on:arbitrary-node:create",
+      group: authentication,
+      resource: "selfsubjectreviews",
+    };
+    await untilAllowed(s, name, last);
+    const asked = await s.post(core(s, "serviceaccounts", "agent/token"), {}, { quiet: true });
+    const actor = { certPem: undefined, keyPem: undefined, token: String(asked.body.status.token) };
+    const self = { apiVersion: `${authentication}/v1`, kind: "SelfSubjectReview" };
+    // A denied request is answered with the right that the mode of the last allowed one lacks.
+    const who = (body: Loose): Loose => body.status?.userInfo ?? { reason: body.reason, code: body.code };
+    const act = (headers: Record<string, string>): Promise<unknown> =>
+      s.post(`/apis/${authentication}/v1/selfsubjectreviews`, self, {
+        ...{ headers, as: actor, part: who, title: JSON.stringify(headers) },
+      });
+    const carol = { "impersonate-user": "carol" };
+    await act(carol);
+    await act({ "impersonate-user": "dave" });
+    const more = { ...carol, "impersonate-group": "devs", "impersonate-uid": "7" };
+    await act(more);
+    await act({ ...more, "impersonate-extra-acme.io%2fteam": "a" });
+    await act({ ...more, "impersonate-extra-team": "a" });
+    await act({ ...carol, "impersonate-group": "ops" });
+    await act({ "impersonate-user": "system:serviceaccount:ns:robot" });
+    await act({ "impersonate-user": "system:serviceaccount:ns:other" });
+    await act({ "impersonate-user": "system:serviceaccount:ns:robot", "impersonate-group": "devs" });
+    await act({ "impersonate-user": "system:node:one" });
+    await act({ "impersonate-user": "system:node:two" });
+    await act({ "impersonate-user": "system:node:one", "impersonate-group": "devs" });
+    await s.get(core(s, "configmaps"), {
+      ...{ headers: carol, as: actor, part: who, title: "an action that is not granted" },
+    });
+  }),
+
   scenario("RBAC: the roles of a new cluster", async (s) => {
     const simple = (item: Loose): Loose => ({
       name: `${item.metadata.namespace ?? ""}/${item.metadata.name}`,

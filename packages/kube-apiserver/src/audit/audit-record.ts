@@ -32,6 +32,7 @@ export class AuditRecord implements RequestAudit {
   readonly #id: string;
   readonly #received: string;
   #impersonated: User | undefined;
+  #constraint: string | undefined;
   #annotations: JsonObject = {};
   #body: JsonValue | undefined;
   #object: JsonObject | undefined;
@@ -45,8 +46,9 @@ export class AuditRecord implements RequestAudit {
     this.#emit("RequestReceived");
   }
 
-  impersonates(user: User): void {
+  impersonates(user: User, constraint?: string): void {
     this.#impersonated = user;
+    this.#constraint = constraint;
   }
 
   decided({ allowed, reason }: AccessDecision): void {
@@ -140,6 +142,7 @@ export class AuditRecord implements RequestAudit {
       verb: access.verb,
       user: userOf(user),
       ...(this.#impersonated && { impersonatedUser: userOf(this.#impersonated) }),
+      ...(this.#constraint && { authenticationMetadata: { impersonationConstraint: this.#constraint } }),
       ...(address !== undefined && { sourceIPs: [address] }),
       ...(agent !== undefined && { userAgent: agent }),
       ...(access.kind === "resource" && { objectRef: this.#reference(access) }),

@@ -22,8 +22,8 @@ export interface RequestOrigin {
 
 /** Collects what the audit log says about a request. */
 export interface RequestAudit {
-  /** Called with the user that the request is made as. */
-  impersonates(user: User): void;
+  /** Called with the user that the request is made as, and the verb of constrained impersonation that allowed it. */
+  impersonates(user: User, constraint?: string): void;
   /** Called with the decision of the authorizer. */
   decided(decision: AccessDecision): void;
   /** Adds an annotation; the first value of a key counts. One with a body is only for levels that log bodies of requests. */

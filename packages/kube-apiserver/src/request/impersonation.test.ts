@@ -7,6 +7,7 @@ import type { User } from "../auth/user.ts";
 import { admin, testRequest } from "../testing/test-request.ts";
 import { impersonated } from "./impersonation.ts";
 
+const target = { kind: "path", verb: "get", path: "/api" } as const;
 const jane: User = { name: "jane", groups: ["system:authenticated"] };
 
 const cases: Record<string, { reason: string; headers: Record<string, string>; want: User }> = {
@@ -48,14 +49,14 @@ const cases: Record<string, { reason: string; headers: Record<string, string>; w
 
 for (const [name, { reason, headers, want }] of Object.entries(cases)) {
   test(`impersonate: ${name}`, () => {
-    assert.deepEqual(impersonated(testRequest("/api", { headers }), adminAuthorizer).user, want, reason);
+    assert.deepEqual(impersonated(testRequest("/api", { headers }), target, adminAuthorizer).user, want, reason);
   });
 }
 
 test("only a user with the permission can impersonate, and the error names the missing one", () => {
   const headers = { "impersonate-user": "system:serviceaccount:ns:robot" };
   assert.throws(
-    () => impersonated(testRequest("/api", { headers, user: jane }), adminAuthorizer),
+    () => impersonated(testRequest("/api", { headers, user: jane }), target, adminAuthorizer),
     (error) =>
       isForbidden(error) &&
       /User "jane" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "ns"/.test(
@@ -66,7 +67,10 @@ test("only a user with the permission can impersonate, and the error names the m
 
 test("groups without a user are refused", () => {
   const headers = { "impersonate-group": "system:masters" };
-  assert.throws(() => impersonated(testRequest("/api", { headers }), adminAuthorizer), /without impersonating a user/);
+  assert.throws(
+    () => impersonated(testRequest("/api", { headers }), target, adminAuthorizer),
+    /without impersonating a user/,
+  );
 });
 
 test("the signal of the request stays lazy", () => {
@@ -81,7 +85,7 @@ test("the signal of the request stays lazy", () => {
       },
     },
   );
-  const result = impersonated(request, adminAuthorizer);
+  const result = impersonated(request, target, adminAuthorizer);
   assert.equal(made, 0);
   assert.equal(result.signal.aborted, true);
 });

@@ -1,20 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest } from "@purlin/kube-objects/errors";
 import { goQuote } from "@purlin/kube-objects/json";
-import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
+import { type AccessAttributes, type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
 import { anonymous, authenticatedGroup, serviceAccountsGroup, type User, unauthenticatedGroup } from "../auth/user.ts";
 import type { ApiRequest } from "./api-request.ts";
 
 const extraPrefix = "impersonate-extra-";
 
 /** The request as the user it names in its Impersonate headers, if it names one and its own user may act for that one. */
-export function impersonated(request: ApiRequest, authorizer: Authorizer): ApiRequest {
+export function impersonated(request: ApiRequest, target: AccessAttributes, authorizer: Authorizer): ApiRequest {
   const { headers } = request;
   const name = headers["impersonate-user"] ?? "";
   const others = headers["impersonate-group"] || headers["impersonate-uid"] || extraHeaders(request)[0];
   if (name === "" && !others) return request;
   if (name === "") throw badRequest(`requested ${wantedText(request)} without impersonating a user name`);
   const user = impersonatedUser(request, name);
+  const constraint = constraintOf(user, headers["impersonate-group"]);
+  const action = constraint && { ...target, verb: `impersonate-on:${constraint.mode}:${target.verb}` };
+  const needed = constraint === undefined || action === undefined ? [] : [...constraint.identity, action];
+  if (constraint !== undefined && needed.every((access) => authorizer(request.user, access).allowed)) {
+    const known = constraint.mode === nodeMode ? { ...user, groups: nodeGroups } : user;
+    request.audit?.impersonates(known, `impersonate:${constraint.mode}`);
+    return withUser(request, known);
+  }
   for (const access of accesses(user, headers["impersonate-group"])) {
     const decision = authorizer(request.user, access);
     if (!decision.allowed) throw accessDenied(request.user, access, decision);
@@ -81,6 +89,40 @@ function extraKey(header: string): string {
     throw badRequest(`the header ${header} is not well-formed`, error);
   }
 }
+
+/** A mode of constrained impersonation, and the permissions for the identity that it asks for. */
+interface Constraint {
+  readonly mode: string;
+  readonly identity: readonly ResourceAccess[];
+}
+
+/** What allows to impersonate this user for some actions only: asked before the verb `impersonate`, which allows all actions. */
+function constraintOf(user: User, groups: string | undefined): Constraint | undefined {
+  const [mode, main] = constrainedIdentity(user.name);
+  const isPlain = !groups && user.uid === undefined && user.extra === undefined;
+  // ServiceAccounts and nodes have the groups that they always have.
+  if (mode !== "user-info" && !isPlain) return undefined;
+  if (!Object.keys(user.extra ?? {}).every((key) => domainPrefixed.test(key))) return undefined;
+  const others = accesses(user, groups).slice(1);
+  const identity = [main, ...others].map((access) => ({
+    ...access,
+    ...authenticationGroup,
+    verb: `impersonate:${mode}`,
+  }));
+  return { mode, identity };
+}
+
+function constrainedIdentity(name: string): readonly [mode: string, identity: ResourceAccess] {
+  const [, namespace = "", account] = accountName.exec(name) ?? [];
+  if (account !== undefined) return ["serviceaccount", { ...impersonate("serviceaccounts", account), namespace }];
+  if (name.startsWith(nodePrefix)) return [nodeMode, impersonate("nodes", name.slice(nodePrefix.length))];
+  return ["user-info", impersonate("users", name)];
+}
+
+const nodePrefix = "system:node:";
+const nodeMode = "arbitrary-node";
+const nodeGroups = ["system:nodes", authenticatedGroup];
+const domainPrefixed = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\/.+$/;
 
 /** All permissions that are needed to impersonate this user, in the order in which they are checked. */
 function accesses(user: User, groups: string | undefined): ResourceAccess[] {

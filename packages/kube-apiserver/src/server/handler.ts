@@ -57,7 +57,7 @@ async function answered(request: ApiRequest, target: RequestTarget, options: Han
 }
 
 async function route(original: ApiRequest, target: RequestTarget, options: HandlerOptions): Promise<ApiResponse> {
-  const request = impersonated(original, options.authorizer);
+  const request = impersonated(original, target, options.authorizer);
   const timeoutMs = target.verb === "watch" ? undefined : requestTimeoutMs(request.query);
   return (await inTime(timeoutMs, () => allowed(request, target, options))) ?? tooLate();
 }
