@@ -4,3 +4,6 @@ export { explainAll, explainObject } from "./explain.ts";
 export { causeTable, isCauseCode } from "./model/cause-table.ts";
 export { type Explanation, exitCodes } from "./model/explanation.ts";
 export { causeText, explanationText, groupByCause, groupText } from "./print-explanation.ts";
+export { traceDocument, traceDot, traceNames } from "./trace/trace-formats.ts";
+export { type TraceColumn, traceTable } from "./trace/trace-table.ts";
+export { type TraceNode, type TraceOptions, traceTree } from "./trace/trace-tree.ts";

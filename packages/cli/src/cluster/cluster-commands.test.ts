@@ -130,7 +130,7 @@ test("an empty list is reported on stderr", async () => {
 
 test("a type and a name may be one word", async () => {
   assert.match((await purlin("get", "widget/w")).stdout, /^NAME +SIZE\nw +large\n$/);
-  assert.match((await purlin("trace", "widget.example.org/w")).stderr, /^error: the API server runs no control plane/);
+  assert.match((await purlin("trace", "widget.example.org/w")).stdout, /\nWidget\/w \(default\) +- +- +\n$/);
   assert.equal((await purlin("patch", "widget/w", "spec: {note: x}")).stdout, "Widget w patched\n");
 });
 
@@ -290,8 +290,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       exitCode: 1,
       says: /^error: invalid patch: unknown field "dta": check the fields of ConfigMap\n$/,
     },
-    NoTree: { args: ["trace", "-o", "dot"], exitCode: 2, says: /^error: --output dot: expected tree, yaml or json\n$/ },
-    NoName: { args: ["trace", "widget"], exitCode: 2, says: /^error: specify a name as well/ },
+    NoTree: { args: ["trace", "-o", "xml"], exitCode: 2, says: /^error: --output xml: expected table, wide, json/ },
     NoControlPlane: {
       args: ["trace"],
       exitCode: 1,

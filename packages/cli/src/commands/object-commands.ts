@@ -91,17 +91,36 @@ export const objectCommands: readonly CommandSpec[] = [
   },
   {
     name: "trace",
-    summary: "show claims and composite resources with their composed resources and status",
+    summary: "show claims, composite resources and packages with everything below them, and their status",
     arguments: [
       {
         name: "[type]",
-        description: "type of one object, as for purlin get; all claims and composite resources if omitted",
+        description: "type as for purlin get, or TYPE/NAME; all claims and composite resources if omitted",
       },
-      { name: "[name]", description: "name of the object" },
+      { name: "[name]", description: "name of the object; all objects of the type if omitted" },
     ],
     options: [
       namespaceOption,
-      { flags: "-o, --output <format>", description: "tree, yaml or json", default: "tree" },
+      {
+        flags: "-o, --output <format>",
+        description: "table, wide, json, yaml, dot, tree or name",
+        default: "table",
+      },
+      { flags: "-w, --watch", description: "print changes until the object is deleted, or until Ctrl-C" },
+      {
+        flags: "--columns <columns>",
+        description: "columns of the table instead of the usual ones, such as REGION=.spec.region",
+      },
+      {
+        flags: "--show-package-revisions <which>",
+        description: "revisions of packages: active, all or none",
+        default: "active",
+      },
+      {
+        flags: "--show-package-dependencies <which>",
+        description: "packages that a package depends on: unique, all or none",
+        default: "unique",
+      },
       ...clusterOptions,
     ],
     load: () => import("../trace/trace-command.ts"),

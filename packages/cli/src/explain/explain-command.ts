@@ -111,14 +111,22 @@ function explainUnhealthy({ explanations, notRead, total }: AllExplanations, out
       output,
       io,
     );
-    return worstOf(explanations);
+    return exitCodeOf(explanations, notRead);
   }
-  if (explanations.length === 0) {
+  if (explanations.length === 0 && notRead.length > 0) {
+    io.stdout.write("No unhealthy object was found among those that could be read\n");
+  } else if (explanations.length === 0) {
     io.stdout.write(`All ${total} claims and composite resources, and all packages, are healthy\n`);
   }
   io.stdout.write(harmless(groups.map(groupText).join("\n")));
   for (const line of notRead) io.stdout.write(harmless(`Not read: ${line}\n`));
-  return worstOf(explanations);
+  return exitCodeOf(explanations, notRead);
+}
+
+/** What could not be read may be unhealthy: without a cause elsewhere, the command did not work. */
+function exitCodeOf(explanations: readonly Explanation[], notRead: readonly string[]): number {
+  const worst = worstOf(explanations);
+  return worst === exitCodes.healthy && notRead.length > 0 ? 1 : worst;
 }
 
 /** Broken before unknown before waiting. */

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { KubeReader } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { plainStyle } from "../testing/test-style.ts";
-import { eventsTable, recentEvents } from "./trace-command.ts";
+import { eventsTable, recentEvents } from "./print-tree.ts";
 
 const object = { apiVersion: "e/v1", kind: "X", metadata: { name: "a", uid: "u" } };
 const start = Date.parse("2026-01-01T00:00:00Z");

@@ -1,174 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
-import { honoredDevelopmentOf } from "@purlin/function-runner";
-import { createInformerPool, type KubeReader } from "@purlin/kube-client";
+import {
+  type TraceColumn,
+  type TraceNode,
+  type TraceOptions,
+  traceDocument,
+  traceDot,
+  traceNames,
+  traceTable,
+  traceTree,
+} from "@purlin/explain";
+import { guardTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
-import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
-import { openCluster } from "../cluster/cluster-client.ts";
-import { findResource } from "../cluster/find-resource.ts";
-import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
+import { createTemplatePrinter } from "@purlin/kube-objects/json-path";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import { findResource, type Resource } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, textOption } from "../options/command-spec.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
-import { createStyle, type Style } from "../terminal/style.ts";
-import { formatTable } from "../terminal/table.ts";
-import { referencesOf } from "../tree/composite-kinds.ts";
-import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
-import { composedState, conditionOf, conditionsOf, type Health, packageTypes } from "../tree/object-state.ts";
-import { renderForest } from "../tree/render-forest.ts";
-import { watchComposites } from "../tree/watch-composites.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { allRoots } from "./all-roots.ts";
+import { printTree } from "./print-tree.ts";
+import { watchTrace } from "./watch-trace.ts";
 
-const eventType = { apiVersion: "v1", kind: "Event" } as const;
+const formats = ["table", "wide", "json", "yaml", "dot", "tree", "name"];
 
-const shown = 10;
-
-/** A tree for other programs. */
-interface TreeData {
-  readonly apiVersion: string;
-  readonly kind: string;
-  readonly namespace?: string;
-  readonly name: string;
-  readonly state: Health;
-  /** What it waits for or what is wrong. */
-  readonly reasons: readonly string[];
-  readonly functionRevisions?: readonly string[];
-  readonly children: readonly TreeData[];
-}
-
-/** `purlin trace [TYPE NAME]` */
+/** `purlin trace [TYPE [NAME]]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = textOption(input, "output") ?? "table";
+  if (!formats.includes(output)) {
+    throw new UserError(`--output ${output}: expected ${formats.join(", ")}`, { exitCode: 2 });
+  }
+  const print = printerOf(input, output, io);
+  const packages = packageOptions(input);
+  await using cluster = await openCluster(input, io, { transport: guardTransport });
   const [type, name] = input.args;
-  const output = textOption(input, "output") ?? "tree";
-  if (!["tree", "yaml", "json"].includes(output)) {
-    throw new UserError(`--output ${output}: expected tree, yaml or json`, { exitCode: 2 });
-  }
-  if (type !== undefined && name === undefined) {
-    throw new UserError("specify a name as well, or omit the type to see everything", { exitCode: 2 });
-  }
-  await using cluster = await openCluster(input, io);
-  await using composites = watchComposites(createInformerPool(cluster.client), () => {});
-  await composites.ready(io.signal).catch((error: unknown) => {
-    throw new UserError(
-      `the API server runs no control plane: ${textOf(error)}: start one with purlin up or purlin start`,
-      { cause: error },
-    );
-  });
-  const style = createStyle(io.stdout, io.env);
-  const print = (nodes: readonly TreeNode[]): void => io.stdout.write(`${renderForest(nodes, style).join("\n")}\n`);
-  if (type === undefined || name === undefined) {
-    const broken = await brokenPackages(cluster.client, io.signal);
-    const forest = [...buildForest(composites), ...broken];
-    if (output !== "tree") io.stdout.write(printData(forest.map(treeData), output));
-    else if (forest.length === 0) io.stderr.write("No claims or composite resources found.\n");
-    else print(forest);
+  const resource = type === undefined ? undefined : await findResource(cluster.client, type, io.signal);
+  if (output === "tree" && (resource === undefined || name !== undefined)) {
+    const target = resource && { resource, object: await readOne(resource, name ?? "", { input, cluster, io }) };
+    await printTree(target, cluster, io);
     return;
   }
-  const resource = await findResource(cluster.client, type, io.signal);
+  const roots = (): Promise<readonly KubeObject[]> => readRoots(resource, name, { input, cluster, io });
+  const trace = async (): Promise<readonly TraceNode[]> => {
+    const options = { client: cluster.client, signal: io.signal, ...packages };
+    return Promise.all((await roots()).map((root) => traceTree(root, options)));
+  };
+  if (isSet(input, "watch")) return watchTrace({ trace, print, client: cluster.client, io });
+  const nodes = await trace();
+  if (nodes.length === 0) io.stderr.write("No resources found\n");
+  if (nodes.length > 0 || output === "json" || output === "yaml") io.stdout.write(print(nodes, name !== undefined));
+}
+
+interface Reading {
+  readonly input: CommandInput;
+  readonly cluster: Cluster;
+  readonly io: Io;
+}
+
+async function readRoots(
+  resource: Resource | undefined,
+  name: string | undefined,
+  reading: Reading,
+): Promise<readonly KubeObject[]> {
+  const { cluster, io, input } = reading;
+  if (resource === undefined) return allRoots(cluster.client, io.signal);
+  if (name !== undefined) return [await readOne(resource, name, reading)];
   const namespace = resource.namespaced ? (textOption(input, "namespace") ?? cluster.namespace) : undefined;
-  const object = await cluster.client.get(resource, { name, namespace }, io).catch((error: unknown) => {
+  return (await cluster.client.list(resource, { namespace, signal: io.signal })).items;
+}
+
+async function readOne(resource: Resource, name: string, { input, cluster, io }: Reading): Promise<KubeObject> {
+  const namespace = resource.namespaced ? (textOption(input, "namespace") ?? cluster.namespace) : undefined;
+  return cluster.client.get(resource, { name, namespace }, { signal: io.signal }).catch((error: unknown) => {
     throw isNotFound(error) ? new UserError(`${textOf(error)}: check the name and --namespace`) : error;
   });
-  // Of a definition with several versions, another one than its own may be asked for.
-  const isComposite = composites.has(resource) || referencesOf(object).length > 0;
-  const tree = isComposite ? buildTree(object, composites) : lone(object);
-  if (output !== "tree") {
-    io.stdout.write(printData(treeData(tree), output));
-    return;
-  }
-  print([tree]);
-  io.stdout.write(await story(object, cluster.client, io));
 }
 
-function printData(data: TreeData | readonly TreeData[], output: string): string {
-  return output === "json" ? `${JSON.stringify(data, undefined, 2)}\n` : printYaml(data);
-}
-
-/** Packages that are not healthy: what they keep from composing may not say so itself. */
-async function brokenPackages(client: KubeReader, signal: AbortSignal): Promise<TreeNode[]> {
-  const lists = await Promise.all(packageTypes.map((type) => client.list(type, { signal })));
-  const nodes = lists.flatMap(({ items }) => items.filter(isFollowed).map(lone));
-  return nodes.filter(({ state }) => state.health !== "ready");
-}
-
-/** A Function that another program serves has no conditions. */
-function isFollowed(object: KubeObject): boolean {
-  if (object.kind !== "Function" || conditionOf(object, "Development") !== undefined) return true;
-  return honoredDevelopmentOf(object, {})?.kind !== "target";
-}
-
-/** Any other object composes nothing, and is as ready as it says itself. */
-function lone(object: KubeObject): TreeNode {
-  const reference = { apiVersion: object.apiVersion, kind: object.kind, ...keyOf(object) };
-  const title = `${object.kind} ${keyText(reference)}`;
-  return { object: reference, title, state: composedState(object), children: [] };
-}
-
-async function story(object: KubeObject, client: Parameters<typeof recentEvents>[0], io: Io): Promise<string> {
-  const style = createStyle(io.stdout, io.env);
-  const events = await recentEvents(client, object, io.signal);
-  return [conditionsTable(object, style), eventsTable(events, style, Date.now())]
-    .filter((part) => part !== "")
-    .map((part) => `\n${part}\n`)
-    .join("");
-}
-
-/** Trees as data, with a word for each mark. */
-export function treeData({ object, state, madeBy, children }: TreeNode): TreeData {
-  const { apiVersion, kind, namespace, name } = object;
+function packageOptions(input: CommandInput): Pick<TraceOptions, "packageRevisions" | "packageDependencies"> {
   return {
-    apiVersion,
-    kind,
-    ...(namespace === undefined ? {} : { namespace }),
-    name,
-    state: state.health,
-    reasons: state.reasons,
-    ...(madeBy === undefined ? {} : { functionRevisions: madeBy }),
-    children: children.map(treeData),
+    packageRevisions: choice(input, "showPackageRevisions", ["active", "all", "none"] as const),
+    packageDependencies: choice(input, "showPackageDependencies", ["unique", "all", "none"] as const),
   };
 }
 
-/** The conditions of an object; empty when it has none. */
-function conditionsTable(object: KubeObject, style: Style): string {
-  const rows = conditionsOf(object).map(({ type, status, reason, message }) => [
-    harmlessLine(type),
-    status === "True" ? style.good(status) : status === "False" ? style.bad(status) : style.doubtful(status),
-    harmlessLine(reason),
-    harmlessLine(message),
-  ]);
-  return rows.length === 0 ? "" : formatTable([["CONDITION", "STATUS", "REASON", "MESSAGE"], ...rows]);
+function choice<T extends string>(input: CommandInput, option: string, values: readonly T[]): T {
+  const text = textOption(input, option) ?? values[0];
+  const found = values.find((value) => value === text);
+  if (found !== undefined) return found;
+  const flag = option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  throw new UserError(`--${flag} ${text ?? ""}: expected ${values.join(", ")}`, { exitCode: 2 });
 }
 
-/** The last events of an object, newest last. */
-export async function recentEvents(
-  client: KubeReader,
-  object: KubeObject,
-  signal: AbortSignal,
-): Promise<readonly ShownEvent[]> {
-  const { uid = "", namespace = "default" } = object.metadata;
-  const fieldSelector = `involvedObject.uid=${uid}`;
-  const { items } = await client.list(eventType, { namespace, fieldSelector, signal });
-  return merged(items.map(toShownEvent)).toSorted(byTime).slice(-shown);
+type Printer = (nodes: readonly TraceNode[], isOne: boolean) => string;
+
+function printerOf(input: CommandInput, output: string, _: Io): Printer {
+  const columns = columnsOf(textOption(input, "columns"));
+  switch (output) {
+    case "json":
+      return (nodes, isOne) => `${harmlessJson(JSON.stringify(documentOf(nodes, isOne), undefined, 2))}\n`;
+    case "yaml":
+      return (nodes, isOne) => printYaml(documentOf(nodes, isOne));
+    case "dot":
+      return (nodes) => traceDot(nodes);
+    case "name":
+      return (nodes) =>
+        traceNames(nodes)
+          .map((line) => `${harmlessLine(line)}\n`)
+          .join("");
+    default:
+      return (nodes) =>
+        traceTable(nodes, { wide: output === "wide", now: Date.now(), columns, clean: (text) => harmlessLine(text) });
+  }
 }
 
-/** A control plane that was restarted reports what it reported before in another event: those that say the same are one. */
-function merged(events: readonly ShownEvent[]): ShownEvent[] {
-  const texts = Map.groupBy(events, ({ type, reason, source, message }) => [type, reason, source, message].join("\n"));
-  return [...texts.values()].flatMap((same) => {
-    const newest = same.toSorted(byTime).at(-1);
-    if (newest === undefined) return [];
-    const count = same.reduce((sum, one) => sum + one.count, 0);
-    return [{ ...newest, count, first: Math.min(...same.map(({ first }) => first)) }];
+function documentOf(nodes: readonly TraceNode[], isOne: boolean): object {
+  const [first] = nodes;
+  return isOne && first !== undefined ? traceDocument(first) : { items: nodes.map(traceDocument) };
+}
+
+/** The columns of `--columns TITLE=JSONPATH,…`. */
+function columnsOf(text: string | undefined): readonly TraceColumn[] | undefined {
+  if (text === undefined) return undefined;
+  return text.split(",").map((column) => {
+    const [, title, path] = /^([^=]+)=(.+)$/.exec(column) ?? [];
+    if (title === undefined || path === undefined) {
+      throw new UserError(`--columns ${column}: expected TITLE=JSONPATH, such as REGION=.spec.region`, { exitCode: 2 });
+    }
+    return { title, value: valueAt(path) };
   });
 }
 
-/** Events as a table; empty without events. */
-export function eventsTable(events: readonly ShownEvent[], style: Style, now: number): string {
-  const rows = events.map((event) => [
-    event.type === "Warning" ? style.bad(event.type) : event.type,
-    harmlessLine(event.reason),
-    seenText(event, now),
-    harmlessLine(event.message),
-  ]);
-  return rows.length === 0 ? "" : formatTable([["EVENT", "REASON", "AGE", "MESSAGE"], ...rows]);
+function valueAt(path: string): (object: KubeObject) => string {
+  try {
+    const print = createTemplatePrinter(path.startsWith("{") ? path : `{${path}}`);
+    return (object) => {
+      try {
+        return print(object) || "-";
+      } catch {
+        return "-";
+      }
+    };
+  } catch (error) {
+    throw new UserError(`--columns ${path}: ${textOf(error)}`, { exitCode: 2, cause: error });
+  }
 }

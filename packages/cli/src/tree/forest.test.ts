@@ -4,7 +4,6 @@ import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { plainStyle } from "../testing/test-style.ts";
-import { treeData } from "../trace/trace-command.ts";
 import { isOffered, kindsOf, referencesOf } from "./composite-kinds.ts";
 import { buildForest, buildTree, type ForestSource } from "./forest.ts";
 import { changedLines, renderForest, stateLines } from "./render-forest.ts";
@@ -81,17 +80,17 @@ test("claims hold composite resources, these hold what they compose, and nothing
   ]);
 });
 
-test("trees are data for other programs", () => {
-  const [claim] = buildForest(forest).map(treeData);
+test("trees have the state of each object, and the function revisions that composed it", () => {
+  const [claim] = buildForest(forest);
   assert.deepEqual(
-    [claim?.kind, claim?.namespace, claim?.name, claim?.state, claim?.reasons],
+    [claim?.object.kind, claim?.object.namespace, claim?.object.name, claim?.state.health, claim?.state.reasons],
     ["App", "team", "app", "ready", []],
   );
   const [composite] = claim?.children ?? [];
-  assert.ok(composite !== undefined && !("namespace" in composite) && !("functionRevisions" in composite));
-  assert.deepEqual([composite.state, composite.reasons], ["waiting", ["Ready: Creating"]]);
+  assert.ok(composite !== undefined && !("namespace" in composite.object) && !("madeBy" in composite));
+  assert.deepEqual([composite.state.health, composite.state.reasons], ["waiting", ["Ready: Creating"]]);
   assert.deepEqual(
-    composite.children.map(({ apiVersion, kind, name, state }) => [apiVersion, kind, name, state]),
+    composite.children.map(({ object: { apiVersion, kind, name }, state }) => [apiVersion, kind, name, state.health]),
     [
       ["example.org/v1", "XPart", "part", "ready"],
       ["example.org/v1", "Note", "n", "none"],
@@ -99,8 +98,8 @@ test("trees are data for other programs", () => {
     ],
   );
   const status = { ...ready, crossplane: { functionRevisions: [{ functionRevision: "fn-1" }] } };
-  const [made] = buildForest(sourceOf([object("XApp", "app", { status })])).map(treeData);
-  assert.deepEqual(made?.functionRevisions, ["fn-1"]);
+  const [made] = buildForest(sourceOf([object("XApp", "app", { status })]));
+  assert.deepEqual(made?.madeBy, ["fn-1"]);
 });
 
 test("a tree can begin anywhere", () => {

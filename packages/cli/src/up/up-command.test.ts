@@ -21,7 +21,7 @@ test("the example with claims becomes ready, tells what to try, and each of thes
 
   const namespace = await purlin(folder, "get", "namespace", "crossplane-system", "-o", "name");
   assert.equal(namespace.stdout, "namespace/crossplane-system\n", "the namespace that guides and packages expect");
-  const traced = await purlin(folder, "trace", "app", "shop");
+  const traced = await purlin(folder, "trace", "-o", "tree", "app", "shop");
   assert.equal(traced.stderr, "");
   assert.match(
     traced.stdout,
@@ -30,9 +30,20 @@ test("the example with claims becomes ready, tells what to try, and each of thes
   assert.match(traced.stdout, / {3}└─ · Secret default\/shop-login\n/);
   assert.match(traced.stdout, /\nImageFound +True +Available\n/);
   const data = JSON.parse((await purlin(folder, "trace", "app/shop", "-o", "json")).stdout) as Record<string, unknown>;
-  assert.deepEqual([data["kind"], data["name"], data["state"]], ["App", "shop", "ready"]);
-  assert.deepEqual(JSON.parse((await purlin(folder, "trace", "-o", "json")).stdout), [data]);
-  const part = await purlin(folder, "trace", "configmap", "shop-settings");
+  const { object, purlin: own } = data as { object: { kind: string; metadata: { name: string } }; purlin: object };
+  assert.deepEqual([object.kind, object.metadata.name], ["App", "shop"]);
+  assert.deepEqual(own, { state: "ready", reasons: [], functionRevisions: [] });
+  assert.deepEqual(JSON.parse((await purlin(folder, "trace", "-o", "json")).stdout), { items: [data] });
+  const { stdout: table } = await purlin(folder, "trace", "app/shop");
+  assert.match(
+    table,
+    /^NAME +SYNCED +READY +STATUS\nApp\/shop \(default\) +True +True +Available\n└─ XApp\/shop-\w+ +True +True +Available\n/,
+  );
+  assert.match(
+    table,
+    /\n {3}├─ Secret\/shop-login \(default\) +- +- +\n| {3}└─ Secret\/shop-login \(default\) +- +- +\n/,
+  );
+  const part = await purlin(folder, "trace", "-o", "tree", "configmap", "shop-settings");
   assert.equal(part.stdout, "· ConfigMap default/shop-settings\n", "what composes nothing is not said to wait");
 
   assert.equal((await purlin(folder, "patch", "app", "shop", image("shop-v9"))).stdout, "App shop patched\n");
@@ -40,7 +51,7 @@ test("the example with claims becomes ready, tells what to try, and each of thes
     /App default\/shop: Ready.*: ImageFound: NotFound: There is no image "shop-v9"\./,
     /XApp shop-\w+: Failing: .*Synced: ReconcileError: .*There is no image "shop-v9"\./,
   ]);
-  const broken = await purlin(folder, "trace", "app", "shop");
+  const broken = await purlin(folder, "trace", "-o", "tree", "app", "shop");
   assert.match(broken.stdout, /^! App default\/shop {2}Ready, DatabaseReady\n/);
   assert.match(broken.stdout, /\nWarning +ReconcileError.*There is no image "shop-v9"/);
   await purlin(folder, "patch", "app", "shop", image("shop-v2"));

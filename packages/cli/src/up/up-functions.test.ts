@@ -42,14 +42,15 @@ test("--wait never succeeds while a function cannot run, and everything says why
     readFileSync(join(folder.path, ".purlin/purlin.log"), "utf8"),
     /"msg":"function failed","function":"missing"/,
   );
-  const traced = await purlin(folder, "trace", "function", "missing");
+  const traced = await purlin(folder, "trace", "-o", "tree", "function", "missing");
   assert.match(traced.stdout, /^✗ Function missing {2}Failing\n.*Healthy: SourceFailed: missing\.ts: file not found/);
   assert.match(traced.stdout, /Warning +SourceFailed.*missing\.ts: file not found/);
-  assert.match((await purlin(folder, "trace")).stdout, /✗ Function unfetchable {2}Failing\n/);
+  assert.match((await purlin(folder, "trace", "-o", "tree")).stdout, /✗ Function unfetchable {2}Failing\n/);
   // The source is written at last.
   writeFileSync(join(folder.path, "missing.ts"), "export default async () => ({});\n");
   await running.next("stdout", /Function missing: serving/);
-  while (!/Healthy +True/.test((await purlin(folder, "trace", "function", "missing")).stdout)) await setTimeout(50);
+  while (!/Healthy +True/.test((await purlin(folder, "trace", "-o", "tree", "function", "missing")).stdout))
+    await setTimeout(50);
 });
 
 test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
@@ -85,11 +86,11 @@ test("a function that hangs is named on the XR, and the fix that is saved is use
   edit(folder, "src/app.ts", (text) => text.replace(works, hangs));
   const waiting = /waiting for Function "claims-app" in pipeline step "[^"]+" since \d{4}-\d\d-\d\dT[\d:]+Z/;
   await running.next("stdout", new RegExp(`XApp shop-\\w+: Waiting: .*Synced: WaitingForFunction: ${waiting.source}`));
-  assert.match((await purlin(folder, "trace", "app", "shop")).stdout, waiting);
+  assert.match((await purlin(folder, "trace", "-o", "tree", "app", "shop")).stdout, waiting);
   edit(folder, "src/app.ts", (text) => text.replace(hangs, works).replace("{ image,", "{ image, note: 'new',"));
   await untilSettings(folder, /note: new/);
-  const composite = /XApp (shop-\S+)/.exec((await purlin(folder, "trace")).stdout)?.[1] ?? "";
-  const traced = (await purlin(folder, "trace", "xapp", composite)).stdout;
+  const composite = /XApp (shop-\S+)/.exec((await purlin(folder, "trace", "-o", "tree")).stdout)?.[1] ?? "";
+  const traced = (await purlin(folder, "trace", "-o", "tree", "xapp", composite)).stdout;
   assert.doesNotMatch(traced, /deadline/i, "the call that hung ended before its deadline");
 });
 
