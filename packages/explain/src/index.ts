@@ -2,7 +2,8 @@
 // Why an object is not ready: the model, and its text.
 export { explainAll, explainObject } from "./explain.ts";
 export { causeTable, isCauseCode } from "./model/cause-table.ts";
-export { type Explanation, exitCodes } from "./model/explanation.ts";
+export { type Explanation, exitCodes, type ObjectRef } from "./model/explanation.ts";
+export type { RecordedRun, RunHistory } from "./model/run-history.ts";
 export { causeText, explanationText, groupByCause, groupText } from "./print-explanation.ts";
 export { traceDocument, traceDot, traceNames } from "./trace/trace-formats.ts";
 export { type TraceColumn, traceTable } from "./trace/trace-table.ts";

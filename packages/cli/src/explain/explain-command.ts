@@ -21,6 +21,7 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmless, harmlessJson } from "../terminal/harmless.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
+import { recordedHistory } from "./recorded-history.ts";
 
 const version = "explain.purlin.dev/v1alpha1";
 const formats = ["text", "json", "yaml"];
@@ -56,7 +57,8 @@ function printCode(text: string, output: string, io: Io): number {
 
 async function explain(input: CommandInput, output: string, io: Io): Promise<number> {
   await using cluster = await openCluster(input, io, { transport: guardTransport });
-  const options = { client: cluster.client, signal: io.signal, ...systemNamespace(input) };
+  const history = await recordedHistory(cluster.client, io.signal);
+  const options = { client: cluster.client, signal: io.signal, history, ...systemNamespace(input) };
   if (input.args.length === 0) return explainUnhealthy(await explainAll(options), output, io);
   const explanations: Explanation[] = [];
   for (const object of await findObjects(input, cluster, io)) explanations.push(await explainObject(object, options));
