@@ -17,7 +17,7 @@ test("the example with claims becomes ready, tells what to try, and each of thes
   await running.next("stdout", /control plane at https:\/\/127\.0\.0\.1:\d+ \(kubeconfig \.purlin\/kubeconfig\)/);
   await running.next("stdout", /applied 8 objects of claims\n/);
   await running.next("stdout", /Everything is ready\.\n/);
-  await running.next("stdout", /npx purlin trace app shop/);
+  await running.next("stdout", /npx purlin trace -o tree app shop/);
 
   const namespace = await purlin(folder, "get", "namespace", "crossplane-system", "-o", "name");
   assert.equal(namespace.stdout, "namespace/crossplane-system\n", "the namespace that guides and packages expect");
