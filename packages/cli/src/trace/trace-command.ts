@@ -47,7 +47,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     const options = { client: cluster.client, signal: io.signal, ...packages };
     return Promise.all((await roots()).map((root) => traceTree(root, options)));
   };
-  if (isSet(input, "watch")) return watchTrace({ trace, print, client: cluster.client, io });
+  if (isSet(input, "watch")) return await watchTrace({ trace, print, client: cluster.client, io });
   const nodes = await trace();
   if (nodes.length === 0) io.stderr.write("No resources found\n");
   if (nodes.length > 0 || output === "json" || output === "yaml") io.stdout.write(print(nodes, name !== undefined));

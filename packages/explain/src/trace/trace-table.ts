@@ -12,7 +12,7 @@ export interface TraceColumn {
 }
 
 /** How to print. */
-export interface TableOptions {
+interface TableOptions {
   /** More columns, and messages in full. */
   readonly wide?: boolean;
   readonly now: number;

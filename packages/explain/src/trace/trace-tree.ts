@@ -57,8 +57,8 @@ async function grow(object: KubeObject, growing: Growing, depth: number): Promis
   if (depth > maxDepth) return { object, error: tooDeep, children: [] };
   const below = isPackageObject(object) ? await packageParts(object, growing) : await composedParts(object, growing);
   const children = await Promise.all(
-    below.map(({ object: child, error }) =>
-      error === undefined ? grow(child, growing, depth + 1) : { object: child, error, children: [] },
+    below.map(async ({ object: child, error }) =>
+      error === undefined ? await grow(child, growing, depth + 1) : { object: child, error, children: [] },
     ),
   );
   return { object, children };
