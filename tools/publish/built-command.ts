@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
 import { buildCli } from "../pack-cli.ts";
 import { root } from "./build-package.ts";
@@ -20,8 +30,15 @@ export function builtFolder(): string {
 /** The launcher of the command in that folder. */
 export const builtCommand = (): string => join(builtFolder(), "bin/purlin.js");
 
+const dayMs = 24 * 60 * 60 * 1000;
+
 function build(target: string): void {
   mkdirSync(folder, { recursive: true });
+  // Builds of earlier sources. A suite that still runs one is younger than a day.
+  for (const name of readdirSync(folder)) {
+    const path = join(folder, name);
+    if (Date.now() - statSync(path).mtimeMs > dayMs) rmSync(path, { recursive: true, force: true });
+  }
   const stage = mkdtempSync(join(folder, "stage-"));
   try {
     buildCli(stage);

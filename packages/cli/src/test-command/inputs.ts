@@ -97,7 +97,7 @@ export function patched(object: KubeObject, patch: JsonValue, test: TestCase): K
   if (!isJsonArray(patch))
     return applyMergePatch(object as JsonObject, requireObject(patch, test, "patch")) as KubeObject;
   try {
-    return applyJsonPatch(object as JsonValue, patch as never) as unknown as KubeObject;
+    return applyJsonPatch(object as JsonValue, patch as never) as KubeObject;
   } catch (error) {
     throw wrong(test, `patch: ${textOf(error)}`);
   }

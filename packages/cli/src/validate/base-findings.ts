@@ -26,7 +26,7 @@ interface PlacedBase {
 /** What is wrong with a base once patches have filled it. Fields that only optional patches fill may stay empty. */
 export async function baseFindings({ step, path, base, fields }: PlacedBase, bag: Bag): Promise<Finding[]> {
   const { manifest } = step;
-  const schema = bag.scratch.schemas.of(base as unknown as KubeObject);
+  const schema = bag.scratch.schemas.of(base as KubeObject);
   if (schema === undefined) return [];
   const judge = async (filled: readonly PatchedField[]): Promise<Finding[]> => {
     const object = withName(filled.reduce((value, field) => fill(value, field.path, schema), base));
@@ -60,7 +60,7 @@ const isWithin = (path: readonly PathSegment[], above: readonly PathSegment[]): 
 function withName(base: JsonObject): KubeObject {
   const metadata = isJsonObject(base["metadata"]) ? base["metadata"] : {};
   const name = metadata["name"] === undefined ? { generateName: "composed-" } : {};
-  return { ...base, metadata: { ...metadata, ...name } } as unknown as KubeObject;
+  return { ...base, metadata: { ...metadata, ...name } } as KubeObject;
 }
 
 /** A copy with a value of the right type at a path, unless one is there. Paths to every item are left alone. */

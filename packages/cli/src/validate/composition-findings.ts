@@ -80,7 +80,8 @@ interface Version {
 
 function versionsOf(definition: KubeObject): readonly Version[] {
   const versions = memberAt(definition, ["spec", "versions"]);
-  return isJsonArray(versions) ? (versions.filter(isJsonObject) as unknown as Version[]) : [];
+  if (!isJsonArray(versions)) return [];
+  return versions.filter(isJsonObject).map(({ name, referenceable }) => ({ name: String(name), referenceable }));
 }
 
 function definitionsOf({ manifests, packages }: Bag): KubeObject[] {
@@ -141,7 +142,7 @@ async function inputFindings(step: Step, bag: Bag, withoutSchema: Set<string>): 
     return report("warning", [...prefix, "kind"], text);
   }
   const metadata = { ...(isJsonObject(input["metadata"]) ? input["metadata"] : {}), name: "input" };
-  const object = { ...input, metadata } as unknown as KubeObject;
+  const object = { ...input, metadata } as KubeObject;
   const found = await objectFindings(inside(manifest, prefix, object), bag.scratch);
   return outside(found, { manifest, prefix, code: "V07" });
 }

@@ -56,7 +56,8 @@ function crdsOf(manifest: Manifest): KubeObject[] | Finding {
 async function define(crd: KubeObject, manifest: Manifest, scratch: ScratchServer): Promise<Finding[]> {
   try {
     // Without an owner and a status, which only stored objects have.
-    const written = { ...crd, metadata: { name: crd.metadata.name ?? "" }, status: undefined } as unknown as KubeObject;
+    const { status: _status, ...rest } = crd;
+    const written: KubeObject = { ...rest, metadata: { name: crd.metadata.name ?? "" } };
     await scratch.client.create(written, { dryRun: true, fieldValidation: "Ignore" });
     await scratch.define([written]);
     return [];

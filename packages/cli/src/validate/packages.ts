@@ -91,7 +91,7 @@ function readText(name: string, input: CommandInput, io: Io): Promise<string> {
 function known({ meta, objects }: PackageContents, file: string): KnownPackage {
   const manifests = objects
     .filter(isJsonObject)
-    .map((object) => ({ object: object as unknown as KubeObject, file, at: () => file }));
+    .map((object) => ({ object: object as KubeObject, file, at: () => file }));
   return { name: meta.name, kind: meta.kind, manifests };
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import type { TypeRef } from "@purlin/kube-objects/object";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { type PathSegment, parseFieldPath } from "../files/yaml-position.ts";
 import { baseFindings, type PatchedField } from "./base-findings.ts";
@@ -51,7 +51,7 @@ export async function patchFindings(step: Step, bag: Bag): Promise<Finding[]> {
   for (const [index, resource] of listOf(input["resources"]).entries()) {
     const at = [...path, "input", "resources", index];
     const base = isJsonObject(resource["base"]) ? resource["base"] : undefined;
-    const composed = base === undefined ? undefined : sideOf(base as unknown as TypeRef, bag);
+    const composed = base === undefined ? undefined : sideOf(base as KubeObject, bag);
     const sides: Sides = { ...(composite && { composite }), ...(composed && { composed }) };
     const patches = listOf(resource["patches"]).map((patch, number) => ({ patch, path: [...at, "patches", number] }));
     findings.push(...patches.flatMap((one) => check.shape(one)));
