@@ -142,6 +142,41 @@ const refusedBindings: readonly Loose[] = [
 ];
 
 export const policyCases: readonly Case[] = [
+  scenario("policies by users who may not read their parameters", async (s) => {
+    const rbac = "rbac.authorization.k8s.io";
+    const name = s.namespace;
+    const rules = [
+      { apiGroups: ["admissionregistration.k8s.io"], resources: ["*"], verbs: ["*"] },
+      { apiGroups: [""], resources: ["secrets"], verbs: ["get", "list"] },
+    ];
+    await s.post(`/apis/${rbac}/v1/clusterroles`, { metadata: { name }, rules }, { quiet: true });
+    const subjects = [{ kind: "User", apiGroup: rbac, name: "writer" }];
+    const roleRef = { kind: "ClusterRole", apiGroup: rbac, name };
+    await s.post(`/apis/${rbac}/v1/clusterrolebindings`, { metadata: { name }, roleRef, subjects }, { quiet: true });
+    const headers = { "impersonate-user": "writer" };
+    await s.until(policies, ({ code }) => code === 200, { headers });
+    const of = (kind: string, version = "v1"): Loose => ({ ...fails(), paramKind: { apiVersion: version, kind } });
+    const post = (title: string, path: string, body: Loose): Promise<unknown> =>
+      s.post(`${path}?dryRun=All`, body, {
+        headers,
+        title,
+        part: ({ code, reason, message }) => ({ code, reason, message }),
+      });
+    await post("no parameters", policies, policyOf(s, "a", fails()));
+    await post("parameters that can be read", policies, policyOf(s, "a", of("Secret")));
+    await post("parameters that cannot be read", policies, policyOf(s, "a", of("ConfigMap")));
+    await post("parameters of an unknown kind", policies, policyOf(s, "a", of("Zed", "nope.example.org/v1")));
+    await s.post(policies, policyOf(s, "maps", of("ConfigMap")), { quiet: true });
+    const ref = (paramRef: Loose): Loose =>
+      bindingOf(s, "maps", { paramRef: { parameterNotFoundAction: "Deny", ...paramRef } });
+    await post("a parameter by name", bindings, ref({ name: "x", namespace: "default" }));
+    await post("a parameter in any namespace", bindings, ref({ name: "x" }));
+    await post("parameters by labels", bindings, ref({ selector: { matchLabels: { a: "b" } } }));
+    await post("no parameter", bindings, bindingOf(s, "maps", {}));
+    await s.delete(`${policies}/${s.namespace}-maps`, undefined, { quiet: true });
+    await s.delete(`/apis/${rbac}/v1/clusterrolebindings/${name}`, undefined, { quiet: true });
+    await s.delete(`/apis/${rbac}/v1/clusterroles/${name}`, undefined, { quiet: true });
+  }),
   scenario("policies and bindings that are refused", async (s) => {
     for (const spec of refusedPolicies) await s.post(`${policies}?dryRun=All`, policyOf(s, "p", spec));
     for (const spec of refusedBindings) await s.post(`${bindings}?dryRun=All`, bindingOf(s, "p", spec));

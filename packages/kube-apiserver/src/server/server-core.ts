@@ -3,6 +3,7 @@ import { type KeyObject, randomUUID } from "node:crypto";
 import type { KeyPair } from "@purlin/certificates";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { StoredAdmission } from "../admission/configured-admission.ts";
+import { paramAccessCheck } from "../admission/param-access.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
 import { Backends } from "../aggregator/backends.ts";
 import type { BeginAudit } from "../audit/audit.ts";
@@ -132,7 +133,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
   });
   const rulesOf = rulesFinder(kinds);
   const strategyOf = strategies(rulesOf, crds, now);
-  const access = accessControl(options);
+  const access = accessControl(options, catalog);
   const configured = storedAdmission({
     store,
     catalog,
@@ -230,10 +231,18 @@ interface AccessControl {
   readonly requireNoEscalation: EscalationCheck;
 }
 
-function accessControl({ store, authorizer, authorization = "rbac" }: ServerCoreOptions): AccessControl {
+function accessControl(
+  { store, authorizer, authorization = "rbac" }: ServerCoreOptions,
+  catalog: () => Catalog,
+): AccessControl {
   if (authorizer === undefined && authorization === "rbac") {
     const access = new RbacAccess(store);
-    return { authorizer: access.authorize, rulesFor: access.rulesFor, requireNoEscalation: escalationCheck(access) };
+    const { authorize, rulesFor } = access;
+    const checks = [escalationCheck(access), paramAccessCheck({ store, catalog, authorizer: authorize })];
+    const requireNoEscalation: EscalationCheck = (write) => {
+      for (const check of checks) check(write);
+    };
+    return { authorizer: authorize, rulesFor, requireNoEscalation };
   }
   return { authorizer: authorizer ?? adminAuthorizer, rulesFor: adminRules, requireNoEscalation: () => {} };
 }
