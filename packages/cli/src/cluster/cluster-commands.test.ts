@@ -92,8 +92,8 @@ test("a missing namespace and a value of the wrong type are reported with their 
   assert.equal(exitCode, 1);
   assert.deepEqual(stderr.split("\n").sort(), [
     "",
-    "error: wrong.yaml:11:3: .data.port: expected string, got 80",
-    "error: wrong.yaml:13:3: .data.debug: expected string, got true",
+    "error: wrong.yaml:11:3: data.port: expected string, got 80",
+    "error: wrong.yaml:13:3: data.debug: expected string, got true",
     'error: wrong.yaml:5:3: ConfigMap nowhere/a: namespace "nowhere" does not exist: create it, or correct metadata.namespace',
   ]);
 });
