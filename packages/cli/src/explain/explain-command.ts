@@ -10,6 +10,7 @@ import {
   groupByCause,
   groupText,
   isCauseCode,
+  type RunHistory,
 } from "@purlin/explain";
 import { guardTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
@@ -21,7 +22,6 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmless, harmlessJson } from "../terminal/harmless.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
-import { recordedHistory } from "./recorded-history.ts";
 
 const version = "explain.purlin.dev/v1alpha1";
 const formats = ["text", "json", "yaml"];
@@ -57,7 +57,7 @@ function printCode(text: string, output: string, io: Io): number {
 
 async function explain(input: CommandInput, output: string, io: Io): Promise<number> {
   await using cluster = await openCluster(input, io, { transport: guardTransport });
-  const history = await recordedHistory(cluster.client, io.signal);
+  const history = lazyHistory(cluster, io);
   const options = { client: cluster.client, signal: io.signal, history, ...systemNamespace(input) };
   if (input.args.length === 0) return explainUnhealthy(await explainAll(options), output, io);
   const explanations: Explanation[] = [];
@@ -71,6 +71,17 @@ async function explain(input: CommandInput, output: string, io: Io): Promise<num
     io.stdout.write(harmless(texts.join("\n")));
   }
   return worstOf(explanations);
+}
+
+/** Recorded runs. The code that reads them is loaded for the causes that need it: most do not. */
+function lazyHistory({ client }: Cluster, io: Io): RunHistory {
+  let opened: Promise<RunHistory | undefined> | undefined;
+  return {
+    async runsOf(composite, limit) {
+      opened ??= import("./recorded-history.ts").then(({ recordedHistory }) => recordedHistory(client, io.signal));
+      return (await opened)?.runsOf(composite, limit) ?? [];
+    },
+  };
 }
 
 function systemNamespace(input: CommandInput): { readonly systemNamespace?: string } {

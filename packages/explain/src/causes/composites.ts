@@ -134,7 +134,7 @@ async function loopCause(xr: KubeObject, circuit: Finding, inspection: Inspectio
   const runs = await recentRuns(xr, inspection);
   const better = (await fieldConflict(xr, runs, inspection)) ?? nondeterministic(xr, runs);
   if (better !== undefined) return better;
-  return inspection.history === undefined ? { ...circuit, sentence: `${circuit.sentence} (${recorderOff})` } : circuit;
+  return runs.length === 0 ? { ...circuit, sentence: `${circuit.sentence} (${recorderOff})` } : circuit;
 }
 
 /** Why a composite resource that was composed is not ready. */
