@@ -59,7 +59,11 @@ async function compareOn(servers: readonly ServerUnderTest[], options: RandomKin
       const index = number % samples.length;
       const random = createRandom(Math.imul(options.seed, 1_000_003) + number);
       const asked = randomRequest(random, samples[index] as Sample, existing[index] as Existing);
-      const finding = await askBoth(servers, asked);
+      const finding = await askBoth(servers, asked).catch((error: NodeJS.ErrnoException) => {
+        // A server may close an idle connection at the moment it is used again. Dry runs can be repeated.
+        if (error.code !== "ECONNRESET") throw error;
+        return askBoth(servers, asked);
+      });
       if (finding) findings.push({ number, ...finding });
     }
   };
