@@ -11,10 +11,10 @@ const serverSet: ReadonlySet<string> = new Set(["managedFields", "selfLink"]);
 /** The files of a test case, by name. */
 type Files = Map<string, readonly JsonValue[]>;
 
-/** A run as a test case of `purlin test`: its inputs as fixtures, and its desired state as the golden file. */
+/** A run as a test case of `purlin test`: its inputs as fixtures, and its desired state as what is expected. */
 export function exportedFiles(run: Run, definitions: readonly JsonObject[]): ReadonlyMap<string, readonly JsonValue[]> {
   const redactions = createRedactions();
-  const clean = (value: JsonObject): JsonObject => redactions.replace(portable(value)) as JsonObject;
+  const clean = (value: JsonObject): JsonObject => asStored(redactions.replace(portable(value)) as JsonObject);
   const files: Files = new Map();
   const inputs: Record<string, JsonValue> = {};
   const add = (input: string, name: string, documents: readonly JsonObject[]): void => {
@@ -37,12 +37,11 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
   const required = requiredOf(run);
   for (const [name, objects] of required) files.set(`fixtures/required/${fileName(name)}.yaml`, objects.map(clean));
   if (required.length > 0) inputs["required"] = "fixtures/required";
-  files.set("fixtures/desired.yaml", desiredOf(run).map(clean));
   if (redactions.values.size > 0) {
     inputs["secrets"] = "fixtures/redacted.yaml";
     files.set("fixtures/redacted.yaml", [Object.fromEntries(redactions.values)]);
   }
-  files.set(`${caseName(run)}.yaml`, [caseOf(run, inputs, redactions.replace)]);
+  files.set(`${caseName(run)}.test.yaml`, [caseOf(run, inputs, redactions.replace)]);
   return files;
 }
 
@@ -55,14 +54,36 @@ function caseOf(run: Run, inputs: JsonObject, replace: (value: JsonValue) => Jso
     .filter(({ type }) => type !== "Responsive")
     .map(({ type, status, reason }) => ({ type, status, reason }));
   const fatal = run.outcome === "failed" && run.error !== undefined ? { fatal: escaped(run.error) } : {};
-  const expect = run.outcome === "failed" ? { ...fatal, conditions } : { golden: "fixtures/desired.yaml", conditions };
+  const expect = run.outcome === "failed" ? { ...fatal, conditions } : { ...desiredOf(run), conditions };
   return {
     apiVersion: "test.purlin.dev/v1alpha1",
     kind: "CompositionTest",
     metadata: { name: caseName(run), annotations: { "purlin.dev/run": run.id } },
-    spec: { inputs, cases: [{ name: "as recorded", expect: replace(expect) }] },
+    spec: { inputs, cases: [{ name: "as recorded", expect: withStored(replace(expect) as JsonObject) }] },
   };
 }
+
+/** Expected Secrets are those that an API server would return. Values that were hidden may be any. */
+function withStored(expect: JsonObject): JsonObject {
+  const { resource } = expect;
+  const stored = membersOf(resource).map(([name, object]) => [
+    name,
+    isJsonObject(object) ? expectedSecret(object) : object,
+  ]);
+  return stored.length === 0 ? expect : { ...expect, resource: Object.fromEntries(stored) as JsonObject };
+}
+
+function expectedSecret(object: JsonObject): JsonObject {
+  const stored = asStored(object);
+  if (stored === object) return object;
+  const hidden = new Set(
+    [...membersOf(object["data"]), ...membersOf(object["stringData"])].filter(isHidden).map(([key]) => key),
+  );
+  const data = membersOf(stored["data"]).map(([key, value]) => [key, hidden.has(key) ? { $any: true } : value]);
+  return { ...stored, data: Object.fromEntries(data) as JsonObject };
+}
+
+const isHidden = ([, value]: readonly [string, JsonValue]): boolean => /^redacted-\d+$/.test(String(value));
 
 /** A regular expression that matches a text. */
 function escaped(text: string): string {
@@ -106,18 +127,15 @@ function functionsOf({ steps }: Run, definitions: readonly JsonObject[]): readon
       ({ kind, metadata }) => kind === "Function" && (metadata as JsonObject)["name"] === name,
     );
     const pkg = steps.find((step) => step.function === name)?.package ?? "";
-    const fallback = {
-      apiVersion: "pkg.crossplane.io/v1",
-      kind: "Function",
-      metadata: { name },
-      spec: { package: pkg },
-    };
-    if (known === undefined) return fallback;
+    const type = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+    if (known === undefined) return { ...type, metadata: { name }, spec: { package: pkg } };
     const { annotations } = known["metadata"] as JsonObject;
+    const { spec } = known;
+    // A function that runs from a source file has no package.
     return {
-      ...fallback,
+      ...type,
       metadata: { name, ...(annotations !== undefined && { annotations }) },
-      spec: known["spec"] ?? {},
+      ...(spec !== undefined && { spec }),
     };
   });
 }
@@ -144,18 +162,33 @@ function requiredOf({ steps }: Run): readonly (readonly [string, readonly JsonOb
   return [...found];
 }
 
-/** What the pipeline wants in the end: the composite resource first, then composed resources by name. */
-function desiredOf({ steps, xr }: Run): readonly JsonObject[] {
+/** What the pipeline wants in the end: the status of the composite resource, and every field of the composed resources. */
+function desiredOf({ steps }: Run): JsonObject {
   const last = steps.findLast((step) => lastCall(step)?.response !== undefined);
   const desired = desiredObjects(last && lastCall(last)?.response?.desired);
   const names = [...desired.keys()].filter((name) => name !== compositeName).sort();
-  const composite = desired.get(compositeName);
-  const identity = { apiVersion: xr.apiVersion, kind: xr.kind, metadata: { name: xr.name } };
-  return [
-    ...(composite === undefined ? [] : [{ ...identity, ...plain(composite) }]),
-    ...names.map((name) => named(plain(desired.get(name) ?? {}), name)),
-  ];
+  const { status } = desired.get(compositeName) ?? {};
+  return {
+    ...(status !== undefined && { xr: { status } }),
+    resources: { only: names },
+    ...(names.length > 0 && {
+      resource: Object.fromEntries(names.map((name) => [name, plain(desired.get(name) ?? {})])),
+    }),
+  };
 }
+
+/** A Secret as an API server stores it: text is in `data`, and replaced values are base64 as those before them were. */
+function asStored(object: JsonObject): JsonObject {
+  if (object["apiVersion"] !== "v1" || object["kind"] !== "Secret") return object;
+  const { stringData, data, ...rest } = object;
+  const base64 = (text: JsonValue): JsonValue => Buffer.from(String(text)).toString("base64");
+  const encoded = membersOf(data).map(([key, value]) => [key, isHidden([key, value]) ? base64(value) : value]);
+  const written = membersOf(stringData).map(([key, value]) => [key, base64(value)]);
+  return { ...rest, data: Object.fromEntries([...encoded, ...written]) as JsonObject };
+}
+
+const membersOf = (value: JsonValue | undefined): [string, JsonValue][] =>
+  isJsonObject(value ?? null) ? (Object.entries(value as JsonObject) as [string, JsonValue][]) : [];
 
 function plain({ "(ready)": _, ...object }: JsonObject): JsonObject {
   return object as JsonObject;

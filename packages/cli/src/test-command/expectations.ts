@@ -161,7 +161,23 @@ function oneResource(
   }
   const step = record.steps.get(name);
   const blame = step === undefined ? "" : ` (set by step "${step}")`;
-  return mismatches(match, json(object), `resource.${name}`).map((line) => `${line}${blame}`);
+  return mismatches(match, json(object), `resource.${name}`).map((line) => `${withoutSecret(line, object)}${blame}`);
+}
+
+const isSecret = ({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean =>
+  apiVersion === "v1" && kind === "Secret";
+
+/** The values of Secrets are not printed. */
+function withoutSecret(line: string, object: KubeObject): string {
+  const [, path] = /^(resource\..+?\.(?:data|stringData)\S*): /.exec(line) ?? [];
+  return isSecret(object) && path !== undefined ? `${path}: another value (sensitive)` : line;
+}
+
+/** A Secret whose values are hidden. */
+function masked(object: KubeObject): KubeObject {
+  const { data } = object;
+  if (!isSecret(object) || !isJsonObject(data)) return object;
+  return { ...object, data: Object.fromEntries(Object.keys(data).map((key) => [key, "(sensitive)"])) };
 }
 
 async function nestedMismatches(expected: JsonValue, state: CaseState, expecting: Expecting): Promise<string[]> {
@@ -235,5 +251,5 @@ function goldenText({ xr, resources, record }: CaseState): string {
     kind: "Result",
     ...result,
   }));
-  return [...objects.map(withoutTimes), ...results].map((object) => `---\n${printYaml(object)}`).join("");
+  return [...objects.map(masked).map(withoutTimes), ...results].map((object) => `---\n${printYaml(object)}`).join("");
 }

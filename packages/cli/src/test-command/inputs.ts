@@ -34,7 +34,8 @@ export class InputReader {
   }
 
   async read(test: TestCase): Promise<CaseInputs> {
-    const objects = (name: string): Promise<readonly KubeObject[]> => this.objects(test.inputs[name], test, name);
+    const objects = async (name: string): Promise<readonly KubeObject[]> =>
+      (await this.objects(test.inputs[name], test, name)).map(asNew);
     const { xr, claim, context } = test.inputs;
     if ((xr === undefined) === (claim === undefined)) throw wrong(test, "inputs: name either xr or claim");
     const [root, second] = await objects(xr === undefined ? "claim" : "xr");
@@ -48,7 +49,8 @@ export class InputReader {
       compositions: await objects("composition"),
       functions: await objects("functions"),
       observed: await objects("observed"),
-      others: [...(await objects("required")), ...(await objects("credentials")), ...(await objects("secrets"))],
+      // `secrets` lists what values of a recorded run were replaced with: fixtures have the replacements already.
+      others: [...(await objects("required")), ...(await objects("credentials"))],
       context: context === undefined ? {} : requireObject(context, test, "inputs.context"),
     };
   }
@@ -83,6 +85,14 @@ export class InputReader {
     return dirname(resolve(this.#io.cwd, file));
   }
 }
+
+/** Without what only a server sets, for an object that was read from one. */
+function asNew(object: KubeObject): KubeObject {
+  const kept = Object.entries(object.metadata).filter(([name]) => !serverFields.has(name));
+  return { ...object, metadata: Object.fromEntries(kept) };
+}
+
+const serverFields = new Set(["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"]);
 
 function requireObject(value: JsonValue, test: TestCase, what: string): JsonObject {
   if (isJsonObject(value)) return value;

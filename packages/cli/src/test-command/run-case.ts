@@ -91,8 +91,11 @@ async function setUp(running: Running, definitions: readonly KubeObject[]): Prom
     throw new UserError(`${test.at}: case "${test.name}": ${textOf(error)}`, { exitCode: 2, cause: error });
   }
   try {
-    const stored = await client.create(inputs.root, { fieldManager: testManager, fieldValidation: "Strict" });
-    await observe(running, stored, definitions);
+    const { status, ...written } = inputs.root;
+    const stored = await client.create(written, { fieldManager: testManager, fieldValidation: "Strict" });
+    const root = status === undefined ? stored : { ...stored, status };
+    if (root !== stored) await session.store(root);
+    await observe(running, root, definitions);
     return undefined;
   } catch (error) {
     if (!isInvalid(error) && !/strict decoding error/.test(textOf(error))) throw error;

@@ -41,6 +41,7 @@ export default async (req, ctx) => {
     const data = { replicas: String(replicas), ...(address && { host: address }) };
     response.setDesiredComposedResource(rsp, "web", { apiVersion: "v1", kind: "ConfigMap", data: spec.wrong ? { replicas } : data }, { ready: observed.has("web") });
   }
+  if (spec.login) response.setDesiredComposedResource(rsp, "login", { apiVersion: "v1", kind: "Secret", stringData: { token: "very-secret" } });
   if (spec.cache) response.setDesiredComposedResource(rsp, "cache", { apiVersion: "v1", kind: "ConfigMap" }, { ready: true });
   return rsp;
 };
@@ -71,6 +72,7 @@ spec:
               db: {type: boolean}
               cache: {type: boolean}
               wrong: {type: boolean}
+              login: {type: boolean}
               hang: {type: boolean}
 `;
 
@@ -201,6 +203,7 @@ test("failures name each field, the step that set it and the place of the case",
   - {name: "invalid \\x01 output", patch: {spec: {wrong: true}}, expect: {resources: {count: 1}}}
   - {name: hangs, timeout: 1s, patch: {spec: {hang: true}}}
   - {name: golden, expect: {golden: golden.yaml}}
+  - {name: secret, patch: {spec: {login: true}}, expect: {resource: {login: {data: {token: dGVzdA==}}}}}
 `;
   using folder = project({ "apps.test.yaml": testFile(cases) });
   const outcome = await runInProcess(["test", "--junit", "r.xml"], { cwd: folder.path, env: { ...env, CI: "true" } });
@@ -218,6 +221,8 @@ test("failures name each field, the step that set it and the place of the case",
   assert.match(outcome.stdout, /ready: expected true, got false \(Creating/);
   assert.match(outcome.stdout, /reconcile failed: .*\.data\.replicas: expected string/);
   assert.equal(existsSync(join(folder.path, "golden.yaml")), false);
+  assert.match(outcome.stdout, /resource\.login\.data\.token: another value \(sensitive\)/);
+  assert.doesNotMatch(outcome.stdout, new RegExp(`very-secret|${Buffer.from("very-secret").toString("base64")}`));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for one.
   assert.doesNotMatch(readFileSync(join(folder.path, "r.xml"), "utf8"), /\u0001/);
 });
