@@ -79,8 +79,18 @@ function lineOf({ kind, metadata }: KubeObject, fields: JsonObject): string {
 function masked(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(masked);
   if (!isJsonObject(value)) return value;
-  const entries = Object.entries(value).filter(([name]) => !timeFields.has(name));
+  const entries = Object.entries(progressing(value)).filter(([name]) => !timeFields.has(name));
   return Object.fromEntries(entries.sort().map(([name, member]) => [name, masked(member as JsonValue)]));
+}
+
+/**
+ * Whether a Deployment that waits for its first new Pod says that the ReplicaSet was created or that it progresses depends on how often the
+ * controller looks before the Pod is counted.
+ */
+function progressing(value: JsonObject): JsonObject {
+  if (value["type"] !== "Progressing" || value["reason"] !== "NewReplicaSetCreated") return value;
+  const message = String(value["message"]).replace(/^Created new replica set (".*")$/, "ReplicaSet $1 is progressing.");
+  return { ...value, reason: "ReplicaSetUpdated", message };
 }
 
 function annotationsOf({ metadata }: KubeObject): JsonObject {

@@ -110,6 +110,10 @@ export async function startScene(): Promise<Scene> {
     claimDefinition,
   );
   await scene.apply(composition("App", "first"), composition("Part", "inner"), composition("XThing", "thing"));
+  await eventually("every Composition has a revision", async () => {
+    const { items } = await users.list({ apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" });
+    return items.length >= 3;
+  });
   const opened = closing.move();
   return { ...scene, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
