@@ -107,9 +107,11 @@ export function createCompositeBench(
 }
 
 async function seenBy({ client, kube }: TestCluster, type: TypeRef, key: ObjectKey): Promise<void> {
-  const stored = await ignoreNotFound(kube.get(type, key));
-  const isSeen = async (): Promise<boolean> =>
-    (await client.get(type, key))?.metadata.resourceVersion === stored?.metadata.resourceVersion;
+  // Read each time: an object that is being deleted may go in the meantime.
+  const isSeen = async (): Promise<boolean> => {
+    const stored = await ignoreNotFound(kube.get(type, key));
+    return (await client.get(type, key))?.metadata.resourceVersion === stored?.metadata.resourceVersion;
+  };
   await eventually(`${type.kind} ${key.name} is in the cache`, isSeen);
 }
 
