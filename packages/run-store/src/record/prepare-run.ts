@@ -33,8 +33,6 @@ interface PrepareOptions {
   readonly maxRunBytes: number;
 }
 
-/** A message with more bytes is kept without its large objects. */
-const maxMessageBytes: number = 16 * 2 ** 20;
 const compositionLabel = "crossplane.io/composition-name";
 
 /** Redacts a run and cuts its messages. */
@@ -102,7 +100,7 @@ function withoutSecrets(steps: readonly StepRecord[], options: PrepareOptions): 
   const collected = steps.map((step) => ({
     ...step,
     calls: step.calls.map((call) => {
-      const { request, response } = boundCall(call, maxMessageBytes, mark);
+      const { request, response } = call;
       return { request: redactor.request(request), response: response && redactor.response(response) };
     }),
   }));

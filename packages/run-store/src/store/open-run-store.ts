@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import { Struct } from "@purlin/function-protocol";
+import { boundRun } from "../record/bound-call.ts";
 import type { CutPart } from "../record/cut-run.ts";
 import { prepareRun } from "../record/prepare-run.ts";
 import { rawDigest } from "../record/raw-digest.ts";
@@ -138,7 +139,8 @@ class Recorder implements RunStore {
       this.#dropped++;
       return;
     }
-    this.#queue.push(run);
+    // What waits must not keep large messages in memory.
+    this.#queue.push(boundRun(run, this.#open.mark));
     this.#schedule();
   }
 

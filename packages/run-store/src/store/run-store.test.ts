@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { encodeCanonical, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import { Condition, create, encodeCanonical, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import { inflateRun } from "../read/inflate-run.ts";
 import { omittedIn } from "../read/run-views.ts";
 import type { RunRecord } from "../record/run-record.ts";
@@ -163,4 +163,20 @@ test("a cached response names the run of the call", (t) => {
   const step = store.reader.get(cached?.id ?? "")?.run.steps[0];
   assert.equal(step?.cached, true);
   assert.equal(step?.origin, called?.id);
+});
+
+test("of a response with texts of many megabytes, the first texts and their beginnings are kept", (t) => {
+  const store = open(t);
+  const call = callOf({});
+  const long = (type: string): Condition =>
+    create(Condition, { type, status: 2, reason: "R", message: "x".repeat(10_000) });
+  const conditions = Array.from({ length: 1000 }, (_, index) => long(`T${index}`));
+  const response = { ...(call.response ?? create(RunFunctionResponse, {})), conditions };
+  store.record(at(0, { steps: [stepOf(0, { ...call, response })] }));
+  store.flush();
+  const document = store.reader.get(store.reader.list()[0]?.id ?? "");
+  assert.ok(document);
+  const kept = inflateRun(document).steps[0]?.calls[0]?.response?.conditions ?? [];
+  assert.equal(kept.length, 100);
+  assert.match(kept[0]?.message ?? "", /^x{4096}… \(10000 characters\)$/);
 });
