@@ -22,6 +22,8 @@ interface IgnoreRule {
 }
 
 const endings = [".yaml", ".yml"];
+/** Files of `purlin test`, which are not for an API server. */
+const testEndings = [".test.yaml", ".test.yml"];
 /** What tools put beside manifests. */
 const skipped = new Set(["node_modules"]);
 
@@ -31,11 +33,13 @@ export interface FindOptions {
   readonly except?: ReadonlySet<string>;
   /** Whether `-` stands for standard input: where it is read once. */
   readonly stdin?: boolean;
+  /** Whether files of `purlin test` in folders count. */
+  readonly tests?: boolean;
 }
 
 /**
  * The manifests that paths stand for, as the user would write them: a file is itself, a folder all YAML files in it and in
- * the folders below, by name. Hidden folders, node_modules, purlin.yaml and what a .purlinignore lists are left out. A folder
+ * the folders below, by name. Hidden folders, node_modules, purlin.yaml, tests and what a .purlinignore lists are left out. A folder
  * without any is a mistake.
  */
 export async function findManifests(paths: readonly string[], io: Io, options: FindOptions = {}): Promise<string[]> {
@@ -94,12 +98,17 @@ async function filesBelow(folder: string, { root, io, options, rules: above }: S
     if (entry.isDirectory()) {
       const leftOut = entry.name.startsWith(".") || skipped.has(entry.name) || options.except?.has(entry.name) === true;
       if (!leftOut) files.push(...(await filesBelow(path, { root, io, options, rules })));
-    } else if (entry.name !== projectFileName && endings.some((ending) => entry.name.endsWith(ending))) {
+    } else if (isManifest(entry.name, options)) {
       if (entry.isSymbolicLink()) await requireInside(root, path, io);
       files.push(path);
     }
   }
   return files;
+}
+
+function isManifest(name: string, { tests = false }: FindOptions): boolean {
+  const ends = (all: readonly string[]): boolean => all.some((ending) => name.endsWith(ending));
+  return name !== projectFileName && ends(endings) && (tests || !ends(testEndings));
 }
 
 /** The rules of the folders above, followed by those of the ignore file in this folder. */

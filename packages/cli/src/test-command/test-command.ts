@@ -145,7 +145,10 @@ async function testFiles(paths: readonly string[], io: Io): Promise<string[]> {
   for (const path of paths) {
     const isFolder = await isDirectory(resolve(io.cwd, path), path);
     if (!isFolder) files.push(path);
-    else files.push(...(await findManifests([path], io).catch(noneFound)).filter((file) => ending.test(file)));
+    else
+      files.push(
+        ...(await findManifests([path], io, { tests: true }).catch(noneFound)).filter((file) => ending.test(file)),
+      );
   }
   return [...new Set(files)];
 }
