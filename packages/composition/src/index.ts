@@ -37,7 +37,7 @@ export { compositionCrds, keptCrds } from "./crds/composition-crds.ts";
 // Definitions, and the CRDs they become.
 export { type DefinitionFacts, definitionFacts } from "./definition/definition-facts.ts";
 export type { CreateInstanceController } from "./definition/deps.ts";
-export { deriveClaimCrd, deriveCompositeCrd } from "./definition/derive-crd.ts";
+export { deriveClaimCrd, deriveCompositeCrd, deriveCrds } from "./definition/derive-crd.ts";
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";
 export { unknownKeywords } from "./definition/unknown-keywords.ts";
 export { storedDefinition } from "./render/render-definition.ts";

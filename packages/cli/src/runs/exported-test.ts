@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { crossplaneAnnotations } from "@purlin/composition";
 import type { State } from "@purlin/function-protocol";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { compositeName, desiredObjects, lastCall, type Run } from "@purlin/run-store";
 
-const resourceName = "crossplane.io/composition-resource-name";
+const { resourceName } = crossplaneAnnotations;
 /** Members of metadata that the API server of the run set. */
 const serverSet: ReadonlySet<string> = new Set(["managedFields", "selfLink"]);
 

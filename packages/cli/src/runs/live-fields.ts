@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { crossplaneAnnotations } from "@purlin/composition";
 import type { KubeReader } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
@@ -18,7 +19,7 @@ export interface LiveField {
   readonly desired?: JsonValue | undefined;
 }
 
-const resourceName = "crossplane.io/composition-resource-name";
+const { resourceName } = crossplaneAnnotations;
 const composedManager = "apiextensions.crossplane.io/composed";
 /** Fields that every write changes, or that are not part of what a resource should be. */
 const ignored =

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { crossplaneAnnotations } from "@purlin/composition";
 import { RunFunctionResponse, toJson } from "@purlin/function-protocol";
 import type { RunStep } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
@@ -6,7 +7,7 @@ import type { EventRecorder } from "@purlin/kube-controller";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { annotationOf, controllerOf, type KubeObject } from "@purlin/kube-objects/object";
 
-const resourceName = "crossplane.io/composition-resource-name";
+const { resourceName } = crossplaneAnnotations;
 
 /** What happened to one composite resource since the record was last cleared. */
 export interface CompositeRecord {

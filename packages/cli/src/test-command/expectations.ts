@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { crossplaneAnnotations } from "@purlin/composition";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { annotationOf, conditionsOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import type { Session } from "@purlin/preview";
@@ -7,7 +8,7 @@ import { type CaseRecord, type CompositeRecord, withoutTimes } from "./case-reco
 import { contains, mismatches } from "./match.ts";
 import type { TestCase } from "./test-file.ts";
 
-const resourceName = "crossplane.io/composition-resource-name";
+const { resourceName } = crossplaneAnnotations;
 
 /** What a composite resource came to. */
 export interface CaseState {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { definitionFacts, storedDefinition, withCrossplaneFields } from "@purlin/composition";
+import { crossplaneAnnotations, definitionFacts, storedDefinition, withCrossplaneFields } from "@purlin/composition";
 import type { RunStep } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
@@ -15,7 +15,7 @@ import { type CaseInputs, type InputReader, patched } from "./inputs.ts";
 import type { Reconcile, TestCase } from "./test-file.ts";
 import type { TestFunctions } from "./test-functions.ts";
 
-const resourceName = "crossplane.io/composition-resource-name";
+const { resourceName } = crossplaneAnnotations;
 /** Whose annotations of Functions count. */
 export const testManager = "purlin-test";
 const maxRounds = 100;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { forEachLimited } from "@purlin/base";
 import { evaluateExpression } from "@purlin/cel";
-import { compositionCrds, deriveClaimCrd, deriveCompositeCrd, keptCrds } from "@purlin/composition";
+import { compositionCrds, deriveCrds, keptCrds } from "@purlin/composition";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
 import { createSessionBase, type SessionBase } from "@purlin/preview";
 import { explain } from "../files/read-text.ts";
@@ -16,7 +16,7 @@ import { findManifests } from "../manifests/find-manifests.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { parseDuration } from "../options/duration.ts";
 import { createStyle } from "../terminal/style.ts";
-import { watchFolder } from "../up/watch-files.ts";
+import { runOnSaves } from "../up/run-on-saves.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
 import { Goldens, type UpdateMode } from "./goldens.ts";
 import { InputReader } from "./inputs.ts";
@@ -33,7 +33,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   const options = readOptions(input, io);
   const paths = input.args.length === 0 ? ["."] : input.args;
   if (!isSet(input, "watch")) return await testOnce(paths, options, io);
-  return await watch(paths, options, io);
+  return await runOnSaves(paths, io, () => testOnce(paths, options, io));
 }
 
 interface TestOptions {
@@ -240,7 +240,8 @@ async function makeBase(definitions: readonly KubeObject[], crds: readonly KubeO
   const base = await createSessionBase(crds);
   for (const definition of definitions) {
     try {
-      await base.define(derivedCrds(await base.client.create(definition, { fieldValidation: "Strict" })));
+      const stored = await base.client.create(definition, { fieldValidation: "Strict" });
+      await base.define(deriveCrds(stored, { functionRevisions: false }));
     } catch (error) {
       throw usage(`definition ${definition.metadata.name ?? ""}: ${textOf(error)}`);
     }
@@ -248,39 +249,8 @@ async function makeBase(definitions: readonly KubeObject[], crds: readonly KubeO
   return base;
 }
 
-function derivedCrds(definition: KubeObject): KubeObject[] {
-  const composite = deriveCompositeCrd(definition, { functionRevisions: false });
-  return memberAt(definition, ["spec", "claimNames"]) === undefined
-    ? [composite]
-    : [composite, deriveClaimCrd(definition)];
-}
-
 function judgeExpression(expression: string, variables: JsonObject): string | undefined {
   const outcome = evaluateExpression(expression, variables);
   if ("problem" in outcome) return `cel: ${expression}: ${outcome.problem}`;
   return outcome.value === true ? undefined : `cel: ${expression}: expected true, got ${JSON.stringify(outcome.value)}`;
 }
-
-/** Runs the tests on each save until the command is stopped. */
-async function watch(paths: readonly string[], options: TestOptions, io: Io): Promise<number> {
-  let changed = Promise.withResolvers<void>();
-  using watching = new DisposableStack();
-  for (const path of paths) watching.use(watchFolder(join(io.cwd, path), () => changed.resolve()));
-  io.signal.addEventListener("abort", () => changed.resolve(), { once: true });
-  while (!io.signal.aborted) {
-    try {
-      await testOnce(paths, options, io);
-    } catch (error) {
-      if (!isUserError(error)) throw error;
-      io.stdout.write(`error: ${error.message}\n`);
-    }
-    // What the run itself wrote, such as golden files, does not start another run.
-    changed = Promise.withResolvers();
-    await changed.promise;
-    await new Promise((done) => setTimeout(done, settleMs));
-  }
-  return 0;
-}
-
-/** Editors save in several steps. */
-const settleMs = 30;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { deriveClaimCrd, deriveCompositeCrd, storedDefinition } from "@purlin/composition";
+import { deriveCrds, storedDefinition } from "@purlin/composition";
 import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { servedVersions } from "@purlin/kube-objects/openapi";
@@ -50,10 +50,7 @@ function kindsOf(object: KubeObject): CustomKind[] {
 
 function crdsOf(object: KubeObject): readonly KubeObject[] {
   if (!isDefinition(object)) return [object];
-  const xrd = storedDefinition(object) ?? object;
-  const { claimNames } = (object["spec"] ?? {}) as { readonly claimNames?: unknown };
-  const composite = deriveCompositeCrd(xrd, { functionRevisions: false });
-  return claimNames === undefined ? [composite] : [composite, deriveClaimCrd(xrd)];
+  return deriveCrds(storedDefinition(object) ?? object, { functionRevisions: false });
 }
 
 /** Names become file names: what no API server accepts must not get that far. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { deriveClaimCrd, deriveCompositeCrd, storedDefinition } from "@purlin/composition";
+import { deriveCrds, storedDefinition } from "@purlin/composition";
 import { findStatusError } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/yaml-position.ts";
@@ -40,10 +40,7 @@ function crdsOf(manifest: Manifest): KubeObject[] | Finding {
   const { object } = manifest;
   if (!isDefinition(object)) return [object];
   try {
-    const xrd = storedDefinition(object) ?? object;
-    const { claimNames } = (object["spec"] ?? {}) as { readonly claimNames?: unknown };
-    const composite = deriveCompositeCrd(xrd, { functionRevisions: true });
-    return claimNames === undefined ? [composite] : [composite, deriveClaimCrd(xrd)];
+    return deriveCrds(storedDefinition(object) ?? object, { functionRevisions: true });
   } catch (error) {
     const text = textOf(error);
     const [field = ""] = /\bspec(\.[\w-]+|\[\w+\])*(?=:)/.exec(text) ?? [];

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { crossplaneAnnotations } from "@purlin/composition";
 import { isNoMatch } from "@purlin/kube-client";
 import { findStatusError, isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -12,7 +13,7 @@ import { lookUp } from "./kind-schemas.ts";
 import type { ScratchServer } from "./scratch-server.ts";
 
 /** The annotation of composed resources, by which `purlin render` prints those without a name. */
-const resourceName = "crossplane.io/composition-resource-name";
+const { resourceName } = crossplaneAnnotations;
 const manager = "purlin-validate";
 
 /** Judges one object as an API server would that has no other objects: schema, unknown fields, CEL rules, metadata. */

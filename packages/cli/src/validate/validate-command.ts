@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { relative, resolve } from "node:path";
+import { relative } from "node:path";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { ownVersion } from "../command-name.ts";
@@ -10,7 +10,7 @@ import { type CommandInput, isSet, listOption, textOption } from "../options/com
 import { readProjectFile } from "../project/project-file.ts";
 import { harmlessJson } from "../terminal/harmless.ts";
 import { crdType, definitionType } from "../tree/defined-kinds.ts";
-import { watchFolder } from "../up/watch-files.ts";
+import { runOnSaves } from "../up/run-on-saves.ts";
 import { isUserError, UserError } from "../user-error.ts";
 
 import type { Finding } from "./finding.ts";
@@ -42,7 +42,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     throw new UserError(`--output ${format}: expected ${Object.keys(printers).join(", ")}`, { exitCode: 2 });
   }
   const paths = pathsOf(input, io);
-  if (isSet(input, "watch")) return await watch(paths, { input, io, print });
+  if (isSet(input, "watch")) return await runOnSaves(paths, io, () => validateOnce(paths, { input, io, print }));
   return await validateOnce(paths, { input, io, print });
 }
 
@@ -118,27 +118,3 @@ async function clusterPackages(input: CommandInput, io: Io): Promise<KnownPackag
     ),
   ];
 }
-
-/** Validates on each save until the command is stopped. */
-async function watch(paths: readonly string[], validation: Validation): Promise<number> {
-  const { io } = validation;
-  let changed = Promise.withResolvers<void>();
-  using watching = new DisposableStack();
-  for (const path of paths) watching.use(watchFolder(resolve(io.cwd, path), () => changed.resolve()));
-  io.signal.addEventListener("abort", () => changed.resolve(), { once: true });
-  while (!io.signal.aborted) {
-    changed = Promise.withResolvers();
-    try {
-      await validateOnce(paths, validation);
-    } catch (error) {
-      if (!isUserError(error)) throw error;
-      io.stdout.write(`error: ${error.message}\n`);
-    }
-    await changed.promise;
-    // Editors save in several steps.
-    await new Promise((done) => setTimeout(done, settleMs));
-  }
-  return 0;
-}
-
-const settleMs = 30;

@@ -46,6 +46,12 @@ export interface DeriveOptions {
   readonly functionRevisions: boolean;
 }
 
+/** The CRDs of a definition: that of its composite resources, and that of its claims if it offers any. */
+export function deriveCrds(xrd: KubeObject, options: DeriveOptions): KubeObject[] {
+  const composite = deriveCompositeCrd(xrd, options);
+  return memberAt(xrd, ["spec", "claimNames"]) === undefined ? [composite] : [composite, deriveClaimCrd(xrd)];
+}
+
 /** The CRD of a definition's composite resources. Throws an error that names the part of the definition it cannot use. */
 export function deriveCompositeCrd(xrd: KubeObject, options: DeriveOptions): KubeObject {
   const scope = scopeOf(xrd);
