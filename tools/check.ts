@@ -12,6 +12,7 @@ const steps: ReadonlyArray<{ readonly name: string; readonly command: string }> 
   { name: "voice", command: "node tools/voice/main.ts" },
   { name: "dead exports and folder cycles", command: "node tools/structure/main.ts --check" },
   { name: "tests", command: "node tools/run-tests.ts unit" },
+  { name: "tests of the command", command: "node tools/run-tests.ts command" },
 ];
 
 const unlinked = readdirSync("packages").filter((name) => !existsSync(`node_modules/@purlin/${name}/package.json`));
@@ -21,7 +22,9 @@ if (unlinked.length > 0) {
 }
 
 const withTests = !process.argv.includes("--no-tests");
-for (const { name, command } of steps.filter((step) => withTests || step.name !== "tests")) {
+for (const { name, command } of steps.filter(
+  (step) => withTests || !step.command.startsWith("node tools/run-tests.ts"),
+)) {
   const started = performance.now();
   console.log(`\n== ${name}: ${command}`);
   const { status } = spawnSync(command, { shell: true, stdio: "inherit" });

@@ -5,13 +5,20 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { generatePictures } from "./architecture/generate-pictures.ts";
 import { generateCliReference } from "./cli-reference.ts";
+import { generateErrorReference } from "./error-reference.ts";
 import { generateFieldReference } from "./field-reference/generate-field-reference.ts";
 import { generateProtocol } from "./protocol-codegen/generate-protocol.ts";
 
 const check = process.argv.includes("--check");
 const stale: string[] = [];
 
-const generated = [generateProtocol(), generateCliReference(), generateFieldReference(), generatePictures()];
+const generated = [
+  generateProtocol(),
+  generateCliReference(),
+  generateErrorReference(),
+  generateFieldReference(),
+  generatePictures(),
+];
 for (const [path, text] of generated.flatMap((files) => [...files])) {
   if (existsSync(path) && readFileSync(path, "utf8") === text) continue;
   stale.push(path);

@@ -7,6 +7,7 @@ import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { manPages } from "./man-pages.ts";
 import { packSdk } from "./pack-sdk.ts";
 import {
   buildPackage,
@@ -50,6 +51,8 @@ export function buildCli(folder: string): void {
   writeFileSync(join(dist, "LICENCES.txt"), licencesOf(inside));
   writeManifest(folder, cliManifest());
   copyAssets(folder);
+  mkdirSync(join(folder, "man"));
+  for (const [name, text] of pages()) writeFileSync(join(folder, "man", name), text);
 }
 
 /** Without types: only the command imports it. */
@@ -76,6 +79,10 @@ function copyAssets(folder: string): void {
   writeFileSync(join(folder, "bin/purlin.js"), built, { mode: 0o755 });
 }
 
+function pages(): ReadonlyMap<string, string> {
+  return manPages(String((commonManifest(itself) as { readonly version?: string }).version ?? ""));
+}
+
 function cliManifest(): object {
   const needed = [...libraries.map(({ source }) => source), itself.source].map((source) => readManifest(source));
   return {
@@ -86,7 +93,9 @@ function cliManifest(): object {
     exports: {},
     // The launcher finds a newer Node by itself when there is one, and says so when there is none.
     engines: { node: ">=26" },
-    files: ["bin", "dist", "help", "sdk", "template"],
+    // npm installs these with a global installation: man purlin-get.
+    man: [...pages().keys()].map((name) => `man/${name}`),
+    files: ["bin", "dist", "help", "man", "sdk", "template"],
     dependencies: Object.assign({}, ...needed.map(({ dependencies }) => dependencies ?? {})) as object,
     bundleDependencies: libraries.map(({ name }) => name),
   };

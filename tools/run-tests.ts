@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs one of the repository's test suites: `node tools/run-tests.ts unit|interop|clients|conformance|chaos|hostile|e2e [file…]`, options last.
+// Runs one of the repository's test suites: `node tools/run-tests.ts unit|command|interop|clients|conformance|chaos|hostile|e2e [file…]`, options last.
 // A word selects the files whose path contains it; `--test-…` goes to Node, any other option to the suite through the environment.
 import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -28,7 +28,7 @@ function exportOptions(suiteName: string, options: readonly string[]): void {
 }
 
 /** Suites that start commands. Those of `hostile` also run as other users, who cannot read the built command. */
-const spawning: ReadonlySet<string> = new Set(["unit", "interop", "clients", "chaos", "e2e"]);
+const spawning: ReadonlySet<string> = new Set(["unit", "command", "interop", "clients", "chaos", "e2e"]);
 
 /** A whole suite starts the command as it is published, which loads in half the time; a selected file starts the sources. */
 function commandToTest(): string | undefined {
@@ -47,8 +47,8 @@ function fail(message: string): never {
 function selectSuite(name: string, words: readonly string[]): Suite {
   const suite = suites[name];
   if (!suite) fail(`unknown suite "${name}": expected one of ${Object.keys(suites).join(", ")}`);
-  const selected = (file: string): boolean => words.length === 0 || words.some((word) => file.includes(word));
-  const found = suite(selected, availableParallelism());
+  const selected = (file: string): boolean => words.some((word) => file.includes(word));
+  const found = suite(words.length === 0 ? undefined : selected, availableParallelism());
   if (allGroups(found).length === 0) fail(`no test file matches ${words.join(" ") || `the ${name} suite`}`);
   return found;
 }

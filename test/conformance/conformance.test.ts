@@ -2,7 +2,7 @@
 // Each case runs on the embedded server and on a real kube-apiserver: `npm run conformance`, or a part with
 // `npm run conformance -- --only=watch`. Needs the peers: `npm run peers`.
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { allCases } from "./cases/all-cases.ts";
@@ -37,6 +37,18 @@ test("every case has a unique title, and every known difference names a case", (
   assert.equal(new Set(allCases.map(namespaceOf)).size, names.length);
   assert.deepEqual(
     known.map((entry) => entry.case).filter((name) => !names.includes(name)),
+    [],
+  );
+});
+
+test("the list of rules of admission names cases that exist", () => {
+  const titles = new Set(allCases.map(({ title }) => title));
+  const rows = readFileSync(join(import.meta.dirname, "admission.md"), "utf8").split("\n");
+  const cells = rows.filter((row) => row.startsWith("| ")).map((row) => row.split("|").map((cell) => cell.trim()));
+  const named = cells.filter(([, rule = "", file = ""]) => rule !== "Rule" && !file.includes("/"));
+  assert.ok(named.length > 100, `${named.length} rows`);
+  assert.deepEqual(
+    named.map(([, , , title = ""]) => title).filter((title) => !titles.has(title)),
     [],
   );
 });

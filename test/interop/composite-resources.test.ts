@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tests of composite resources and their definitions that run on the embedded server, unchanged, on a real
+// The tests of composite resources, their definitions and rollouts that run on the embedded server, unchanged, on a real
 // kube-apiserver and etcd.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -24,9 +24,11 @@ const files = [
   "composition/src/composite/error-conditions.test.ts",
   "composition/src/composite/apply/require-alive.test.ts",
   "composition/src/composite/crash.test.ts",
+  "composition/src/managed/managed-resources.test.ts",
   "composition/src/render/render-equals-control-plane.test.ts",
   "control-plane/src/changed-definitions.test.ts",
   "preview/src/preview.test.ts",
+  "rollout/src/crash.test.ts",
 ];
 
 // Each file has a cluster of its own and mostly waits for it.

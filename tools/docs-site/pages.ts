@@ -30,6 +30,7 @@ const plan: ReadonlyArray<{ readonly title: string; readonly patterns: readonly 
       "docs/guide/writing-functions.md",
       "docs/guide/debugging*.md",
       "docs/guide/packages.md",
+      "docs/guide/providers.md",
       "docs/guide/rollout.md",
       "docs/guide/*.md",
     ],

@@ -52,7 +52,7 @@ path, \`[]\` stands for each item of a list and \`.*\` for each value of a map.
 ## Kinds of the control plane
 
 ${head}
-${rows(kinds.filter(({ isInstalled }) => isInstalled))}
+${rows(kinds)}
 
 ## Kinds that definitions make
 
@@ -60,13 +60,6 @@ A CompositeResourceDefinition makes a kind of composite resource, and a kind of 
 those of the control plane:
 
 ${made.join("\n")}
-
-## Kinds without a controller
-
-The control plane does not install these kinds and does not act on their objects. On a cluster that has them, they stay as they are.
-
-${head}
-${rows(kinds.filter(({ isInstalled }) => !isInstalled))}
 `;
 }
 
@@ -77,8 +70,7 @@ function compositePage({ title, about, schema }: CompositeKind): string {
 function kindPage(kind: Kind): string {
   const newest = newestOf(kind.versions);
   const about = String(newest?.schema.openAPIV3Schema["description"] ?? "");
-  const absent = "The control plane does not install this kind and does not act on its objects.";
-  const parts = [note, `# ${titleOf(kind)}`, about, ...(kind.isInstalled ? [] : [absent]), factTable(kind)];
+  const parts = [note, `# ${titleOf(kind)}`, about, factTable(kind)];
   return `${[...parts, ...versionParts(kind)].join("\n\n")}\n`;
 }
 

@@ -21,15 +21,12 @@ export interface Kind {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly versions: readonly KindVersion[];
-  /** Whether the control plane installs its CRD. */
-  readonly isInstalled: boolean;
 }
 
 /** Every kind that we have a CRD for, in the order of groups and names. */
 export function kindsOfOurs(): readonly Kind[] {
-  const installed = [...compositionCrds(), ...packageCrds({ functionRevisionSelectors: false })];
-  const kinds = [...installed.map((crd) => kindOf(crd, true)), ...keptCrds().map((crd) => kindOf(crd, false))];
-  return kinds.sort((a, b) => compareTexts(a.group, b.group) || compareTexts(a.kind, b.kind));
+  const crds = [...compositionCrds(), ...keptCrds(), ...packageCrds({ functionRevisionSelectors: false })];
+  return crds.map(kindOf).sort((a, b) => compareTexts(a.group, b.group) || compareTexts(a.kind, b.kind));
 }
 
 function compareTexts(a: string, b: string): number {
@@ -48,8 +45,8 @@ interface CrdSpec {
   readonly versions: readonly KindVersion[];
 }
 
-function kindOf(crd: KubeObject, isInstalled: boolean): Kind {
+function kindOf(crd: KubeObject): Kind {
   const { group, scope, names, versions } = (crd as KubeObject & { readonly spec: CrdSpec }).spec;
   const { kind, plural, shortNames = [], categories = [] } = names;
-  return { group, kind, plural, scope, shortNames, categories, versions, isInstalled };
+  return { group, kind, plural, scope, shortNames, categories, versions };
 }

@@ -5,6 +5,7 @@ import { crossplaneCertificates } from "./crossplane-certificates.ts";
 import { crossplaneRender } from "./crossplane-render.ts";
 import { debianRoot } from "./debian-root.ts";
 import { goFunction } from "./go-function.ts";
+import { kopf } from "./kopf.ts";
 import { kubeClients } from "./kube-clients.ts";
 import { etcd, kubernetes } from "./kubernetes.ts";
 import { kubernetesAnswers } from "./kubernetes-answers.ts";
@@ -44,6 +45,7 @@ export const allPeers: readonly Peer[] = [
   crossplaneCertificates,
   xpkgWriter,
   debianRoot,
+  kopf,
   grpcurl,
   etcd,
   kubernetes,

@@ -4,17 +4,20 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { lockFolder } from "./lock-folder.ts";
 import type { Command, Peer } from "./peer.ts";
+import { sourceDigest } from "./source-digest.ts";
 
 const core = "github.com/crossplane/crossplane/v2";
 const apis = "github.com/crossplane/crossplane/apis/v2";
 const cli = "github.com/crossplane/cli/v2";
 const coreVersion = "2.4.0";
+// Of the command line; its core is the newest release before it.
+const version = "2.5.0";
+const lock = lockFolder("crossplane-render", version);
 
-/** The render command with its core. About four minutes cold on two cores; only recording needs it. */
+/** The render commands (`operation` as the first word selects that of operations) with their core. About four minutes cold on two cores; only recording needs it. */
 export const crossplaneRender: Peer = {
-  name: "crossplane-render",
-  // Of the command line; its core is the newest release before it.
-  version: "2.5.0",
+  name: `crossplane-render-${sourceDigest(join(lock, "cli"))}`,
+  version,
   needs: [
     {
       program: "go",
@@ -24,7 +27,6 @@ export const crossplaneRender: Peer = {
   ],
   commands: (directory) => {
     const [coreModule, cliModule] = [join(directory, "core-module"), join(directory, "cli-module")];
-    const lock = lockFolder(crossplaneRender.name, crossplaneRender.version);
     const programs = crossplaneRenderIn(directory);
     return [
       { program: "cp", args: ["-r", join(lock, "core"), coreModule] },
@@ -57,23 +59,26 @@ const coreSources = {
   "needed.go": ["//go:build needed", "", "package needed", `import _ "${core}/cmd/crossplane/core"`],
 };
 
-// The whole command line needs a container engine's and Helm's libraries. This is the subcommand alone; the parameters of
+// The whole command line needs a container engine's and Helm's libraries. These are the two subcommands alone; the parameters of
 // Run that are internal types are not used where the functions are given.
 const cliSources = {
-  "go.mod": ["module purlin.dev/peers/crossplane-render", "go 1.26", `require ${cli} v${crossplaneRender.version}`],
+  "go.mod": ["module purlin.dev/peers/crossplane-render", "go 1.26", `require ${cli} v${version}`],
   "main.go": [
     "package main",
     "import (",
     '  "os"',
     '  "reflect"',
     '  "github.com/alecthomas/kong"',
+    `  "${cli}/cmd/crossplane/render/op"`,
     `  "${cli}/cmd/crossplane/render/xr"`,
     '  "github.com/crossplane/crossplane-runtime/v2/pkg/logging"',
     ")",
     "func main() {",
-    "  cmd := &xr.Cmd{}",
+    "  var cmd any = &xr.Cmd{}",
+    "  words := os.Args[1:]",
+    '  if len(words) > 0 && words[0] == "operation" { cmd, words = &op.Cmd{}, words[1:] }',
     "  parser := kong.Must(cmd)",
-    "  ctx, err := parser.Parse(os.Args[1:])",
+    "  ctx, err := parser.Parse(words)",
     "  parser.FatalIfErrorf(err)",
     '  run := reflect.ValueOf(cmd).MethodByName("Run")',
     "  args := make([]reflect.Value, run.Type().NumIn())",

@@ -4,8 +4,9 @@ import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { cacheDirectory } from "./cache-directory.ts";
+import { lockFolder } from "./lock-folder.ts";
 import { installed, type Peer } from "./peer.ts";
-import { pythonOf, pythonSdk, typescriptSdk } from "./public-sdks.ts";
+import { pipArguments, pythonOf, pythonSdk, typescriptSdk } from "./public-sdks.ts";
 
 /**
  * A minute, and about 300 MB. Debian's own release is the one this machine gets its packages from. Install the two SDKs first: the Python one
@@ -72,9 +73,9 @@ function makeRoots(directory: string): void {
   for (const path of spare) rmSync(join(base, path), { recursive: true, force: true });
   for (const name of readdirSync(join(base, "dev"))) rmSync(join(base, "dev", name), { recursive: true, force: true });
   const { version } = /^Python (?<version>\d+\.\d+)/.exec(run("chroot", base, "python3", "--version"))?.groups ?? {};
-  const pip = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:", "--python-version", version ?? ""];
-  const target = ["--target", join(python, "function"), `${pythonSdk.name}==${pythonSdk.version}`];
-  run(pythonOf(installed(pythonSdk, cacheDirectory)), ...pip, ...target);
+  const lock = lockFolder(pythonSdk.name, pythonSdk.version);
+  const pip = pipArguments(lock, "--python-version", version ?? "", "--target", join(python, "function"));
+  run(pythonOf(installed(pythonSdk, cacheDirectory)), ...pip);
   for (const folder of ["function", "usr/local/bin"]) mkdirSync(join(typescript, folder), { recursive: true });
   // Debian's own Node looks for parts of itself at fixed places, which without a sandbox are this machine's.
   copyFileSync(process.execPath, join(typescript, "usr/local/bin/node"));

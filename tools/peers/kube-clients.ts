@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients of the Kubernetes API that other people wrote, and that our API server must serve unchanged.
 import { join } from "node:path";
+import { lockFolder } from "./lock-folder.ts";
 import { npmPeer } from "./npm-peer.ts";
 import type { Need, Peer } from "./peer.ts";
+import { pipArguments } from "./public-sdks.ts";
 import { sourceDigest } from "./source-digest.ts";
 
 const go: Need = {
@@ -40,6 +42,8 @@ export const goController: Peer = {
       program: "nice",
       args: ["-n", "15", "go", "build", "-p", "1", "-ldflags", "-s -w", "-o", goControllerIn(directory), "."],
       directory: controllerSources,
+      // It is also the program of a package, whose image has no libraries.
+      env: { CGO_ENABLED: "0" },
     },
   ],
   proof: (directory) => ({ program: "go", args: ["version", "-m", goControllerIn(directory)] }),
@@ -60,7 +64,7 @@ export const pythonClient: Peer = {
     { program: "python3", args: ["-m", "venv", directory] },
     {
       program: join(directory, "bin", "python"),
-      args: ["-m", "pip", "install", "--quiet", `kubernetes==${pythonClient.version}`],
+      args: pipArguments(lockFolder(pythonClient.name, pythonClient.version)),
     },
   ],
   proof: (directory) => ({

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { join } from "node:path";
+import { lockFolder } from "./lock-folder.ts";
 import { npmPeer } from "./npm-peer.ts";
 import type { Peer } from "./peer.ts";
 
@@ -23,7 +24,7 @@ export const pythonSdk: Peer = {
     { program: "python3", args: ["-m", "venv", directory] },
     {
       program: pythonOf(directory),
-      args: ["-m", "pip", "install", "--quiet", `${pythonSdk.name}==${pythonSdk.version}`],
+      args: pipArguments(lockFolder(pythonSdk.name, pythonSdk.version)),
     },
   ],
   proof: (directory) => ({
@@ -34,6 +35,12 @@ export const pythonSdk: Peer = {
 
 /** The public TypeScript SDK. */
 export const typescriptSdk: Peer = npmPeer("@crossplane-org/function-sdk-typescript", "0.7.0");
+
+/** For `python`: installs what a lock pins. No file without a known hash is installed, and no script of a package is run. */
+export function pipArguments(lock: string, ...more: readonly string[]): string[] {
+  const checked = ["--require-hashes", "--only-binary", ":all:", "-r", join(lock, "requirements.txt")];
+  return ["-m", "pip", "install", "--quiet", ...checked, ...more];
+}
 
 /** The Python interpreter of an installed Python SDK. */
 export function pythonOf(directory: string): string {

@@ -13,6 +13,14 @@ export interface Manifest {
   readonly version: string;
   readonly exports?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
+  /** Only that of the root: where the sources can be fetched. */
+  readonly repository?: SourceRepository;
+}
+
+/** Where the sources of a package can be fetched, as npm writes it. */
+export interface SourceRepository {
+  readonly type: string;
+  readonly url: string;
 }
 
 /** A package to build: where it is, what to compile, and what its consumers may import. */
@@ -61,8 +69,14 @@ function compilerConfig({ entries, lib }: Part, outDir: string): object {
   };
 }
 
-/** What every published package.json says. */
-export function commonManifest({ name, source, entries }: Part): Record<string, unknown> {
+/**
+ * What every published package.json says. `repository` is that of the root package.json, which names none while the sources have no public
+ * address: a made-up one would send readers, and npm's check of provenance, to a host of someone else.
+ */
+export function commonManifest(
+  { name, source, entries }: Part,
+  repository: SourceRepository | undefined = readManifest(".").repository,
+): Record<string, unknown> {
   const { version, dependencies = {} } = readManifest(source);
   const exports = Object.fromEntries(
     Object.entries(entries).map(([path, entry]) => [
@@ -70,7 +84,8 @@ export function commonManifest({ name, source, entries }: Part): Record<string, 
       { types: `./dist/${entry}.d.ts`, default: `./dist/${entry}.js` },
     ]),
   );
-  return { name, version, license: "Apache-2.0", type: "module", sideEffects: false, exports, dependencies };
+  const from = repository === undefined ? {} : { repository: { ...repository, directory: source } };
+  return { name, version, license: "Apache-2.0", ...from, type: "module", sideEffects: false, exports, dependencies };
 }
 
 /** The package.json of a workspace package. */

@@ -9,7 +9,7 @@ import { openapiRecordings } from "./openapi.ts";
 import { operationRecordings } from "./operations.ts";
 import { patchRecordings } from "./patch-bodies.ts";
 import type { Recording } from "./recording.ts";
-import { renderRecording } from "./render.ts";
+import { operationRenderRecording, renderRecording } from "./render.ts";
 import { schemaRecordings } from "./schemas.ts";
 import { storedRecordings } from "./stored-objects.ts";
 import { storedTableRecordings } from "./stored-tables.ts";
@@ -26,6 +26,7 @@ export const allRecordings: readonly Recording[] = [
   ...operationRecordings,
   ...storedRecordings,
   renderRecording,
+  operationRenderRecording,
   ...libraryRecordings,
   ...applyRecordings,
   ...patchRecordings,

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import { isForTests, packageOf, type SourceFile } from "./source-files.ts";
 
 /** Packages that other people import: what their entry points export is their API. */
-const published = new Set(["packages/function-sdk"]);
+const published = new Set(["packages/function-sdk", "packages/provider-sdk"]);
 
 /**
  * Exports that no other file imports, as `path: name`. A name that an entry point of a package re-exports counts as used only when

@@ -27,6 +27,17 @@ for (const file of globSync(`${folder}/*/package-lock.json`)) {
   });
 }
 
+for (const file of globSync(`${folder}/*/requirements.txt`)) {
+  test(`${file} has a version and a hash for every package`, () => {
+    const entries = readFileSync(file, "utf8")
+      .replaceAll(/\\\n\s*/g, " ")
+      .split("\n")
+      .filter((line) => /^\w/.test(line));
+    assert.ok(entries.length > 1);
+    for (const entry of entries) assert.match(entry, /^[\w.-]+==\S+ .*--hash=sha256:[0-9a-f]{64}/);
+  });
+}
+
 for (const peer of allPeers) {
   test(`${peer.name} is installed from checksums`, () => {
     for (const { program, args } of peer.commands("/nowhere")) {
@@ -34,6 +45,8 @@ for (const peer of allPeers) {
       // A module and its go.sum are ours, or a released module at a version, which the checksum database knows.
       assert.doesNotMatch(text, /\bgo (?:get|run|mod)\b/);
       if (/\bgo install\b/.test(text)) assert.match(text, /@v\d+\.\d+\.\d+$/);
+      if (/\bpip install\b/.test(text))
+        assert.match(text, / --require-hashes --only-binary :all: -r \S+requirements\.txt/);
       if (/\bnpm (?!--version)/.test(text)) assert.match(text, /npm ci --ignore-scripts/);
     }
   });

@@ -36,11 +36,21 @@ function reportFail(data: EventData.TestFail, path: readonly string[]): void {
   }
 }
 
+/** An error after its test has ended: Node only mentions it, and ends the process with 1. */
+function reportDiagnostic({ message, file = "", line = 0, column = 0 }: EventData.TestDiagnostic): void {
+  if (!message.includes("asynchronous activity after the test ended")) return;
+  send({
+    kind: "failed",
+    failure: { path: ["after a test"], location: `${file}:${line}:${column}`, error: message },
+  });
+}
+
 export default async function* reporter(events: AsyncIterable<NodeTestEvent>): AsyncGenerator<string> {
   const path: string[] = [];
   for await (const { type, data } of events) {
     if (type === "test:start") path[data.nesting] = data.name;
     if (type === "test:pass") reportPass(data, [...path.slice(0, data.nesting), data.name]);
+    if (type === "test:diagnostic") reportDiagnostic(data);
     if (type === "test:fail") reportFail(data, [...path.slice(0, data.nesting), data.name]);
   }
   yield "";

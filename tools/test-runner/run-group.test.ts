@@ -57,8 +57,20 @@ test("a test that ends the process does not pass for those that did not run", as
 
 test("a test that never ends is stopped and named", async (t) => {
   // Long enough for a process to start its first test on a machine with much to do.
-  const result = await run(t, [`${head}test("spinner", () => { for (;;); });`], 15_000);
+  const result = await run(
+    t,
+    [`${head}test("spinner", () => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); });`],
+    15_000,
+  );
   assert.match(errors(result), /no test ended for 15s; last started: .* > spinner/);
+});
+
+test("an error after its test has ended is reported, with the test", async (t) => {
+  const late = 'setTimeout(() => { throw new Error("too late"); }, 20);';
+  const wait = "await new Promise((resolve) => setTimeout(resolve, 200));";
+  const result = await run(t, [`${head}test("leaves", () => { ${late} }); test("b", async () => { ${wait} });`]);
+  assert.equal(lastLine(result), "2 passed, 1 failed", errors(result));
+  assert.match(errors(result), /Test "leaves" .*too late/);
 });
 
 test("a skipped test is not counted as passed", async (t) => {

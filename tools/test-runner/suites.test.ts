@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { type Suite, suites } from "./suites.ts";
 
 function suiteOf(name: string, cores = 2): Suite {
-  return suites[name]?.(() => true, cores) ?? assert.fail(name);
+  return suites[name]?.(undefined, cores) ?? assert.fail(name);
 }
 
 const filesOf = (groups: Suite["alone"]): readonly string[] => (groups ?? []).flatMap(({ files }) => files);
@@ -36,7 +36,7 @@ test("files that use what the whole machine shares run in turn or alone", () => 
   const { groups } = suiteOf("interop");
   const inTurn = groups.filter((group) => group.inTurn).map(({ title }) => title);
   assert.ok(inTurn.includes("test/interop/packages/own-networks.test.ts"));
-  assert.ok(inTurn.every((title) => /\/(certificates|packages)\//.test(title)));
+  assert.ok(inTurn.every((title) => /\/(certificates|packages|providers)\//.test(title)));
   assert.deepEqual(
     groups.slice(0, inTurn.length).map(({ title }) => title),
     inTurn,
@@ -54,6 +54,24 @@ test("a selection is split as the whole suite is", () => {
 
 test("the slowest unit tests start first", () => {
   const titles = suiteOf("unit").groups.map(({ title }) => title);
-  assert.match(titles[0] ?? "", /^packages\/cli /);
+  assert.match(titles[0] ?? "", /^packages\/function-process/);
   assert.ok(titles.indexOf("tools") < titles.indexOf("packages/kube-builtin"));
+});
+
+test("tests of the command have a suite of their own, and a selection of unit tests finds them too", () => {
+  const inUnit = new Set(filesOf(suiteOf("unit").groups));
+  const command = filesOf(suiteOf("command").groups);
+  for (const name of ["quickstart-guide", "guide", "up/up-command"]) {
+    assert.ok(command.includes(`packages/cli/src/${name}.test.ts`), name);
+  }
+  assert.deepEqual(
+    command.filter((file) => inUnit.has(file)),
+    [],
+  );
+  const selected = suites["unit"]?.((file) => file.startsWith("packages/"), 2) ?? assert.fail();
+  const found = new Set(filesOf(selected.groups));
+  assert.deepEqual(
+    command.filter((file) => !found.has(file)),
+    [],
+  );
 });

@@ -20,11 +20,13 @@ const chaosSilenceMs = 3_600_000;
 const filesPerProcess = 24;
 /** Slowest first, so that short ones fill the gaps at the end. These start programs and wait for them, or for timers. */
 const slowest = [
-  "packages/cli",
-  "packages/package-manager",
-  "packages/function-process",
   "packages/control-plane",
+  "packages/function-process",
+  "packages/provider-sdk",
+  "packages/package-manager",
+  "packages/cli",
   "tools",
+  "packages/preview",
   "packages/oci",
   "packages/function-runner",
   "packages/composition",
@@ -39,6 +41,13 @@ const unitFiles = [
   "tools/**/*.test.ts",
   "bench/src/**/*.test.ts",
   "test/fuzz/*.test.ts",
+];
+
+/** Tests that start the command, whole control planes or packages: the guides as a reader follows them, `up`, new projects and so on. */
+const commandFiles = [
+  "packages/cli/src/{*guide,launcher}.test.ts",
+  "packages/cli/src/{apiserver,backup,dev,function-init,function-run,init,start,up,xpkg}/**/*.test.ts",
+  "packages/control-plane/src/**/*.test.ts",
 ];
 
 const find = (patterns: string | readonly string[]): string[] =>
@@ -66,22 +75,36 @@ function split(folder: string, files: readonly string[]): Group[] {
   }));
 }
 
-function unitGroups(select: (file: string) => boolean): Group[] {
-  const folders = Map.groupBy(find(unitFiles).filter(select), folderOf);
+/** Groups of files of one folder that share a process. */
+function sharedGroups(files: readonly string[]): Group[] {
+  const folders = Map.groupBy(files, folderOf);
   return [...folders]
     .sort(([a, first], [b, second]) => rank(a) - rank(b) || second.length - first.length)
     .flatMap(([folder, files]) => split(folder, files));
 }
 
-type Select = (file: string) => boolean;
+/** Which files to run. Absent: all files of the suite. */
+type Select = ((file: string) => boolean) | undefined;
 type MakeSuite = (select: Select, cores: number) => Suite;
+
+const all = (): boolean => true;
+
+/** The unit tests. A selection also finds the tests of the command, so that `npm test -- packages/cli/` means all of that package. */
+function unit(select: Select, cores: number): Suite {
+  const apart = new Set(select ? [] : find(commandFiles));
+  const files = find(unitFiles).filter((file) => !apart.has(file));
+  return { groups: sharedGroups(files.filter(select ?? all)), atOnce: waiting(cores) };
+}
+
+/** More than cores: many tests wait for a program or a timer. */
+const waiting = (cores: number): number => cores + 3;
 
 const fileGroups = (files: readonly string[], limitMs: number): Group[] =>
   files.map((file) => ({ title: file, files: [file], silenceMs: limitMs }));
 
 /** A suite that measures memory, processes and the event loop: each file has a process of its own, and nothing runs beside it. */
 function oneByOne(patterns: string | readonly string[], limitMs = silenceMs): MakeSuite {
-  return (select) => ({ groups: fileGroups(find(patterns).filter(select), limitMs), atOnce: 1 });
+  return (select = all) => ({ groups: fileGroups(find(patterns).filter(select), limitMs), atOnce: 1 });
 }
 
 /** Files of a suite that do not run beside all others. */
@@ -94,10 +117,10 @@ interface Limits {
 
 /** A suite that mostly waits for programs: each file has a process of its own, and two run at once. */
 function inPairs(patterns: string | readonly string[], { inTurn, alone }: Limits = {}): MakeSuite {
-  return (select, cores) => {
-    const all = fileGroups(find(patterns).filter(select), pairedSilenceMs);
+  return (select = all, cores) => {
+    const found = fileGroups(find(patterns).filter(select), pairedSilenceMs);
     const matches = (group: Group, pattern: RegExp | undefined): boolean => pattern?.test(group.title) ?? false;
-    const together = all.filter((group) => !matches(group, alone));
+    const together = found.filter((group) => !matches(group, alone));
     // Those that run in turn begin first: the others fill the second place.
     const [turns = [], rest = []] = [true, false].map((is) =>
       together.filter((group) => matches(group, inTurn) === is),
@@ -105,18 +128,21 @@ function inPairs(patterns: string | readonly string[], { inTurn, alone }: Limits
     return {
       groups: [...turns.map((group) => ({ ...group, inTurn: true })), ...rest],
       atOnce: Math.min(2, cores),
-      alone: all.filter((group) => matches(group, alone)),
+      alone: found.filter((group) => matches(group, alone)),
     };
   };
 }
 
 /** The suites by name. `cores` is how many processors there are. */
 export const suites: Record<string, MakeSuite> = {
-  // More than cores: many tests wait for a program or a timer.
-  unit: (select, cores) => ({ groups: unitGroups(select), atOnce: cores + 2 }),
+  unit,
+  command: (select = all, cores) => ({
+    groups: sharedGroups(find(commandFiles).filter(select)),
+    atOnce: waiting(cores),
+  }),
   // Their functions in Go open port 8080, and some of these tests look for who listens there.
-  interop: inPairs(["test/interop/*.test.ts", "test/interop/{certificates,packages}/*.test.ts"], {
-    inTurn: /\/(certificates|packages)\//,
+  interop: inPairs(["test/interop/*.test.ts", "test/interop/{certificates,packages,providers}/*.test.ts"], {
+    inTurn: /\/(certificates|packages|providers)\//,
     alone: /runner-faults/,
   }),
   clients: inPairs("test/interop/apiserver/**/*.test.ts"),

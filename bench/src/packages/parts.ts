@@ -3,6 +3,7 @@ import type { Part } from "../measure/suite.ts";
 import { callFigures } from "./calls.ts";
 import { installFigures } from "./install.ts";
 import { lookupFigures } from "./lookup.ts";
+import { providerFigures } from "./providers.ts";
 import { usageFigures } from "./usage.ts";
 
 /** Everything `npm run bench -- packages` measures, in this order. */
@@ -11,6 +12,10 @@ export const parts: readonly Part[] = [
   {
     name: "usage",
     measure: (quick) => usageFigures(quick ? { rounds: 1, idleMs: 1_000 } : { rounds: 3, idleMs: 10_000 }),
+  },
+  {
+    name: "providers",
+    measure: (quick) => providerFigures(quick ? { rounds: 1, idleMs: 1_000 } : { rounds: 5, idleMs: 20_000 }),
   },
   {
     name: "lookup",

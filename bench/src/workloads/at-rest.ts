@@ -1,24 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// What simulated Pods cost when nothing happens to them.
+// What simulated Pods and schedules cost when nothing happens to them.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "@purlin/kube-client";
-import { numberAt } from "@purlin/kube-objects/object";
+import { conditionOf, conditionsOf, type KubeObject, numberAt } from "@purlin/kube-objects/object";
 import { readAccess } from "../apiserver/access.ts";
 import { startCommand } from "../composition/child.ts";
 import { userOf } from "../composition/setup.ts";
 import { type Figure, figure } from "../measure/figure.ts";
 import { processorTime, residentMemory } from "../measure/process-usage.ts";
 
-interface RestOptions {
+/** How long something at rest is watched. */
+export interface Watching {
+  readonly rounds: number;
+  /** How long a round watches what is at rest. */
+  readonly seconds: number;
+}
+
+interface RestOptions extends Watching {
   readonly deployments: number;
   /** Pods of each Deployment. */
   readonly replicas: number;
-  readonly rounds: number;
-  /** How long a round watches the Pods. */
-  readonly seconds: number;
+}
+
+interface ScheduleOptions extends Watching {
+  readonly schedules: number;
 }
 
 const deploymentType = { apiVersion: "apps/v1", kind: "Deployment" };
@@ -26,32 +34,84 @@ const namespace = "default";
 
 /** Processor time and writes of `purlin up` while simulated Pods are at rest, and the time until all of them were ready. */
 export async function restFigures(options: RestOptions): Promise<Figure[]> {
-  await using starting = new AsyncDisposableStack();
-  const directory = mkdtempSync(join(tmpdir(), "bench-workloads-"));
-  starting.defer(() => rmSync(directory, { recursive: true, force: true }));
-  const isReady = (line: string): boolean => line.includes("The control plane is ready.");
-  const plane = starting.use(await startCommand(["up", "--data-dir", directory], isReady));
-  const users = starting.adopt(userOf(readAccess(join(directory, "kubeconfig"))), (client) => client.close());
+  await using plane = await startPlane();
+  const { users } = plane;
   const before = residentMemory(plane.pid);
   const startedAt = performance.now();
   await createDeployments(users, options);
   await untilAvailable(users, options);
   const seconds = (performance.now() - startedAt) / 1000;
   await untilStill(users);
-  const shares: number[] = [];
-  const writes: number[] = [];
-  for (let round = 0; round < options.rounds; round++) {
-    const [time, revision] = [processorTime(plane.pid), await revisionOf(users)];
-    await delay(options.seconds * 1000);
-    shares.push(((processorTime(plane.pid) - time) / options.seconds) * 100);
-    writes.push((await revisionOf(users)) - revision);
-  }
   const pods = options.deployments * options.replicas;
   return [
     figure(`${pods} Pods: until all are ready`, "s", [seconds]),
     figure(`${pods} Pods: memory`, "MiB", [residentMemory(plane.pid) - before]),
-    figure(`${pods} Pods at rest: share of a core`, "%", shares, { relation: "at most", value: 1 }),
-    figure(`${pods} Pods at rest: writes`, "", writes, { relation: "at most", value: 0 }),
+    ...(await figuresAtRest(`${pods} Pods at rest`, plane, options)),
+  ];
+}
+
+/** Processor time and writes of `purlin up` while CronOperations wait for their times. */
+export async function scheduleFigures(options: ScheduleOptions): Promise<Figure[]> {
+  await using plane = await startPlane("--enable-operations");
+  const { users } = plane;
+  const startedAt = performance.now();
+  for (let index = 0; index < options.schedules; index++) await users.create(scheduleOf(index));
+  const isActive = (one: KubeObject): boolean => conditionOf(conditionsOf(one), "Scheduling").status === "True";
+  while (!(await users.list(cronType)).items.every(isActive)) await delay(200);
+  const seconds = (performance.now() - startedAt) / 1000;
+  await untilStill(users);
+  return [
+    figure(`${options.schedules} schedules: until all are active`, "s", [seconds]),
+    ...(await figuresAtRest(`${options.schedules} schedules at rest`, plane, options)),
+  ];
+}
+
+const cronType = { apiVersion: "ops.crossplane.io/v1alpha1", kind: "CronOperation" };
+
+/** Schedules of months ahead, each at another time: none comes while it is measured. */
+function scheduleOf(index: number): KubeObject {
+  const month = ((new Date().getUTCMonth() + 3) % 12) + 1;
+  const schedule = `${index % 60} ${index % 24} ${(index % 28) + 1} ${month} *`;
+  const pipeline = [{ step: "run", functionRef: { name: "absent" } }];
+  const operationTemplate = { spec: { mode: "Pipeline", pipeline } };
+  return { ...cronType, metadata: { name: `schedule-${index}` }, spec: { schedule, operationTemplate } } as KubeObject;
+}
+
+/** A control plane whose process is measured. */
+export interface MeasuredPlane extends AsyncDisposable {
+  readonly pid: number;
+  readonly users: KubeClient;
+}
+
+/** `purlin up` on an empty folder. */
+export async function startPlane(...flags: readonly string[]): Promise<MeasuredPlane> {
+  await using starting = new AsyncDisposableStack();
+  const directory = mkdtempSync(join(tmpdir(), "bench-workloads-"));
+  starting.defer(() => rmSync(directory, { recursive: true, force: true }));
+  const isReady = (line: string): boolean => line.includes("The control plane is ready.");
+  const { pid } = starting.use(await startCommand(["up", "--data-dir", directory, ...flags], isReady));
+  const users = starting.adopt(userOf(readAccess(join(directory, "kubeconfig"))), (client) => client.close());
+  const closing = starting.move();
+  return { pid, users, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+}
+
+/** The share of a core and the writes of a control plane at rest. */
+export async function figuresAtRest(
+  what: string,
+  { pid, users }: MeasuredPlane,
+  { rounds, seconds }: Watching,
+): Promise<Figure[]> {
+  const shares: number[] = [];
+  const writes: number[] = [];
+  for (let round = 0; round < rounds; round++) {
+    const [time, revision] = [processorTime(pid), await revisionOf(users)];
+    await delay(seconds * 1000);
+    shares.push(((processorTime(pid) - time) / seconds) * 100);
+    writes.push((await revisionOf(users)) - revision);
+  }
+  return [
+    figure(`${what}: share of a core`, "%", shares, { relation: "at most", value: 1 }),
+    figure(`${what}: writes`, "", writes, { relation: "at most", value: 0 }),
   ];
 }
 
@@ -77,7 +137,7 @@ async function untilAvailable(users: KubeClient, { deployments, replicas }: Rest
 }
 
 /** Waits until nothing was written for a while. */
-async function untilStill(users: KubeClient): Promise<void> {
+export async function untilStill(users: KubeClient): Promise<void> {
   for (let before = await revisionOf(users); ; ) {
     await delay(5000);
     const now = await revisionOf(users);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Part } from "../measure/suite.ts";
-import { restFigures } from "./at-rest.ts";
+import { restFigures, scheduleFigures } from "./at-rest.ts";
+import { usageFigures } from "./usages.ts";
 
 /** Everything `npm run bench -- workloads` measures. */
 export const parts: readonly Part[] = [
@@ -11,6 +12,20 @@ export const parts: readonly Part[] = [
         quick
           ? { deployments: 2, replicas: 10, rounds: 1, seconds: 2 }
           : { deployments: 20, replicas: 500, rounds: 3, seconds: 30 },
+      ),
+  },
+  {
+    name: "schedules",
+    measure: (quick) =>
+      scheduleFigures(quick ? { schedules: 20, rounds: 1, seconds: 2 } : { schedules: 1000, rounds: 3, seconds: 30 }),
+  },
+  {
+    name: "usages",
+    measure: (quick) =>
+      usageFigures(
+        quick
+          ? { usages: 20, deletions: 50, rounds: 1, seconds: 1 }
+          : { usages: 1000, deletions: 2000, rounds: 3, seconds: 30 },
       ),
   },
 ];

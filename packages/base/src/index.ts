@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What packages without a common subject share: time, turns of the event loop, logging, versions and IP addresses. Imports
+// What packages without a common subject share: time and schedules, turns of the event loop, logging, versions and IP addresses. Imports
 // no other package.
 export { type Clock, repeat, systemClock } from "./clock.ts";
+export { CronSyntaxError } from "./cron/cron-fields.ts";
+export { type CronSchedule, isTimeZone, parseCron } from "./cron/cron-schedule.ts";
+export { parseGoDuration } from "./go-duration.ts";
 export {
   type Cidr,
   cidrOf,
@@ -14,5 +17,6 @@ export {
   parseIpAddress,
 } from "./ip-address.ts";
 export { type Log, type LogFields, silentLog } from "./log.ts";
+export { memoize } from "./memoize.ts";
 export { compareSemanticVersions } from "./semantic-version.ts";
 export { type AwaitingWork, awaited, finish, forEachLimited, inTurns, Turns, type Work } from "./turns.ts";

@@ -3,11 +3,21 @@
 import { toJson } from "./admission/to-json.ts";
 import { compile } from "./program.ts";
 import { untyped } from "./schema/untyped.ts";
+import { renderIssues } from "./syntax/issues.ts";
+import { parse } from "./syntax/parser.ts";
+import { createSource } from "./syntax/source.ts";
 import type { CelType } from "./types/types.ts";
 import { dynType } from "./types/types.ts";
 import { isError } from "./values/cel-error.ts";
 
 const costLimit = 10_000_000;
+
+/** Why a text is not an expression; undefined if it is one. Its variables and functions are not looked up. */
+export function syntaxProblem(text: string): string | undefined {
+  const source = createSource(text);
+  const parsed = parse(source);
+  return "issues" in parsed ? renderIssues(source, parsed.issues) : undefined;
+}
 
 /** The value of an expression over JSON variables, or why there is none. */
 export function evaluateExpression(

@@ -11,7 +11,7 @@ export {
   type PolicyVariable,
   VariableValues,
 } from "./admission/expression.ts";
-export { evaluateExpression } from "./evaluate-expression.ts";
+export { evaluateExpression, syntaxProblem } from "./evaluate-expression.ts";
 export { type AccessCheck, authorizerValue, type CheckAccess, requestResourceValue } from "./library/authorizer.ts";
 export { parseUrl } from "./library/parse-url.ts";
 export { UrlProblem } from "./library/url-escaping.ts";

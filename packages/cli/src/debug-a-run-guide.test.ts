@@ -35,8 +35,15 @@ async function checkLists(purlin: Purlin): Promise<void> {
   assert.match(failed.stdout, /^[0-9A-Z]{26} .* App\/default\/blog +apps-\w+ .* failed/m);
   assert.doesNotMatch(failed.stdout, /shop/);
   const all = await purlin("runs", "ls", "app/shop", "-o", "json");
-  const { items } = JSON.parse(all.stdout) as { readonly items: readonly { readonly xr: { readonly name: string } }[] };
+  const { items } = JSON.parse(all.stdout) as {
+    readonly items: readonly { readonly id: string; readonly xr: { readonly name: string } }[];
+  };
   assert.ok(items.length > 0 && items.every(({ xr }) => xr.name === "shop"));
+  const traced = JSON.parse((await purlin("trace", "app", "shop", "-o", "json")).stdout) as {
+    readonly purlin: { readonly lastRun?: string };
+  };
+  const ids = items.map(({ id }) => id);
+  assert.ok(ids.includes(traced.purlin.lastRun ?? ""), `trace names the last run: ${traced.purlin.lastRun}`);
   for (const format of ["text", "json", "yaml"]) {
     const { stdout, exitCode } = await purlin("runs", "show", "app/shop", "-o", format);
     assert.equal(exitCode, 0);

@@ -15,9 +15,12 @@ const folder = "docs/guide/recipes";
 const recipes = readdirSync(join(root, folder)).map((name) => `${folder}/${name}`);
 const pages: readonly string[] = ["docs/guide/concepts.md", ...recipes];
 
-/** Generated names end in twelve hexadecimal digits, and columns are as wide as what is in them. */
+/** Generated names end in twelve hexadecimal digits, hashes have sixteen, and columns are as wide as what is in them. */
 function mask(text: string): string {
-  return text.replaceAll(/-[0-9a-f]{12}\b/g, "-DIGITS").replaceAll(/ {2,}(?=\S)/g, "  ");
+  return text
+    .replaceAll(/-[0-9a-f]{12}\b/g, "-DIGITS")
+    .replaceAll(/\b[0-9a-f]{16}\b/g, "HASH")
+    .replaceAll(/ {2,}(?=\S)/g, "  ");
 }
 
 for (const page of pages) {

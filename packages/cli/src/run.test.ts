@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { reportError } from "./run.ts";
+import { tempFolder } from "./testing/temp-folder.ts";
 import { runInProcess, TestIo } from "./testing/test-io.ts";
 import { UserError } from "./user-error.ts";
 
@@ -47,6 +48,31 @@ for (const [name, { argv, says }] of Object.entries(wrong)) {
     assert.deepEqual(await runInProcess(argv), { exitCode: 2, stdout: "", stderr: `error: ${says}\n` });
   });
 }
+
+test("with -o json stdout is one document, also for errors", async () => {
+  using folder = tempFolder();
+  const failed = async (...argv: string[]) => {
+    const { exitCode, stdout, stderr } = await runInProcess(argv, { cwd: folder.path });
+    const { errors } = JSON.parse(stdout) as { readonly errors: readonly { code: string; message: string }[] };
+    assert.equal(stderr, `error: ${errors[0]?.message}\n`);
+    return [exitCode, errors[0]?.code];
+  };
+  assert.deepEqual(await failed("get", "cm", "--output=json"), [1, "NO_CONTROL_PLANE"]);
+  assert.deepEqual(await failed("version", "-o", "json", "--nope"), [2, "USAGE"]);
+  folder.write("kubeconfig", "clusters: 1\n");
+  assert.deepEqual(await failed("get", "cm", "-o", "json", "--kubeconfig", "kubeconfig"), [1, "FAILED"]);
+  folder.write(
+    "down",
+    "current-context: c\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n",
+  );
+  assert.deepEqual(await failed("get", "cm", "-o", "json", "--kubeconfig", "down"), [1, "UNREACHABLE"]);
+});
+
+test("a command that printed a document prints no second one", async () => {
+  using folder = tempFolder();
+  const { stdout } = await runInProcess(["version", "-o", "json"], { cwd: folder.path });
+  assert.ok("clientVersion" in (JSON.parse(stdout) as object));
+});
 
 test("the way out is spelled as the user typed the command", async () => {
   const { stderr } = await runInProcess(["function", "run"], { env: { npm_command: "exec" } });

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Command, CommanderError } from "commander";
 import { commandName, ownVersion } from "./command-name.ts";
-import { type Chosen, createProgram } from "./commands/program.ts";
+import { type Chosen, createProgram, separateSwitches } from "./commands/program.ts";
 import { type Io, isOutputGone } from "./io.ts";
+import { errorEntry, isJsonWanted, jsonErrors } from "./json-errors.ts";
 import { harmlessLine } from "./terminal/harmless.ts";
 import { createStyle } from "./terminal/style.ts";
 import { isAnswer, isUserError, textOf, UserError } from "./user-error.ts";
@@ -11,8 +12,14 @@ import { isAnswer, isUserError, textOf, UserError } from "./user-error.ts";
 const stoppedExitCode = 130;
 
 /** Runs one command line and resolves to its exit code. Never throws and never exits. */
-export async function run(words: readonly string[], io: Io): Promise<number> {
-  const argv = apart(withHelp(words));
+export async function run(words: readonly string[], outer: Io): Promise<number> {
+  const { io, writeError } = isJsonWanted(words) ? jsonErrors(outer) : { io: outer, writeError: () => {} };
+  if (words[0] === "__complete") {
+    const { printCompletion } = await import("./completion/complete-command.ts");
+    await printCompletion(words.slice(1), io);
+    return 0;
+  }
+  const argv = separateSwitches(apart(withHelp(ownName(words))));
   const debug = argv.includes("--debug") || argv.includes("-d");
   let exitCode = 0;
   const chosen: Chosen = async (spec, input) => {
@@ -26,10 +33,14 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
-    if (io.signal.aborted) return reportStop(io);
-    if (!(error instanceof CommanderError)) return reportError(error, io, { debug });
-    if (error.exitCode === 0) return 0;
-    return reportError(usageError(error, program, { argv, io }), io, { debug });
+    if (io.signal.aborted) {
+      if (!isOutputGone(io.signal.reason)) writeError({ code: "INTERRUPTED", message: textOf(io.signal.reason) });
+      return reportStop(io);
+    }
+    if (error instanceof CommanderError && error.exitCode === 0) return 0;
+    const shown = error instanceof CommanderError ? usageError(error, program, { argv, io }) : error;
+    writeError(errorEntry(shown));
+    return reportError(shown, io, { debug });
   }
 }
 
@@ -37,6 +48,21 @@ export async function run(words: readonly string[], io: Io): Promise<number> {
 function withHelp(words: readonly string[]): readonly string[] {
   if (words.length === 0) return ["--help"];
   return words[0] === "help" ? [...words.slice(1), "--help"] : words;
+}
+
+/** Names that Crossplane's command line has for commands of this one. */
+const aliases: readonly (readonly [theirs: readonly string[], ours: string])[] = [
+  [["resource", "trace"], "trace"],
+  [["composition", "render"], "render"],
+  [["cluster", "top"], "top"],
+  [["completions"], "completion"],
+];
+
+function ownName(words: readonly string[]): readonly string[] {
+  const at = words[0] === "help" ? 1 : 0;
+  const alias = aliases.find(([theirs]) => theirs.every((word, index) => words[at + index] === word));
+  if (alias === undefined) return words;
+  return [...words.slice(0, at), alias[1], ...words.slice(at + alias[0].length)];
 }
 
 /** Commands that take a type and a name, and nothing like it after them. */
@@ -69,7 +95,11 @@ function usageError(
   // A group without its command would show its help instead of an error.
   const needs = `"${name}" needs a command: ${command.commands.map((child) => child.name()).join(", ")}`;
   const what = error.code === "commander.help" ? needs : error.message.replace(/^error: /, "").replace(/\.$/, "");
-  return new UserError(`${what.replaceAll("\n", " ")}: see "${name} --help"`, { exitCode: 2, cause: error });
+  return new UserError(`${what.replaceAll("\n", " ")}: see "${name} --help"`, {
+    exitCode: 2,
+    cause: error,
+    code: "USAGE",
+  });
 }
 
 function chosenCommand(program: Command, argv: readonly string[]): { words: string[]; command: Command } {

@@ -12,7 +12,15 @@ const page = readFileSync(join(root, "docs/guide/troubleshooting.md"), "utf8");
 
 /** The source of everything that tells people something about an object. */
 function sources(): string[] {
-  const names = ["composition", "function-process", "oci", "package-manager", "kube-controller"];
+  const names = [
+    "composition",
+    "function-process",
+    "oci",
+    "package-manager",
+    "kube-controller",
+    "operations",
+    "rollout",
+  ];
   const folders = [...names.map((name) => `packages/${name}/src`), "packages/kube-objects/src/object"];
   return folders.flatMap((path) => {
     const folder = join(root, path);

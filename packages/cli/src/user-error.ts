@@ -1,21 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 
+/** The codes of errors with `-o json`. Codes never change. */
+export const errorCodes = {
+  USAGE: "The command line is wrong: an unknown option, a missing argument, a value that cannot be used.",
+  INVALID_INPUT: "A file or an object that the command line names is wrong.",
+  NO_CONTROL_PLANE:
+    "No kubeconfig was found: neither --kubeconfig, $KUBECONFIG nor the data directory of `purlin up` has one.",
+  UNREACHABLE: "The API server of the kubeconfig does not answer.",
+  API: "The API server refused a request. `reason` is the reason of its Status, such as NotFound or Forbidden.",
+  FAILED: "The command failed for another reason, which the message gives.",
+  INTERRUPTED: "The command was interrupted.",
+  INTERNAL: "The error is a bug in purlin. Run the command with --debug for a stack trace.",
+} as const;
+
+export type ErrorCode = keyof typeof errorCodes;
+
 const brand = Symbol.for("purlin.dev/cli/user-error");
 
 /** What else an error carries. */
 interface UserErrorOptions extends ErrorOptions {
   /** 1 unless given; 2 means the command line itself is wrong. */
   readonly exitCode?: number;
+  /** INVALID_INPUT for exit code 2 and FAILED otherwise, unless given. */
+  readonly code?: ErrorCode;
 }
 
 /** Something the user can put right. Its message is one line: what is wrong, where, and what to do. */
 export class UserError extends Error {
   readonly exitCode: number;
+  readonly code: ErrorCode;
 
   constructor(message: string, options?: UserErrorOptions) {
     super(message, options);
     this.name = "UserError";
     this.exitCode = options?.exitCode ?? 1;
+    this.code = options?.code ?? (this.exitCode === 2 ? "INVALID_INPUT" : "FAILED");
     Object.defineProperty(this, brand, { value: true });
   }
 }

@@ -4,6 +4,8 @@
 export { createClaimController } from "./claim/reconciler.ts";
 // Composite resources.
 export { controllerName as compositeControllerName } from "./composite/composite-state.ts";
+export type { CompositeDeps } from "./composite/deps.ts";
+export type { Hold } from "./composite/guard/guard.ts";
 export { clientReader } from "./composite/observe/observe.ts";
 export { createCompositeController } from "./composite/reconciler.ts";
 export { type BreakerMetrics, noBreakerMetrics } from "./composite/watch/circuit-breaker.ts";
@@ -40,4 +42,20 @@ export type { CreateInstanceController } from "./definition/deps.ts";
 export { deriveClaimCrd, deriveCompositeCrd, deriveCrds } from "./definition/derive-crd.ts";
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";
 export { unknownKeywords } from "./definition/unknown-keywords.ts";
+// Managed resource definitions and their activation.
+export { activationPolicyType, createActivationController } from "./managed/activation-controller.ts";
+export { countObjects, createManagedDefinitionController } from "./managed/definition-controller.ts";
+export { managedDefinitionType } from "./managed/managed-crd.ts";
 export { storedDefinition } from "./render/render-definition.ts";
+export {
+  createDeletionGuard,
+  type DeletionGuard,
+  dataLossText,
+  dataLossWebhookName,
+  deletesItsKind,
+  managedDefinitionResource,
+} from "./usage/definition-guard.ts";
+export { createProtectionControllers } from "./usage/deletion-protection.ts";
+export { createDisabledUsageControllers, createUsageControllers } from "./usage/usage-controller.ts";
+export { collectors, createUsageGuard, usageRefusal, usageWebhookName } from "./usage/usage-guard.ts";
+export { UsageIndex, usageTypes } from "./usage/usage-index.ts";

@@ -40,12 +40,26 @@ export interface ControlPlaneSettings {
   readonly acceptOtherClaimVersions: boolean;
   /** Steps may name revisions of functions. */
   readonly functionRevisionSelectors: boolean;
+  /** FunctionRollouts move composite resources between revisions; needs `functionRevisionSelectors`. */
+  readonly functionRollouts: boolean;
+  /** The share of reconciles, in percent, that run the candidate of a rollout again for a composite resource that was compared. Default 5. */
+  readonly shadowSamplePercent?: number | undefined;
   /** Functions may be reached where their annotations say. */
   readonly developmentFunctions: boolean;
   /** Whose annotations are trusted: all but those of controllers, unless given. */
   readonly developmentTrust?: DevelopmentTrust | undefined;
   /** Emit no events for cluster-scoped objects. */
   readonly namespacedEventsOnly: boolean;
+  /** Refuse to delete what a Usage or ClusterUsage protects. */
+  readonly usages: boolean;
+  /** Run Operations, CronOperations and WatchOperations. */
+  readonly operations: boolean;
+  /** Install the CRDs of Providers as ManagedResourceDefinitions. */
+  readonly managedResourceConversion: boolean;
+  /** Patterns of ManagedResourceDefinitions to activate: the policy `default`, which is created if it does not exist. None if empty. */
+  readonly activations: readonly string[];
+  /** Refuse to delete Providers that have managed resources, and definitions that have composite resources. */
+  readonly providerDeletionProtection: boolean;
 }
 
 const minuteMs = 60_000;
@@ -61,8 +75,14 @@ export const defaultControlPlaneSettings: ControlPlaneSettings = {
   serverSideApplyClaims: true,
   acceptOtherClaimVersions: false,
   functionRevisionSelectors: false,
+  functionRollouts: false,
   developmentFunctions: false,
   namespacedEventsOnly: false,
+  usages: true,
+  operations: false,
+  managedResourceConversion: true,
+  activations: ["*"],
+  providerDeletionProtection: false,
 };
 
 /** How functions that have packages, or source files, are reached. */
@@ -75,6 +95,8 @@ export interface FunctionOptions {
   readonly names?: NameResolver | undefined;
   /** Receives a copy of every request and response, without secrets. */
   readonly sink?: RunSink | undefined;
+  /** A release line of Crossplane to imitate. */
+  readonly asCrossplane?: string | undefined;
   /** The limits of responses. */
   readonly answerLimits?: Partial<AnswerLimits> | undefined;
   /** Keeps responses for as long as functions allow. Off unless given. */
@@ -108,7 +130,7 @@ export interface ControlPlaneOptions {
   /** Called for each of our CRDs while they are installed. */
   readonly onInstall?: ((progress: InstallProgress) => void) | undefined;
   /** Records reconciles of composite resources; without it none is recorded. */
-  readonly runs?: Pick<RunStore, "record" | "sensitive"> | undefined;
+  readonly runs?: (Pick<RunStore, "record" | "sensitive"> & Partial<Pick<RunStore, "directory">>) | undefined;
   /** Manages packages; without it functions come from elsewhere. */
   readonly packages?: PackageManager | undefined;
   /** Controllers beside those of composition, created when the control plane starts. */

@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, Log } from "@purlin/base";
 import {
+  activationPolicyType,
   type BreakerMetrics,
+  type CompositeDeps,
   type CreateInstanceController,
   compositeControllerName,
+  createActivationController,
   createBreakerMetrics,
   createClaimController,
   createCompositeController,
   createDefinedController,
+  createDisabledUsageControllers,
+  createManagedDefinitionController,
   createOfferedController,
+  createProtectionControllers,
   createRevisionsController,
   createRevisionValidityController,
+  createUsageControllers,
   eventSources,
   noBreakerMetrics,
+  UsageIndex,
 } from "@purlin/composition";
 import type { WatchingController } from "@purlin/kube-controller";
 import type { RandomInteger } from "@purlin/kube-objects/metadata";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Registry } from "prom-client";
 import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
@@ -23,7 +32,7 @@ import type { FunctionPlane } from "./function-plane.ts";
 
 /** The dependencies of the controllers of composition. */
 interface ControllerDeps extends Pick<ControlPlaneDeps, "client" | "engine" | "events"> {
-  readonly functionPlane: Pick<FunctionPlane, "runStep" | "fetchers">;
+  readonly functionPlane: Pick<FunctionPlane, "runStep" | "fetchers"> & Partial<Pick<FunctionPlane, "rollouts">>;
   readonly settings: ControlPlaneSettings;
   readonly clock: Clock;
   readonly log: Log;
@@ -32,6 +41,10 @@ interface ControllerDeps extends Pick<ControlPlaneDeps, "client" | "engine" | "e
   readonly random?: RandomInteger | undefined;
   /** Records reconciles of composite resources. */
   readonly runs?: ControlPlaneOptions["runs"];
+  /** Called with what would hold a composite resource, which is applied anyway: for previews. */
+  readonly onHeld?: CompositeDeps["onHeld"];
+  /** The context with which every pipeline begins: for tests. */
+  readonly context?: CompositeDeps["context"];
 }
 
 const compositeBackoff = { baseMs: 1000, maxMs: 30_000 };
@@ -66,11 +79,27 @@ export function compositionControllers(deps: ControllerDeps): readonly WatchingC
       developmentFunctions,
       developmentTrust,
     }),
+    ...(settings.providerDeletionProtection && settings.usages
+      ? createProtectionControllers({ client, engine, events, clock, log })
+      : []),
+    ...(settings.usages
+      ? createUsageControllers({ client, engine, events, clock, log, index: new UsageIndex() })
+      : createDisabledUsageControllers({ client, events, clock, log })),
   ];
 }
 
+/** The dependencies of the controllers of managed resource definitions. */
+type ManagedResourceDeps = Pick<ControllerDeps, "client" | "events" | "clock" | "log"> &
+  Pick<ControlPlaneDeps, "informers">;
+
+/** The controllers of managed resource definitions and of the policies that activate them. */
+export function managedResourceControllers(deps: ManagedResourceDeps): readonly WatchingController[] {
+  const cachedPolicies = (): readonly KubeObject[] => deps.informers.peek(activationPolicyType)?.list() ?? [];
+  return [createManagedDefinitionController(deps), createActivationController({ ...deps, cachedPolicies })];
+}
+
 function compositeControllers(deps: ControllerDeps): CreateInstanceController {
-  const { client, engine, events, clock, log, settings, functionPlane, registry, runs } = deps;
+  const { client, engine, events, clock, log, settings, functionPlane, registry, runs, onHeld, context } = deps;
   const breakerMetrics = breakerMetricsOf(registry);
   return ({ name, compositeType, schema }) =>
     createCompositeController({
@@ -79,6 +108,7 @@ function compositeControllers(deps: ControllerDeps): CreateInstanceController {
       engine,
       events: events.with(eventSources.composite, compositeControllerName(name)),
       runStep: functionPlane.runStep,
+      rollouts: functionPlane.rollouts,
       fetchers: functionPlane.fetchers,
       clock,
       log,
@@ -89,6 +119,8 @@ function compositeControllers(deps: ControllerDeps): CreateInstanceController {
         functionRevisions: settings.functionRevisionSelectors,
         ...(settings.compositeDeadlineMs !== undefined && { deadlineMs: settings.compositeDeadlineMs }),
       },
+      onHeld,
+      context,
       recordRun: runs && ((run) => runs.record(run)),
       breakerLimits: settings.circuitBreaker,
       breakerMetrics,

@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions as packages install them: FunctionRevisions with endpoints, called over mutual TLS.
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { tlsFromDirectory } from "@purlin/function-runner";
 import { nopLogger, type RunningFunction, response, start } from "@purlin/function-sdk";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { startControlPlane } from "./start-control-plane.ts";
+import { testCertificates } from "./testing/certificates.ts";
 import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
 import { app, appComposition, appDefinition, conditionStatus, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
-
-function certificates(): { readonly directory: string; [Symbol.dispose](): void } {
-  const directory = mkdtempSync(join(tmpdir(), "purlin-certs-"));
-  const authority = createAuthority({ commonName: "test" });
-  const { certPem, keyPem } = issueCertificate(authority, {
-    commonName: "localhost",
-    dnsNames: ["localhost"],
-    ipAddresses: ["127.0.0.1"],
-    usages: ["server", "client"],
-  });
-  for (const [name, text] of Object.entries({ "ca.crt": authority.certPem, "tls.crt": certPem, "tls.key": keyPem })) {
-    writeFileSync(join(directory, name), text);
-  }
-  return { directory, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };
-}
 
 /** A function that says in the status who it is. */
 const serveAs = (name: string, tlsCertsDir: string): Promise<RunningFunction> =>
@@ -82,7 +64,7 @@ function options(api: EmbeddedApi, directory: string, more: Partial<ControlPlane
 
 test("a step is served by the active revision that answers, and by its successor once that answers", async () => {
   await using api = await startEmbeddedApi();
-  using certs = certificates();
+  using certs = testCertificates();
   await using one = await serveAs("one", certs.directory);
   await using two = await serveAs("two", certs.directory);
   await using plane = startControlPlane(options(api, certs.directory));
@@ -105,7 +87,7 @@ test("a step is served by the active revision that answers, and by its successor
 
 test("a function that is not served is named on the resource, which recovers when it is served", async () => {
   await using api = await startEmbeddedApi();
-  using certs = certificates();
+  using certs = testCertificates();
   await using one = await serveAs("one", certs.directory);
   await using plane = startControlPlane(options(api, certs.directory));
   await plane.ready;
@@ -124,7 +106,7 @@ test("a function that is not served is named on the resource, which recovers whe
 
 test("a Function under development is not called unless that is allowed", async () => {
   await using api = await startEmbeddedApi();
-  using certs = certificates();
+  using certs = testCertificates();
   await using plane = startControlPlane(options(api, certs.directory));
   await plane.ready;
   await applyAll(api, [functionAt("127.0.0.1:1"), appDefinition, appComposition, appOf("a")]);
@@ -143,7 +125,7 @@ test("a step that names a revision gets that one, with the flag on; off, it fail
       pipeline: [{ step: "compose", functionRef: { name: "fn" }, functionRevisionRef: { name: "fn-1" } }],
     },
   };
-  using certs = certificates();
+  using certs = testCertificates();
   await using one = await serveAs("one", certs.directory);
   await using two = await serveAs("two", certs.directory);
   for (const functionRevisionSelectors of [true, false]) {

@@ -7,24 +7,30 @@ import {
   createFunctionRunner,
   createResourceFetcher,
   createRevisionResolver,
+  createRolloutResolver,
   createSchemaFetcher,
   createStepRunner,
   type FunctionResolver,
   type FunctionRevisions,
   type Functions,
+  type FunctionTarget,
   type LiveRevisions,
   type OpenAPIReader,
   type RequirementFetchers,
+  type Rollouts,
   type RunStep,
   type SchemaFetcher,
+  shadowSteps,
 } from "@purlin/function-runner";
 import type { KubeClient } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
 import type { OpenAPISource } from "@purlin/kube-objects/openapi";
-import { createRevisionLeases, type RevisionLeases } from "@purlin/package-manager";
+import { createRevisionLeases, type RevisionLeases, rolloutType } from "@purlin/package-manager";
+import { type CallSamples, createCallSamples, sampledRunner } from "@purlin/rollout";
 
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
+import { createShadowPlane, type ShadowPlane } from "./shadow-plane.ts";
 
 /** Runs functions for controllers, and reads their requirements. */
 export interface FunctionPlane {
@@ -32,12 +38,23 @@ export interface FunctionPlane {
   readonly fetchers: RequirementFetchers;
   /** To be called when a CRD changes or is gone, with the kinds it serves as `apiVersion/Kind`. */
   kindsChanged(kinds: readonly string[], isGone: boolean): void;
+  /** The calls of functions, where rollouts judge them. */
+  readonly samples: CallSamples | undefined;
+  /** The rollouts, where they are on. */
+  readonly rollouts: Rollouts | undefined;
+  /** What candidates of rollouts would change. */
+  readonly shadow: ShadowPlane | undefined;
   close(): void;
 }
 
 /** Makes the one runner of a process: its connections, caches and metrics are shared by all controllers. */
 export function createFunctionPlane(
-  options: ControlPlaneOptions & { readonly clock: Clock; readonly settings: ControlPlaneSettings },
+  options: ControlPlaneOptions & {
+    readonly clock: Clock;
+    readonly settings: ControlPlaneSettings;
+    /** Run candidates of rollouts beside the revisions that serve: not in previews. */
+    readonly shadows?: boolean | undefined;
+  },
   client: ControllerClient,
 ): FunctionPlane {
   const { clock, log, registry, functions, settings } = options;
@@ -48,7 +65,9 @@ export function createFunctionPlane(
   const fetchers = { resources, schema: schemas.schema };
   const revisions = functionRevisionsOf(client);
   const revisionSelectors = settings.functionRevisionSelectors;
-  const resolver = createDevelopmentResolver(createRevisionResolver(revisions, { revisionSelectors }), {
+  const byRevision = createRevisionResolver(revisions, { revisionSelectors });
+  const samples = settings.functionRollouts ? createCallSamples(() => clock.now()) : undefined;
+  const resolver = createDevelopmentResolver(withRollouts(byRevision, client, samples), {
     functions: functionsOf(client),
     allowed: settings.developmentFunctions,
     trust: settings.developmentTrust ?? {},
@@ -56,12 +75,23 @@ export function createFunctionPlane(
     sources: functions.sources,
     live: liveRevisions(revisions),
   });
-  const { security, names, sink, answerLimits, responseCache: cache } = functions;
-  const calls = { security, names, sink, answerLimits, cache };
+  const { security, names, sink, answerLimits, asCrossplane, responseCache: cache } = functions;
+  const calls = { security, names, sink, answerLimits, asCrossplane, cache };
   const runner = createFunctionRunner({ ...calls, fetchers, live: resolver.live, registry, clock, log });
   const leases = options.packages?.leases ?? createRevisionLeases();
+  const runStep = createStepRunner(
+    leasingResolver(resolver, leases),
+    samples === undefined ? runner : sampledRunner(runner, samples, clock),
+  );
+  const hasShadows = settings.functionRollouts && options.shadows === true;
+  const shadow = hasShadows
+    ? createShadowPlane({ ...options, schema: schemas.schema, live: resolver.live })
+    : undefined;
   return {
-    runStep: createStepRunner(leasingResolver(resolver, leases), runner),
+    runStep: shadow === undefined ? runStep : shadowSteps(runStep, shadow.runs),
+    shadow,
+    samples,
+    rollouts: settings.functionRollouts ? rolloutsOf(client) : undefined,
     fetchers,
     kindsChanged(kinds, isGone) {
       // The schema of a kind that is no longer served is not waited for.
@@ -69,8 +99,28 @@ export function createFunctionPlane(
       else recent.changed(kinds);
       schemas.invalidate();
     },
-    close: () => runner.close(),
+    close() {
+      shadow?.close();
+      runner.close();
+    },
   };
+}
+
+function rolloutsOf(client: ControllerClient): Rollouts {
+  return { list: (signal) => client.list(rolloutType, { signal }) };
+}
+
+/** Rollouts are read only where they are on. */
+function withRollouts(
+  resolver: FunctionResolver,
+  client: ControllerClient,
+  samples: CallSamples | undefined,
+): FunctionResolver {
+  if (samples === undefined) return resolver;
+  return createRolloutResolver(resolver, {
+    rollouts: rolloutsOf(client),
+    onUnresolved: (revision) => samples.unresolved(revision),
+  });
 }
 
 function functionsOf(client: ControllerClient): Functions {
@@ -96,17 +146,23 @@ export function leasingResolver(resolver: FunctionResolver, leases: RevisionLeas
   return {
     async resolve(reference, signal) {
       const target = await resolver.resolve(reference, signal);
-      const acquire = (): (() => void) => {
-        const release = target.acquire?.();
-        const lease = leases.acquire(target.revisionName, target.endpoint);
-        return () => {
-          lease.release();
-          release?.();
-        };
-      };
-      return { ...target, acquire };
+      const { shadow } = target;
+      if (shadow === undefined) return leased(target, leases);
+      return { ...leased(target, leases), shadow: { ...shadow, candidate: leased(shadow.candidate, leases) } };
     },
   };
+}
+
+function leased(target: FunctionTarget, leases: RevisionLeases): FunctionTarget {
+  const acquire = (): (() => void) => {
+    const release = target.acquire?.();
+    const lease = leases.acquire(target.revisionName, target.endpoint);
+    return () => {
+      lease.release();
+      release?.();
+    };
+  };
+  return { ...target, acquire };
 }
 
 /** Reads the OpenAPI v3 documents of an API server. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, Log } from "@purlin/base";
-import { compositionCrds } from "@purlin/composition";
+import { activationPolicyType, compositionCrds, keptCrds } from "@purlin/composition";
 import { createInformerPool, isNoMatch } from "@purlin/kube-client";
 import {
   createControllerClient,
@@ -8,11 +8,13 @@ import {
   createEventRecorder,
   installCrds,
 } from "@purlin/kube-controller";
-import type { TypeRef } from "@purlin/kube-objects/object";
-import { functionCrds, packageCrds } from "@purlin/package-manager";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import { operationControllers } from "@purlin/operations";
+import { ensureObject, functionCrds, packageCrds } from "@purlin/package-manager";
+import { rolloutControllers } from "@purlin/rollout";
 import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
-import { compositionControllers } from "./controllers.ts";
+import { compositionControllers, managedResourceControllers } from "./controllers.ts";
 import { followCrds } from "./follow-crds.ts";
 import { followSensitiveFields } from "./follow-sensitive-fields.ts";
 import { createFunctionPlane } from "./function-plane.ts";
@@ -34,7 +36,11 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   const { client: kube, settings, clock, log, registry } = options;
   await options.beforeStart?.(signal);
   const packageKinds = (options.packages === undefined ? functionCrds : packageCrds)(settings);
-  await installCrds(kube, [...compositionCrds(), ...packageKinds], { signal, onProgress: options.onInstall });
+  await installCrds(kube, [...compositionCrds(), ...keptCrds(), ...packageKinds], {
+    signal,
+    onProgress: options.onInstall,
+  });
+  if (settings.activations.length > 0) await ensureObject(kube, defaultPolicy(settings.activations), signal);
   // In the order in which they depend on each other; they are closed in the opposite one.
   const onError = createWatchErrorLogger(log, (type) => (informers.peek(type)?.lists ?? 0) > 0);
   const informers = createInformerPool(kube, { onError });
@@ -49,7 +55,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
     log,
   });
   closing.defer(() => events.close());
-  const functionPlane = createFunctionPlane(options, client);
+  const functionPlane = createFunctionPlane({ ...options, shadows: true }, client);
   closing.defer(() => functionPlane.close());
   const { kindsChanged: onChange } = functionPlane;
   closing.defer(await followCrds({ informers, mapper: kube.mapper, clock, log, onChange }, signal));
@@ -64,12 +70,28 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   });
   const { runStep } = functionPlane;
   const deps: ControlPlaneDeps = { kube, client, informers, engine, events, runStep };
-  const own = compositionControllers({ ...deps, functionPlane, settings, clock, log, registry, runs: options.runs });
+  const own = [
+    ...compositionControllers({ ...deps, functionPlane, settings, clock, log, registry, runs: options.runs }),
+    ...managedResourceControllers({ ...deps, clock, log }),
+  ];
   const packages = await options.packages?.open(deps, signal);
   if (packages !== undefined) closing.use(packages);
   // Closed before the clients that reconciles use: a watch that a reconcile starts later would never be closed.
   closing.defer(() => engine.close());
-  const others = [...(packages?.controllers ?? []), ...(options.more?.(deps) ?? [])];
+  const { samples } = functionPlane;
+  const rollouts =
+    samples === undefined
+      ? []
+      : rolloutControllers({ ...deps, samples, shadow: functionPlane.shadow?.reports, clock, log, registry });
+  const operations = operationControllers({
+    ...{ client, engine, events, clock, log, runStep, enabled: settings.operations },
+    fetchers: functionPlane.fetchers,
+    developmentFunctions: settings.developmentFunctions ? (settings.developmentTrust ?? {}) : undefined,
+    deadlineMs: settings.compositeDeadlineMs,
+    breakerLimits: settings.circuitBreaker,
+    recordRun: options.runs && ((run) => options.runs?.record(run)),
+  });
+  const others = [...(packages?.controllers ?? []), ...rollouts, ...operations, ...(options.more?.(deps) ?? [])];
   for (const { spec, watches } of [...own, ...others]) {
     engine.start(spec);
     // A server that does not answer must not keep a control plane running that is stopped, or that lost leadership.
@@ -79,6 +101,11 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
   options.onReady(deps);
   log.info("all controllers run");
   await aborted(signal);
+}
+
+/** The policy that Crossplane creates when it is installed. It is never changed afterwards. */
+function defaultPolicy(activate: readonly string[]): KubeObject {
+  return { ...activationPolicyType, metadata: { name: "default" }, spec: { activate } } as KubeObject;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

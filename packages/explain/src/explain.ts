@@ -2,11 +2,12 @@
 import type { KubeReader } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { isHealthyPackage } from "./causes/packages.ts";
-import { ageMs, elapsed, isTrue, refOf } from "./inspect/facts.ts";
+import { ageMs, claimedRef, elapsed, isTrue, refOf } from "./inspect/facts.ts";
 import { type Inspection, kindKey, readDefinedKinds, referenceableType } from "./inspect/inspection.ts";
 import type { Cause, Explanation, ObjectRef, Verdict } from "./model/explanation.ts";
 import type { RunHistory } from "./model/run-history.ts";
 import { type ReadBudget, Reader } from "./read/reader.ts";
+import { compositeState, isSound, packageTypes } from "./state/object-state.ts";
 import { type RankedCause, type WalkResult, walk } from "./walk.ts";
 
 /** How to explain. */
@@ -109,7 +110,7 @@ async function patience(object: KubeObject, { reader, now, kinds }: Inspection):
 }
 
 function isHealthy(object: KubeObject, { kinds }: Inspection): boolean {
-  if (kinds.has(kindKey(object))) return isTrue(object, "Ready") && isTrue(object, "Synced");
+  if (kinds.has(kindKey(object))) return isSound(compositeState(object));
   return true;
 }
 
@@ -139,11 +140,6 @@ export async function explainAll(options: ExplainOptions): Promise<{
   return { explanations, notRead: reader.notRead, total: composites.length };
 }
 
-const packageTypes = ["Configuration", "Function", "Provider"].map((kind) => ({
-  apiVersion: "pkg.crossplane.io/v1",
-  kind,
-}));
-
 /** Objects that another unhealthy one refers to are explained there. */
 function rootsOf(objects: readonly KubeObject[]): readonly KubeObject[] {
   const claimed = new Set(objects.flatMap(claimedText));
@@ -157,8 +153,6 @@ function text({ kind, name, namespace }: Pick<ObjectRef, "kind" | "name" | "name
 }
 
 function claimedText(object: KubeObject): string[] {
-  const ref = (
-    object["spec"] as { readonly resourceRef?: { readonly kind?: string; readonly name?: string } } | undefined
-  )?.resourceRef;
-  return ref === undefined ? [] : [text({ kind: ref.kind ?? "", name: ref.name ?? "" })];
+  const ref = claimedRef(object);
+  return ref === undefined ? [] : [text(ref)];
 }

@@ -305,9 +305,74 @@ test("fifty healthy objects have no cause", async () => {
   assert.ok(checked >= 50);
 });
 
-test("there are 67 causes, each with a text of its own", () => {
+const condition = (type: string, reason: string) => ({ type, status: "True" as const, reason });
+
+test("healthy claims, composite resources of claims and packages have no cause", async () => {
+  const bound = (index: number): KubeObject[] => [
+    withStatus(
+      {
+        apiVersion: "example.org/v1",
+        kind: "XShop",
+        metadata: { name: `web-${index}-x`, labels: { "crossplane.io/claim-name": `web-${index}` } },
+        spec: { claimRef: { apiVersion: "example.org/v1", kind: "Shop", name: `web-${index}`, namespace: "default" } },
+      },
+      ready,
+    ),
+    withStatus(
+      {
+        apiVersion: "example.org/v1",
+        kind: "Shop",
+        metadata: { name: `web-${index}`, namespace: "default" },
+        spec: { resourceRef: { apiVersion: "example.org/v1", kind: "XShop", name: `web-${index}-x` } },
+      },
+      ready,
+    ),
+  ];
+  const installed = (kind: string): KubeObject[] => [
+    withStatus(
+      {
+        apiVersion: "pkg.crossplane.io/v1",
+        kind: `${kind}Revision`,
+        metadata: {
+          name: `fine-${kind.toLowerCase()}-1`,
+          labels: { "pkg.crossplane.io/package": `fine-${kind.toLowerCase()}` },
+        },
+        spec: { desiredState: "Active", image: "registry.example.org/fine:v1", revision: 1 },
+      },
+      [condition("RevisionHealthy", "HealthyPackageRevision"), condition("RuntimeHealthy", "HealthyPackageRevision")],
+    ),
+    withStatus(
+      {
+        apiVersion: "pkg.crossplane.io/v1",
+        kind,
+        metadata: { name: `fine-${kind.toLowerCase()}` },
+        spec: { package: "registry.example.org/fine:v1" },
+      },
+      [condition("Installed", "ActivePackageRevision"), condition("Healthy", "HealthyPackageRevision")],
+      { currentRevision: `fine-${kind.toLowerCase()}-1` },
+    ),
+  ];
+  const objects = [...[1, 2, 3].flatMap(bound), ...["Function", "Provider", "Configuration"].flatMap(installed)];
+  for (const object of objects) {
+    const { verdict, causes } = await explain(object, soon);
+    assert.deepEqual([verdict, causes], ["healthy", []], `${object.kind} ${object.metadata.name ?? ""}`);
+  }
+});
+
+test("there are 68 causes, each with a text of its own", () => {
   const docs = Object.values(causeTable);
-  assert.equal(docs.length, 67);
-  assert.equal(new Set(docs.map(({ name }) => name)).size, 67);
-  assert.equal(new Set(docs.map(({ summary }) => summary)).size, 67);
+  assert.equal(docs.length, 68);
+  assert.equal(new Set(docs.map(({ name }) => name)).size, 68);
+  assert.equal(new Set(docs.map(({ summary }) => summary)).size, 68);
+});
+
+test("a held composite resource is approved with the hash of its condition", async () => {
+  const held = (message: string) => ({ type: "Held", status: "True" as const, reason: "TooManyDeletes", message });
+  const message = "Nothing is applied: annotate it with purlin.dev/approve-plan=0a1b to apply plan 0a1b";
+  const { causes } = await explain(withStatus(app("approvable"), [...ready, held(message)]), soon);
+  assert.deepEqual(causes[0]?.next, [
+    "kubectl annotate app.example.org/approvable -n default purlin.dev/approve-plan=0a1b",
+  ]);
+  const broken = await explain(withStatus(app("unapprovable"), [...ready, held("a move cannot be done")]), soon);
+  assert.deepEqual(broken.causes[0]?.next, ["correct what the condition Held names"]);
 });

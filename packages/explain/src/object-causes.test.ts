@@ -44,3 +44,32 @@ for (const [title, setup] of Object.entries({ ...objectSetups, ...packageSetups 
     assert.ok(cause?.next[0]);
   });
 }
+
+test("an object whose deletion was refused has a note, and one of the same name elsewhere has none", async () => {
+  const type = { apiVersion: "v1", kind: "ConfigMap" };
+  const annotations = { "usage.crossplane.io/deletion-attempt-with-policy": "Background" };
+  const maps = ["default", "kube-public"].map((namespace) => ({
+    ...type,
+    metadata: { name: "held", namespace, annotations },
+  }));
+  const usage = {
+    apiVersion: "protection.crossplane.io/v1beta1",
+    kind: "Usage",
+    metadata: { name: "holder", namespace: "default" },
+    spec: { of: { ...type, resourceRef: { name: "held" } }, reason: "it holds data" },
+  };
+  await cluster.put(usage, ...maps);
+  const notes = await Promise.all(
+    maps.map(async (map) => {
+      const explanation = await explainObject(await stored(cluster, map), { client: cluster.client });
+      assert.deepEqual(explanation.causes, []);
+      return explanation.notes.map(({ code, text }) => `${code} ${text}`);
+    }),
+  );
+  assert.deepEqual(notes, [
+    [
+      "E58 cannot be deleted: Usage default/holder says that it holds data; delete the object that uses it first, or usage.protection.crossplane.io/holder -n default",
+    ],
+    [],
+  ]);
+});

@@ -3,153 +3,40 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import { explainAll, explainObject } from "./explain.ts";
 import type { Explanation } from "./model/explanation.ts";
 import { explanationText, groupByCause } from "./print-explanation.ts";
-import { compositionOf, definitionOf, doing, type Platform, startPlatform } from "./testing/platform.ts";
+import {
+  composedSetups,
+  namespace,
+  setupDefinitions,
+  setupObjects,
+  takeConfigMap,
+  xr,
+} from "./testing/composed-setups.ts";
+import { compositionOf, doing, type Platform, startPlatform } from "./testing/platform.ts";
 
 let platform: Platform;
-const namespace = "default";
 
 before(async () => {
   platform = await startPlatform();
-  await platform.apply(
-    definitionOf("App"),
-    definitionOf("Lone"),
-    definitionOf("Wide", { scope: "Cluster" }),
-    definitionOf("XShop", { claim: "Shop" }),
-  );
-  await takeConfigMap();
+  await platform.apply(...setupDefinitions);
+  await takeConfigMap(platform);
 });
 after(() => platform[Symbol.asyncDispose]());
-
-function xr(kind: string, name: string, crossplane: JsonObject = {}): KubeObject {
-  const where = kind === "Wide" ? { name } : { name, namespace };
-  return { apiVersion: "example.org/v1", kind, metadata: where, spec: { crossplane } };
-}
 
 async function explain(object: KubeObject, now = Date.now): Promise<Explanation> {
   const stored = await platform.users.get(object, keyOf(object));
   return explainObject(stored, { client: platform.users, now });
 }
 
-interface BrokenCase {
-  readonly code: string;
-  readonly says: RegExp;
-  /** The step of the Composition; without one there is no Composition. */
-  readonly step?: JsonObject;
-  readonly kind?: string;
-  readonly crossplane?: JsonObject;
-  readonly extra?: readonly KubeObject[];
-  readonly object?: string;
-}
-
-const configMap = { apiVersion: "v1", kind: "ConfigMap" };
-
-/** A ConfigMap that another one controls. */
-async function takeConfigMap(): Promise<void> {
-  const owner = { ...configMap, metadata: { name: "owner", namespace } };
-  await platform.apply(owner);
-  const { uid = "" } = (await platform.users.get(configMap, { name: "owner", namespace })).metadata;
-  const ownerReferences = [{ ...configMap, name: "owner", uid, controller: true }];
-  await platform.apply({ ...configMap, metadata: { name: "taken", namespace, ownerReferences } });
-}
-
-const cases: Readonly<Record<string, BrokenCase>> = {
-  "no Composition of the type": { code: "E01", kind: "Lone", says: /No Composition is for example\.org\/v1 Lone$/ },
-  "labels that no Composition has": {
-    code: "E02",
-    step: doing("compose"),
-    crossplane: { compositionSelector: { matchLabels: { tier: "gold" } } },
-    says: /compositionSelector \{tier=gold\} matches none of \d+ Compositions/,
-  },
-  "a Composition that does not exist": {
-    code: "E03",
-    crossplane: { compositionRef: { name: "absent" } },
-    says: /Composition absent, which does not exist/,
-  },
-  "a selector that no revision matches": {
-    code: "E04",
-    step: doing("compose"),
-    crossplane: { compositionRevisionSelector: { matchLabels: { channel: "beta" } } },
-    says: /none has the labels channel=beta/,
-  },
-  "a Composition of another kind": {
-    code: "E06",
-    kind: "Lone",
-    crossplane: { compositionRef: { name: "foreign" } },
-    extra: [compositionOf("foreign", "App", doing("compose"))],
-    says: /Composition foreign is for example\.org\/v1 App; this is example\.org\/v1 Lone/,
-  },
-  "a step that selects revisions without the feature": {
-    code: "E07",
-    step: { functionRevisionRef: { name: "fn-1" } },
-    says: /pipeline of CompositionRevision .* is invalid/,
-  },
-  "a Function that is not installed": {
-    code: "E11",
-    step: { functionRef: { name: "fm" } },
-    says: /Step "render" uses Function fm, which is not installed; installed: fn/,
-    object: "Function",
-  },
-  "a fatal result": {
-    code: "E29",
-    step: doing("fatal"),
-    says: /Step "render" returned a fatal result: the port is missing$/,
-  },
-  "requirements that change": {
-    code: "E30",
-    step: doing("unstable"),
-    says: /requires other resources on every call: recorder off/,
-  },
-  "credentials without a Secret": {
-    code: "E34",
-    step: { credentials: [{ name: "c", source: "Secret", secretRef: { namespace, name: "absent" } }] },
-    says: /Step "render" requires .*absent/,
-  },
-  "a kind that is not served": {
-    code: "E35",
-    step: doing("kind"),
-    says: /does not serve Bucket \(s3\.example\.org\/v1\)/,
-  },
-  "an invalid resource": { code: "E36", step: doing("invalid"), says: /Resource "map" is invalid: data/ },
-  "a missing namespace": {
-    code: "E41",
-    kind: "Wide",
-    step: doing("namespace"),
-    says: /namespace nowhere, which does not exist/,
-  },
-  "a resource of another controller": {
-    code: "E42",
-    step: doing("taken"),
-    says: /Resource "map" belongs to another controller/,
-  },
-  "an invalid name": { code: "E43", step: doing("name"), says: /has the invalid name "Web_1"/ },
-  "a cluster-scoped resource in a namespaced XR": {
-    code: "E43",
-    step: doing("scope"),
-    says: /cluster scoped composed resource "space"/,
-  },
-  "two resources that are one object": {
-    code: "E43",
-    step: doing("same"),
-    says: /"one" and "two" are the same object/,
-  },
-  "a status that the schema refuses": {
-    code: "E45",
-    step: doing("status"),
-    says: /refuses the status that the functions set: .*seen/,
-  },
-};
-
-for (const [title, { code, says, step, kind = "App", crossplane = {}, extra = [], object }] of Object.entries(cases)) {
+for (const [title, setup] of Object.entries(composedSetups)) {
+  const { code, says, kind = "App", object } = setup;
   test(`${code}: ${title}`, async () => {
-    const name = title.replaceAll(/[^a-z]+/gi, "-").toLowerCase();
-    const ref = step === undefined || "compositionSelector" in crossplane ? {} : { compositionRef: { name } };
-    const composite = xr(kind, name, { ...ref, ...crossplane });
-    await platform.apply(...extra, ...(step === undefined ? [] : [compositionOf(name, kind, step)]), composite);
+    const objects = setupObjects(title, setup);
+    const composite = objects.at(-1) ?? assert.fail();
+    await platform.apply(...objects);
     await platform.until(composite, "Synced", "False");
     // Events are written a moment after conditions.
     const explanation = await eventually(`an explanation as ${says}`, async () => {
@@ -163,7 +50,7 @@ for (const [title, { code, says, step, kind = "App", crossplane = {}, extra = []
     assert.equal(cause?.object.kind, object ?? kind);
     assert.equal(explanation.verdict, "broken");
     assert.ok(cause?.next.length, "says what to do");
-    assert.equal(cause?.effects[0], `${kind} ${kind === "Wide" ? "" : `${namespace}/`}${name}`);
+    assert.equal(cause?.effects[0], `${kind} ${keyText(keyOf(composite))}`);
   });
 }
 

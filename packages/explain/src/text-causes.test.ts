@@ -46,6 +46,18 @@ const applying = 'cannot compose resources: cannot apply composed resource "web"
 /** The text of Synced, the code and the sentence. */
 const cases: readonly (readonly [string, string | (() => Promise<string>), string, RegExp])[] = [
   [
+    "a composed resource in use that is no longer desired",
+    'cannot compose resources: cannot garbage collect composed resources that are no longer desired: cannot delete composed resource "web" (a ConfigMap named web): admission webhook "nousages.protection.crossplane.io" denied the request: This resource is in-use by 2 usage(s), including the *v1beta1.Usage "u" (in namespace "team") by resource App/shop.',
+    "E58",
+    /Resource "web" cannot be deleted: Usage team\/u, one of 2, says that App\/shop uses it$/,
+  ],
+  [
+    "a cluster-scoped resource in use",
+    'cannot compose resources: cannot garbage collect composed resources that are no longer desired: admission webhook "nousages.protection.crossplane.io" denied the request: This resource is in-use by 1 usage(s), including the *v1beta1.ClusterUsage "cu" with reason: "it holds data".',
+    "E58",
+    /cannot be deleted: ClusterUsage cu says that it holds data/,
+  ],
+  [
     "a revision that does not exist",
     () => resolverText([], { functionRevisionRef: { name: "fn-9" } }),
     "E13",
@@ -67,7 +79,7 @@ const cases: readonly (readonly [string, string | (() => Promise<string>), strin
     "a certificate of another CA",
     rpc("Unavailable", "function unreachable: TLS handshake failed: unable to verify the first certificate"),
     "E23",
-    /TLS connection to Function fn fails/,
+    /Function fn of step "render" has a certificate of another CA/,
   ],
   [
     "a function that does not listen",
@@ -89,6 +101,45 @@ const cases: readonly (readonly [string, string | (() => Promise<string>), strin
     rpc("DeadlineExceeded", 'function did not respond to pipeline step "render" before its deadline'),
     "E25",
     /Function fn of step "render" did not respond in time/,
+  ],
+  [
+    "a reconcile that ends at its deadline",
+    rpc("Canceled", "the run was cancelled"),
+    "E25",
+    /Function fn of step "render" did not respond in time: the run was cancelled/,
+  ],
+  [
+    "a certificate that expired",
+    rpc(
+      "DeadlineExceeded",
+      'function unreachable for pipeline step "render" before its deadline: TLS handshake failed: the certificate expired on Jan  1 00:00:00 2026 GMT: check that the function runs and can be reached there',
+    ),
+    "E23",
+    /has a certificate that expired on Jan {2}1 00:00:00 2026 GMT:/,
+  ],
+  [
+    "a certificate of Crossplane's that expired",
+    rpc(
+      "Unavailable",
+      'connection error: desc = "transport: authentication handshake failed: tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 2026-03-01T00:00:00Z is after 2026-01-01T00:00:00Z"',
+    ),
+    "E23",
+    /has a certificate that expired on 2026-01-01T00:00:00Z/,
+  ],
+  [
+    "a certificate for another name",
+    rpc("Unavailable", "function unreachable: TLS handshake failed: Hostname/IP does not match certificate's altnames"),
+    "E23",
+    /has a certificate for another name/,
+  ],
+  [
+    "a function that refuses the certificate of the control plane",
+    rpc(
+      "Unavailable",
+      "function unreachable: it closed the connection at once: does it accept the runner's certificate?",
+    ),
+    "E23",
+    /does not accept the certificate of the control plane/,
   ],
   [
     "a request that is too large",

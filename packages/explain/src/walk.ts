@@ -4,11 +4,13 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { composedReport } from "./causes/composed.ts";
 import { claimReport, compositeReport } from "./causes/composites.ts";
 import { definitionReport } from "./causes/definitions.ts";
-import { isPackage, isPackageRevision, packageReport, revisionReport } from "./causes/packages.ts";
+import { isOperationKind, operationReport } from "./causes/operations.ts";
+import { isPackageRevision, packageReport, revisionReport } from "./causes/packages.ts";
 import { refText } from "./inspect/facts.ts";
 import { definitionType, type Inspection, kindKey } from "./inspect/inspection.ts";
 import type { Cause, Edge, Evidence, Finding, NodeReport, Note, ObjectRef, Waiting } from "./model/explanation.ts";
 import { textOfRef } from "./read/reader.ts";
+import { isPackage } from "./state/object-state.ts";
 
 /** Far deeper than composite resources are nested; ends the walk of two that compose each other. */
 const maxDepth = 20;
@@ -110,5 +112,6 @@ function inspectObject(object: KubeObject, inspection: Inspection): Promise<Node
   if (object.kind === definitionType.kind && object.apiVersion.startsWith("apiextensions.crossplane.io/")) {
     return definitionReport(object, inspection);
   }
+  if (isOperationKind(object)) return operationReport(object, inspection);
   return composedReport(object, inspection);
 }

@@ -23,7 +23,7 @@ export { createSourceRuntime, type SourceOptions, sourceSpec } from "./process/s
 
 // A trial run of an image:
 
-export { type ImageTrial, type StartFailure, tryImage } from "./process/try-image.ts";
+export { type ImageTrial, imageSpec, type StartFailure, tryImage } from "./process/try-image.ts";
 
 // One supervised function, with restarts and a new version on save:
 
@@ -39,7 +39,9 @@ export { isWorkerMessage, type WorkerMessage } from "./spawn/launch.ts";
 
 // Limits and sandboxes:
 
+export { type ProviderWiring, providerApiPort } from "./image/prepare-provider.ts";
 export { defaultFunctionLimits, type FunctionLimits, limitsOfRuntimeConfig } from "./limits/function-limits.ts";
+export { type Egress, type EgressSupport, findEgress } from "./sandbox/egress.ts";
 export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
 export { mountPoints, type Sandbox } from "./sandbox/sandbox-arguments.ts";
 export { closeInheritedDescriptors } from "./spawn/inherited-descriptors.ts";

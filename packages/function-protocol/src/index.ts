@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+export { parseGoDuration } from "@purlin/base";
 export { allCapabilities } from "./capabilities.ts";
 export { decodeInTurns } from "./decode-in-turns.ts";
 export { type DecodeLimits, type EntryLimit, entryLimits } from "./decode-limits.ts";
@@ -33,7 +35,6 @@ export {
   Target,
 } from "./gen/run-function.ts";
 export { Timestamp } from "./gen/timestamp.ts";
-export { parseGoDuration } from "./go-duration.ts";
 export { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./json.ts";
 export { decode } from "./message-decode.ts";
 export { encode, encodeCanonical } from "./message-encode.ts";

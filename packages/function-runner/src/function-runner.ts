@@ -18,6 +18,37 @@ export interface FunctionTarget {
   readonly acquire?: (() => () => void) | undefined;
   /** Aborts when another version has replaced this one, a moment later: a call that is not answered by then is made again there. */
   readonly replaced?: AbortSignal | undefined;
+  /** Runs another revision on the same request, and compares; nothing of its response is used. */
+  readonly shadow?: ShadowOrder | undefined;
+}
+
+/** The composite resource that a pipeline runs for. One object stands for one reconcile. */
+export interface CompositeSubject {
+  readonly uid: string;
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** The labels of the CompositionRevision, among them those of its Composition. */
+  readonly compositionLabels: Readonly<Record<string, string>>;
+  /** Composed resources that may get another name or another composite resource, by their names in the pipeline. */
+  readonly moved?: MovedNames | undefined;
+}
+
+/** Declared moves of composed resources. */
+export interface MovedNames {
+  /** Names that belong to one resource. */
+  readonly renames: readonly (readonly string[])[];
+  /** Names of resources that another composite resource takes over. */
+  readonly leaving: readonly string[];
+}
+
+/** A rollout asks to run its candidate beside the revision that serves a step. */
+export interface ShadowOrder {
+  readonly rollout: { readonly uid: string; readonly name: string };
+  readonly candidate: FunctionTarget;
+  readonly composite: CompositeSubject;
 }
 
 /** Which pipeline step a call belongs to. */
@@ -54,10 +85,14 @@ export interface RunCall {
   readonly trace?: RunTrace | undefined;
   /** Restricts the protocol: old releases of Crossplane knew v1beta1 only. */
   readonly protocol?: "v1beta1" | undefined;
+  /** Call the function although a cache has its response: an Operation has effects. */
+  readonly uncached?: boolean | undefined;
   /** Observes the calls of the function, for recorders of runs. */
   readonly observer?: CallObserver | undefined;
   /** Called with the last request of a step, which carries everything that the function required. */
   readonly onSettled?: ((request: RunFunctionRequest) => void) | undefined;
+  /** Takes over work that must not delay the reconcile, and starts it when the reconcile has ended. */
+  readonly afterwards?: ((work: () => void) => void) | undefined;
 }
 
 /**

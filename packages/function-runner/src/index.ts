@@ -11,7 +11,14 @@ export type { NameResolver } from "./dial/channel-context.ts";
 export type { LiveRevisions } from "./dial/connection-pool.ts";
 export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
 export { type TlsSource, tlsFromDirectory } from "./dial/tls-directory.ts";
-export type { CallObserver, FunctionRunner, FunctionTarget, RunCall, RunTrace } from "./function-runner.ts";
+export type {
+  CallObserver,
+  CompositeSubject,
+  FunctionRunner,
+  FunctionTarget,
+  RunCall,
+  RunTrace,
+} from "./function-runner.ts";
 export { noMetrics } from "./metrics.ts";
 export { type InspectorReceiver, serveInspector } from "./record/inspector-server.ts";
 export { createInspectorSink, type InspectorSink } from "./record/inspector-sink.ts";
@@ -53,14 +60,29 @@ export {
   type FunctionResolver,
   type RunStep,
 } from "./resolution/function-resolver.ts";
-export { isServing, readRevision } from "./resolution/function-revision.ts";
+export { isServing, readRevision, withheldAnnotation } from "./resolution/function-revision.ts";
 export {
   createRevisionResolver,
   type FoundRevision,
   type FunctionRevisions,
   findRevision,
 } from "./resolution/revision-resolver.ts";
+export { createRolloutResolver, type Rollouts } from "./resolution/rollout-resolver.ts";
+export {
+  bucketCount,
+  bucketOf,
+  carriesAll,
+  decidingRollout,
+  isLiveRollout,
+  isMember,
+  type RolloutPhase,
+  type RolloutView,
+  readRollout,
+  revisionsToKeep,
+} from "./resolution/rollout-view.ts";
 export { isRunnerError, RunnerError } from "./runner-error.ts";
 export { openAPIDocuments } from "./schemas/open-api-documents.ts";
 export type { OpenAPIReader } from "./schemas/schema-fetcher.ts";
 export { createSchemaFetcher, noSchemas, type SchemaFetcher } from "./schemas/schema-fetcher.ts";
+export { ShadowRuns, shadowSteps } from "./shadow/shadow-runs.ts";
+export { type ShadowReports, ShadowStore } from "./shadow/shadow-store.ts";

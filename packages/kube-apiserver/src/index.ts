@@ -13,12 +13,13 @@ export {
 } from "./auth/authorizer.ts";
 export { mastersGroup, type User } from "./auth/user.ts";
 export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, StreamEvent } from "./request/api-request.ts";
+export type { DeleteGuard } from "./rest/delete-guard.ts";
 export type { WriteGuard } from "./rest/rest-context.ts";
 export { type ApiListener, type ApiServer, type ApiServerOptions, startApiServer } from "./server/api-server.ts";
 export type { Handler } from "./server/handler.ts";
 export { createMemoryServer, type MemoryServer } from "./server/memory-server.ts";
 export { issueUserKubeconfig } from "./server/user-kubeconfig.ts";
-export { takeDataDirectory } from "./store/data-directory.ts";
+export { isHolderEnding, takeDataDirectory } from "./store/data-directory.ts";
 export type { HistoryLimits } from "./store/history.ts";
 export {
   checkSnapshot,

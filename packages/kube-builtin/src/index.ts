@@ -1,3 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
 export { builtinKinds } from "./builtin-kinds.ts";
+export { quotaRefusal } from "./quota/resource-quota.ts";

@@ -220,7 +220,7 @@ type ListBody = {
   readonly items?: readonly KubeObject[] | null;
 };
 
-/** Items of a built-in list carry no type; everybody who gets one wants it. */
+/** Items of a built-in list have no apiVersion and kind, which callers need. */
 function toList({ apiVersion, kind }: TypeRef, body: JsonValue): KubeList {
   const { metadata = {}, items } = body as ListBody;
   return {

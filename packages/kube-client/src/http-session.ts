@@ -51,7 +51,7 @@ const defaultStreamLimit = 100;
 
 /**
  * Megabytes of what is on its way that one connection may hold. With Node's ten, a few large objects at once would make it
- * refuse everybody else's requests.
+ * refuse the requests of other clients.
  */
 const maxSessionMemory = 512;
 

@@ -69,3 +69,4 @@ export {
 export { withConditionTexts, writeStatus } from "./kit/write-status.ts";
 export { runWhileLeading } from "./leader/leader-election.ts";
 export { leaseSpecOf, leaseType } from "./leader/lease.ts";
+export { DelayHeap } from "./queue/work-queue.ts";

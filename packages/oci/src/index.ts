@@ -56,11 +56,11 @@ export { compareVersions, parseVersion, type Version } from "./version/version.t
 // Crossplane packages (xpkg): build, read, push and pull:
 
 export { type BuiltImage, buildImage, type PackageImageParts, runtimeLabel } from "./xpkg/build-image.ts";
-export { bundleCommand, bundleFunction, bundlePath } from "./xpkg/bundle-function.ts";
+export { bundleCommand, bundleFunction, bundlePath, bundleProgram } from "./xpkg/bundle-function.ts";
 export { dnsLabel, friendlyName } from "./xpkg/friendly-name.ts";
 export { type PackageContents, parsePackage } from "./xpkg/package-contents.ts";
 export { isPackageError, PackageError } from "./xpkg/package-error.ts";
-export type { PackageDependency, PackageKind, PackageMeta } from "./xpkg/package-meta.ts";
+export { hasCapability, type PackageDependency, type PackageKind, type PackageMeta } from "./xpkg/package-meta.ts";
 export type { StreamPlace } from "./xpkg/package-stream.ts";
 export { type PulledImage, pullImage } from "./xpkg/pull-image.ts";
 export { pushPackage } from "./xpkg/push-package.ts";

@@ -19,8 +19,12 @@ export interface PackageDeps {
   readonly features: {
     /** Several revisions of a function at once, and compositions that choose. */
     readonly functionRevisionSelectors: boolean;
+    /** Rollouts decide which composite resources a new revision gets; not unless given. */
+    readonly functionRollouts?: boolean | undefined;
     /** Functions run where their annotations say; without it such annotations have no effect. */
     readonly developmentFunctions: boolean;
+    /** The CRDs of Providers are installed as managed resource definitions. */
+    readonly managedResourceConversion?: boolean | undefined;
     /** Whose annotations are trusted. */
     readonly developmentTrust?: DevelopmentTrust | undefined;
   };
@@ -28,6 +32,8 @@ export interface PackageDeps {
   readonly hasRuntime: { readonly Function: boolean; readonly Provider: boolean };
   /** The state of the process that runs the source file of a Function, where this control plane runs it. */
   readonly sourceState?: ((functionName: string) => ProcessState | undefined) | undefined;
+  /** The revisions of a Function that rollouts need: they stay active, and are not collected. None unless given. */
+  readonly rolloutRevisions?: ((functionName: string, signal: AbortSignal) => Promise<ReadonlySet<string>>) | undefined;
   /** The names of function revisions that compositions name, by `functionRevisionRef` or digest. */
   readonly revisionsInUse: (revisions: readonly KubeObject[], signal: AbortSignal) => Promise<ReadonlySet<string>>;
 }

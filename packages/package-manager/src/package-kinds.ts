@@ -38,6 +38,17 @@ export const otherKinds: Readonly<
   serviceAccount: { apiVersion: "v1", kind: "ServiceAccount" },
 };
 
+/** Rollouts of functions and Compositions. */
+export const rolloutType: TypeRef = { apiVersion: "pkg.crossplane.io/v1alpha1", kind: "FunctionRollout" };
+/** What rollouts that start by themselves are made of. */
+export const rolloutTemplateType: TypeRef = {
+  apiVersion: "pkg.crossplane.io/v1alpha1",
+  kind: "FunctionRolloutTemplate",
+};
+
+/** The annotation that withholds a new revision of a Function with a rolloutPolicy has this value until its rollout exists. */
+export const policyMark = "rollout-policy";
+
 export const packageLabels = {
   /** On every revision: the name of its package. */
   package: "pkg.crossplane.io/package",

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { readRollout } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
 import { defineController, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, labelOf, type ObjectKey, textAt } from "@purlin/kube-objects/object";
+import { isActiveDefinition, managedDefinitionType, revisionOf } from "./establish/convert-crds.ts";
 import { createEstablished } from "./establish/established.ts";
 import { concernsFetching, longestPrefix } from "./image-configs/select-image-config.ts";
 import { lockName } from "./lock/lock-store.ts";
 import { lockReconciler, type ResolverOptions } from "./lock/reconciler.ts";
 import { packageReconciler } from "./manager/reconciler.ts";
-import { otherKinds, type PackageType, packageLabels, packageTypes } from "./package-kinds.ts";
+import { otherKinds, type PackageType, packageLabels, packageTypes, rolloutType } from "./package-kinds.ts";
 import { revisionReconciler } from "./revision/reconciler.ts";
 import type { RevisionDeps } from "./revision/revision-context.ts";
 import type { PackageRuntime } from "./runtime/package-runtime.ts";
@@ -53,6 +55,9 @@ function managerOf(options: PackageControllerOptions, type: PackageType): Watchi
     watches: [
       { type: "Package", object: type.package, keys: itself },
       { type: "PackageRevision", object: type.revision, keys: packageOfRevision },
+      ...(options.features.functionRollouts && type.kind === "Function"
+        ? [{ type: "FunctionRollout", object: rolloutType, keys: functionsOfRollout }]
+        : []),
       imageConfigWatch(
         () => options.cached(type.package),
         [
@@ -111,10 +116,21 @@ function runtimeControllerOf(
     name: runtimeControllerName(type),
     watches: [
       { type: "PackageRevision", object: type.revision, keys: itself },
+      ...(type.kind === "Provider" && options.features.managedResourceConversion === true ? [activationWatch] : []),
       ...(runtime.watches?.(type, () => options.cached(type.revision)) ?? []),
     ],
   });
 }
+
+/** A provider that starts safely runs once the first of its definitions is activated. */
+const activationWatch: WatchSpec = {
+  type: "ManagedResourceDefinition",
+  object: managedDefinitionType,
+  keys(change) {
+    const wasActive = change.type === "updated" && isActiveDefinition(change.previous);
+    return wasActive || !isActiveDefinition(change.object) ? [] : revisionOf(change.object);
+  },
+};
 
 function itself({ object }: CacheChange): readonly ObjectKey[] {
   return [keyOfObject(object)];
@@ -127,6 +143,11 @@ function keyOfObject({ metadata }: KubeObject): ObjectKey {
 function packageOfRevision({ object }: CacheChange): readonly ObjectKey[] {
   const name = labelOf(object, packageLabels.package);
   return name === undefined ? [] : [{ name }];
+}
+
+/** A rollout keeps revisions of its Functions active until it ends. */
+function functionsOfRollout({ object }: CacheChange): readonly ObjectKey[] {
+  return readRollout(object).targets.functions.map((name) => ({ name }));
 }
 
 /** Packages whose reference, as written or as rewritten, an ImageConfig matches now or did before. */

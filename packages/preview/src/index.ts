@@ -4,12 +4,13 @@
 export type { ApplyAs } from "./change-set.ts";
 // A transport that changes nothing.
 // Previews, and the plans that they make.
+export { compareDefinitions } from "./plan/definition-findings.ts";
 export type { Plan } from "./plan/plan.ts";
 export { type PreviewOptions, preview } from "./preview.ts";
 // Formats.
 export { diffText } from "./print/diff-text.ts";
 export { planMarkdown } from "./print/markdown.ts";
-export { planText } from "./print/plan-text.ts";
+export { headline, planText } from "./print/plan-text.ts";
 export { planReport } from "./print/report.ts";
 // Controllers over objects in memory, moved by hand.
 export { createSessionBase, openSession, type Session, type SessionBase } from "./session.ts";

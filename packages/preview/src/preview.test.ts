@@ -2,9 +2,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
+import { eventually } from "@purlin/kube-controller/testing";
 import { badRequest, forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { conditionOf, conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { printYaml } from "@purlin/kube-objects/yaml";
 import type { Plan, PlannedChange } from "./plan/plan.ts";
 import { diffText } from "./print/diff-text.ts";
@@ -72,10 +73,54 @@ test("a new composite resource and what it composes, with the defaults that the 
   await assert.rejects(scene.users.get(appType, { namespace: "default", name: "new" }), /not found/);
 });
 
-test("nothing changes: no change, no write, the same revision of the server", async () => {
+const operation = (name: string, mode: string): KubeObject => ({
+  apiVersion: "ops.crossplane.io/v1alpha1",
+  kind: "Operation",
+  metadata: { name },
+  spec: {
+    mode: "Pipeline",
+    pipeline: [
+      {
+        step: "operate",
+        functionRef: { name: functionAt("").metadata.name ?? "" },
+        input: { apiVersion: "example.org/v1", kind: "Input", mode },
+      },
+    ],
+  },
+});
+
+test("an Operation shows what it would apply, and why it would fail", async () => {
+  const plan = await scene.preview({ objects: [operation("operate", "one")] });
+  assert.deepEqual(errorsOf(plan), []);
+  assert.deepEqual(plan.inputs.map(line), ["create ConfigMap operated", "create Operation operate"]);
+  await assert.rejects(
+    scene.users.get({ apiVersion: "v1", kind: "ConfigMap" }, { namespace: "default", name: "operated" }),
+  );
+  await scene.apply({
+    ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "operated", namespace: "default" } },
+    data: { mode: "one" },
+  });
+  const equal = await scene.preview({ objects: [operation("operate", "one")] });
+  assert.deepEqual(equal.inputs.map(line), ["create Operation operate"]);
+  const changed = await scene.preview({ objects: [operation("operate", "two")] });
+  assert.deepEqual(changed.inputs.map(line), [
+    "update ConfigMap operated replace data.mode",
+    "create Operation operate",
+  ]);
+  const failing = await scene.preview({ objects: [operation("fails", "fail")] });
+  assert.deepEqual(errorsOf(failing), ['ops fails: pipeline step "operate" returned a fatal result: asked to fail']);
+});
+
+test("nothing changes: no change, no write, the same versions of all objects", async () => {
   const steady = await live("steady", { text: "one" });
   const versions = async (): Promise<string[]> => [
-    (await scene.users.list({ apiVersion: "v1", kind: "ConfigMap" })).resourceVersion,
+    // The revision of the server also grows with its own leases.
+    JSON.stringify(
+      (await scene.users.list({ apiVersion: "v1", kind: "ConfigMap" })).items.map(({ metadata }) => [
+        metadata.name,
+        metadata.resourceVersion,
+      ]),
+    ),
     JSON.stringify(await scene.users.get(appType, { namespace: "default", name: "steady" })),
   ];
   const first = await versions();
@@ -355,15 +400,11 @@ test("a deletion shows everything that goes with it, and what it does outside", 
 
 test("a deletion that the server refuses is refused with its words", async () => {
   await live("used", { text: "one" });
+  const text = "admission webhook denied the request: This resource is in-use by 1 usage(s)";
   const transport = (inner: KubeTransport): KubeTransport => ({
     ...inner,
     async request(request) {
-      if (request.method === "DELETE")
-        throw forbidden(
-          { group: "example.org", resource: "apps" },
-          "used",
-          "admission webhook denied the request: This resource is in-use by 1 usage(s)",
-        );
+      if (request.method === "DELETE") throw forbidden({ group: "example.org", resource: "apps" }, "used", text);
       return inner.request(request);
     },
   });
@@ -593,4 +634,46 @@ test("an aborted preview ends", async () => {
     scene.preview({ objects: [app("aborted", { text: "one" })], transport, signal: abort.signal }),
     /stopped by the user/,
   );
+});
+
+test("a plan says which composite resource would be held, with the hash that its condition will have", async () => {
+  await live("guarded", { text: "one", count: 3 });
+  const first = composition("App", "first");
+  const limited = { ...first, metadata: { ...first.metadata, annotations: { "purlin.dev/max-deletes": "0" } } };
+  const next = app("guarded", { text: "one", count: 2 });
+  const plan = await scene.preview({ stages: [[limited], [next]] });
+  const planned = plan.composites.find(({ name }) => name === "guarded");
+  assert.equal(planned?.held?.reason, "TooManyDeletes");
+  assert.deepEqual(planned?.changes.map(line), [
+    "update App guarded replace spec.count replace spec.crossplane.compositionRevisionRef.name",
+    "delete ConfigMap item-2",
+  ]);
+  const text = planText(plan, { showsUnchanged: false, showsPending: false });
+  assert.match(
+    text,
+    /\n {2}held: Nothing is applied: the change deletes 1 composed resource, and purlin\.dev\/max-deletes/,
+  );
+  assert.match(text, /Destructive: 1\. Held until approved: 1\.\n$/);
+  assert.match(
+    planMarkdown(plan, { isCompact: false, yaml: (value) => printYaml(value), key: "k" }),
+    /\| App default\/guarded \| 0 \| 1 \| 1 \| held until approved \|/,
+  );
+  const key = { namespace: "default", name: "guarded" };
+  const used = async (): Promise<unknown> =>
+    memberAt(await scene.users.get(appType, key), ["spec", "crossplane", "compositionRevisionRef", "name"]);
+  const unlimited = await used();
+  await scene.apply(limited);
+  // The policy must be in force before the change.
+  await eventually("it uses the revision with the limit", async () => (await used()) !== unlimited);
+  await scene.apply(next);
+  const hash = await eventually("it is held", async () => {
+    const found = await scene.users.get(appType, key);
+    const held = conditionOf(conditionsOf(found), "Held");
+    return held.status === "True" && /to apply plan (\w+)$/.exec(held.message ?? "")?.[1];
+  });
+  assert.equal(hash, planned?.held?.hash);
+  const now = await scene.preview({});
+  assert.equal(now.composites.find(({ name }) => name === "guarded")?.held?.hash, hash, "also while it is held");
+  await scene.apply(first);
+  await scene.settled(next);
 });

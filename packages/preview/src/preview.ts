@@ -3,7 +3,9 @@ import { functionType } from "@purlin/composition";
 import type { ControlPlaneSettings } from "@purlin/control-plane";
 import type { KubeClient } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { applyStages, type ChangeSet } from "./change-set.ts";
+import { movePinned } from "./move-pinned.ts";
 import { identityAt, identityOf, LiveReads } from "./overlay/live-reads.ts";
 import { buildPlan } from "./plan/build-plan.ts";
 import { definitionFindings } from "./plan/definition-findings.ts";
@@ -24,6 +26,8 @@ export interface PreviewOptions {
   /** Changes of function sources, applied before anything else. */
   readonly functionStages: readonly ApplyStage[];
   readonly functions: (client: ControllerClient) => PassFunctions;
+  /** The functions of the baseline, where they are not the same. */
+  readonly baselineFunctions?: ((client: ControllerClient) => PassFunctions) | undefined;
   readonly roots: RootOptions;
   readonly settings?: Partial<ControlPlaneSettings> | undefined;
   readonly assume: Assumptions | undefined;
@@ -35,6 +39,14 @@ export interface PreviewOptions {
   readonly parallel: number;
   readonly maxRounds: number;
   readonly maxDepth?: number | undefined;
+  /** Once it is aborted the plan is built from the composite resources that are finished. */
+  readonly deadline?: AbortSignal | undefined;
+  /** Also runs composite resources with a Manual update policy, as if they moved to the new revision. */
+  readonly includesManual?: boolean | undefined;
+  /** Runs everything twice, and marks what differs. */
+  readonly checksStable?: boolean | undefined;
+  /** Objects that only the preview changes, such as Secrets with credentials of functions: they are not part of the plan. */
+  readonly unlisted?: readonly KubeObject[] | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -47,7 +59,7 @@ export async function preview(options: PreviewOptions): Promise<Plan> {
     const live = new LiveReads(options.client);
     const { plan, changed } = await previewOnce(options, live);
     if (changed.length === 0) return plan;
-    if (attempt === attempts) {
+    if (attempt === attempts || options.deadline?.aborted === true) {
       const warning = `the control plane changed while the preview ran (${changed.length} objects, such as ${changed[0]?.split("\n").join(" ")}): the plan may be out of date`;
       return { ...plan, isStale: true, warnings: [...plan.warnings, warning] };
     }
@@ -63,11 +75,21 @@ async function previewOnce(
   const steps = createStepRecord();
   const roots = (pass: Pass) => rootsOf(pass, changes, options.roots);
   const shared = { ...options, live, roots };
+  const unchanged = { ...shared, functions: options.baselineFunctions ?? options.functions, stages: [] };
   // Secrets that either pass sees are hidden in the texts of both.
-  await using baseline = options.baseline ? await runPass({ ...shared, stages: [] }) : undefined;
-  const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error))];
+  await using baseline = options.baseline ? await runPass(unchanged) : undefined;
+  // Nothing is finished while it is unknown what would happen anyway.
+  options.deadline?.throwIfAborted();
+  const moved = new Set<string>();
+  const moving = options.includesManual === true ? [movePinned(changes, moved)] : [];
+  const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error)), ...moving];
   const functions = (client: ControllerClient): PassFunctions => steps.recording(options.functions(client));
-  await using candidate = await runPass({ ...shared, functions, stages });
+  await using candidate = await runPass({ ...shared, functions, stages, appliesHeld: true });
+  const isRepeated = options.checksStable === true && options.deadline?.aborted !== true;
+  await using again = isRepeated
+    ? await runPass({ ...shared, stages: repeated(options, moved), appliesHeld: true })
+    : undefined;
+  errors.push(...unfinishedErrors(candidate));
   for (const pass of [baseline, candidate]) if (pass !== undefined) await judgeFinalForms(pass.overlay, signal);
   const changed = await live.changedSince(signal);
   const mask = new Mask();
@@ -75,6 +97,8 @@ async function previewOnce(
     ...options,
     candidate,
     baseline,
+    again,
+    moved,
     mask,
     stepOf: steps.stepOf,
     findings: await definitionFindings(candidate),
@@ -82,8 +106,27 @@ async function previewOnce(
     warnings: [],
     functions: steps.functions(),
     isStale: false,
-    unlisted: new Set(options.roots.functions.map((name) => identityAt(functionType, { name }))),
+    unlisted: new Set([
+      ...options.roots.functions.map((name) => identityAt(functionType, { name })),
+      ...(options.unlisted ?? []).map(identityOf),
+    ]),
     listed: new Set(changes.stages.flat().map(identityOf)),
   });
   return { plan, changed };
+}
+
+/** The stages of a second run; what the first one reported is not reported again. */
+function repeated(
+  { functionStages, changes, includesManual }: PreviewOptions,
+  moved: Set<string>,
+): readonly ApplyStage[] {
+  const moving = includesManual === true ? [movePinned(changes, moved)] : [];
+  return [...functionStages, ...applyStages(changes, () => {}), ...moving];
+}
+
+function unfinishedErrors({ engine }: Pass): readonly PlanError[] {
+  const count = engine.unfinished.size;
+  if (count === 0) return [];
+  const text = `the timeout passed: ${count} ${count === 1 ? "object is" : "objects are"} not finished: raise --timeout, or preview less at once with --xr`;
+  return [{ text, isInvalid: false }];
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compositionKinds, crossplaneLabels, type DefinitionFacts } from "@purlin/composition";
-import { isNoMatch } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { type KubeObject, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import { type LabelSelector, matchesLabels } from "@purlin/kube-objects/selector";
 import type { ChangeSet } from "./change-set.ts";
+import { listComposites } from "./move-pinned.ts";
 import { kindIdentity } from "./overlay/live-reads.ts";
 import type { Pass } from "./settle/run-pass.ts";
 
@@ -13,6 +14,8 @@ export interface RootOptions {
   readonly functions: readonly string[];
   /** Only these, as `name` or `namespace/name`; all when empty. */
   readonly only: readonly string[];
+  /** Only those with these labels; all unless given. */
+  readonly labelSelector?: LabelSelector | undefined;
   readonly namespace: string;
 }
 
@@ -36,8 +39,8 @@ export async function rootsOf(
   for (const name of options.functions)
     for (const facts of await usersOf(client, name, definitions)) kinds.set(facts.name, facts);
   const isEmpty = stages.flat().length + deletes.length + options.functions.length === 0;
-  for (const facts of isEmpty ? definitions : kinds.values()) roots.push(...(await listed(client, facts)));
-  const chosen = roots.filter((root) => isChosen(root, options.only));
+  for (const facts of isEmpty ? definitions : kinds.values()) roots.push(...(await listComposites(client, facts)));
+  const chosen = roots.filter((root) => isChosen(root, options));
   pass.skipped.push(...chosen.filter((root) => !isRun(root)));
   return chosen.filter(isRun);
 }
@@ -102,19 +105,10 @@ function isRun({ metadata }: KubeObject): boolean {
   return !metadata.deletionTimestamp;
 }
 
-function isChosen({ metadata }: KubeObject, only: readonly string[]): boolean {
+function isChosen({ metadata }: KubeObject, { only, labelSelector }: RootOptions): boolean {
   const { namespace, name = "", labels } = metadata;
+  if (labelSelector !== undefined && !matchesLabels(labelSelector, labels)) return false;
   // Nested composite resources belong to the one at the root of their tree.
   const root = labels?.[crossplaneLabels.composite] ?? name;
   return only.length === 0 || only.includes(name) || only.includes(root) || only.includes(`${namespace ?? ""}/${name}`);
-}
-
-/** A kind that is not served has no objects; its definition reports why. */
-async function listed(client: ControllerClient, { compositeType }: DefinitionFacts): Promise<readonly KubeObject[]> {
-  try {
-    return await client.list(compositeType);
-  } catch (error) {
-    if (!isNoMatch(error)) throw error;
-    return [];
-  }
 }

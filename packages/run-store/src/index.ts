@@ -10,7 +10,7 @@ export { InspectedRuns } from "./record/inspected-runs.ts";
 export type { CallRecord, RunOutcome, RunRecord, StepRecord, WriteRecord } from "./record/run-record.ts";
 export type { RunSummary } from "./record/stored-run.ts";
 // Removing secrets.
-export { type Mark, plainMark } from "./redact/marks.ts";
+export { keyedMark, type Mark, plainMark } from "./redact/marks.ts";
 export { createRedactor } from "./redact/redact-messages.ts";
 export { plainMarks, restoreValues } from "./redact/restore-values.ts";
 export { type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";

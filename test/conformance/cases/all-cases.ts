@@ -15,6 +15,7 @@ import { customObjectCases } from "./custom-objects.ts";
 import { deleteCases } from "./delete.ts";
 import { discoveryCases } from "./discovery.ts";
 import { fieldValidationCases } from "./field-validation.ts";
+import { foundObjectCases } from "./found-objects.ts";
 import { fractionCases } from "./fractions.ts";
 import { garbageCases } from "./garbage.ts";
 import { kindRulesCases } from "./kind-rules.ts";
@@ -39,6 +40,7 @@ import { updateCases } from "./update.ts";
 import { validationCases } from "./validation.ts";
 import { watchCases } from "./watch.ts";
 import { manyWatchesCases } from "./watch-many.ts";
+import { webhookMatchingCases } from "./webhook-matching.ts";
 import { webhookCases } from "./webhooks.ts";
 
 /** Every case of the suite. */
@@ -76,6 +78,8 @@ export const allCases: readonly Case[] = [
   ...customObjectCases,
   ...openApiCases,
   ...webhookCases,
+  ...webhookMatchingCases,
+  ...foundObjectCases,
   ...conversionCases,
   ...mutatingPolicyCases,
   ...policyCases,

@@ -46,7 +46,7 @@ function deploymentBytes(name: string): Uint8Array {
   return envelope("apps/v1", "Deployment", message([1, metadata], [2, spec], [3, status]));
 }
 
-/** The reference adds what everybody may do; an administrator's rules are those that matter. */
+/** The reference adds rules of all users; an administrator's rules are those that matter. */
 const hasAdminRules = ({ status, ...rest }: Loose): unknown => ({
   ...rest,
   resources: status.resourceRules.some((rule: Loose) => [rule.verbs, rule.apiGroups, rule.resources].every(isAll)),

@@ -292,7 +292,7 @@ export const conversionCases: readonly Case[] = [
     await put(storedIn("v2", ["v2"]), "drop v1 too early");
     // The reference writes in the new version once its handlers know it.
     await delay(1000);
-    await s.patch(ownWidgets(s, "a", "v2"), "merge", { metadata: { labels: { migrated: "yes" } } });
+    await s.patch(ownWidgets(s, "a", "v2"), "merge", {}, { title: "empty patch" });
     await s.patch(`${ownCrd(s)}/status`, "merge", { status: { storedVersions: ["v2"] } }, { quiet: true });
     await put(storedIn("v2", ["v2"]), "drop v1");
     await s.until(ownWidgets(s), ({ code }) => code === 404);

@@ -52,6 +52,7 @@ const rows: Readonly<Record<string, Row>> = {
   "wrong-type": { spec: patchedBy("[JSONPatch{op: 'add', path: '/data/b', value: 7}]") },
   undeclared: { spec: applied("Object{nope: 'x'}") },
   "wrong-scalar": { spec: applied("Object{data: {'b': 7}}") },
+  "nested-map": { spec: applied("Object{metadata: {'labels': {'a': 'b'}}}") },
   "wrong-name": { spec: applied("Object{metadata: Object.wrong{labels: {'a': 'b'}}}") },
   error: { spec: applied("Object{data: {'b': object.data.nope}}") },
   "error-ignored": { spec: { ...applied("Object{data: {'b': object.data.nope}}"), failurePolicy: "Ignore" } },

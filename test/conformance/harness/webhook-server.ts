@@ -23,6 +23,8 @@ export interface WebhookServer {
   readonly url: string;
   readonly port: number;
   readonly caBundle: string;
+  /** The certificate of the webhook itself, without its authority. */
+  readonly leafBundle: string;
   /** The paths that were called, in order. */
   readonly called: string[];
   /** The reviews that were received. */
@@ -69,7 +71,8 @@ export async function startWebhook(session: Pick<Session, "mask">, answer: Webho
   session.mask(`localhost:${port}`, "<webhook>");
   session.mask(`svc:${port}`, "svc:<port>");
   session.mask(caBundle, "<ca>");
-  return { url: `https://127.0.0.1:${port}`, port, caBundle, called, reviews, stop: () => stop(server) };
+  const leafBundle = Buffer.from(pair.certPem).toString("base64");
+  return { url: `https://127.0.0.1:${port}`, port, caBundle, leafBundle, called, reviews, stop: () => stop(server) };
 }
 
 function isRaw(answer: Loose): answer is RawAnswer {

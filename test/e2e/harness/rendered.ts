@@ -70,7 +70,11 @@ async function compare(users: KubeClient, xr: KubeObject, wish: RenderWish): Pro
   const inputs = await inputsOf(xr, applied, users, wish);
   const [printed, ...resources] = await render(inputs, wish.access);
   assert.ok(printed);
-  assert.deepEqual(machineryOf(printed).resourceRefs ?? [], machineryOf(xr).resourceRefs ?? [], "references");
+  assert.deepEqual(
+    crossplaneFieldsOf(printed).resourceRefs ?? [],
+    crossplaneFieldsOf(xr).resourceRefs ?? [],
+    "references",
+  );
   assert.deepEqual(conditionsOf(printed), conditionsOf(xr), "conditions");
   assert.deepEqual(ownStatus(printed), ownStatus(choosesRevision(inputs) ? xr : withoutRan(xr)), "status");
   const nameOf = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.name}`;
@@ -82,15 +86,15 @@ async function compare(users: KubeClient, xr: KubeObject, wish: RenderWish): Pro
   }
 }
 
-interface Machinery {
+interface CrossplaneFields {
   readonly compositionRef?: { readonly name: string };
   readonly compositionRevisionRef?: { readonly name: string };
   readonly resourceRefs?: readonly (TypeRef & { readonly name: string; readonly namespace?: string })[];
   readonly writeConnectionSecretToRef?: { readonly name: string; readonly namespace?: string };
 }
 
-function machineryOf(object: KubeObject): Machinery {
-  const spec = (object["spec"] ?? {}) as Machinery & { readonly crossplane?: Machinery };
+function crossplaneFieldsOf(object: KubeObject): CrossplaneFields {
+  const spec = (object["spec"] ?? {}) as CrossplaneFields & { readonly crossplane?: CrossplaneFields };
   return { ...spec, ...spec.crossplane };
 }
 
@@ -117,7 +121,7 @@ function withoutRan(xr: KubeObject): KubeObject {
 const asJson = (object: KubeObject): JsonObject => object as unknown as JsonObject;
 
 async function composedBy(xr: KubeObject, users: KubeClient): Promise<KubeObject[]> {
-  const found = (machineryOf(xr).resourceRefs ?? []).map(({ apiVersion, kind, name, namespace }) =>
+  const found = (crossplaneFieldsOf(xr).resourceRefs ?? []).map(({ apiVersion, kind, name, namespace }) =>
     users.get({ apiVersion, kind }, { name, namespace: namespace ?? xr.metadata.namespace }),
   );
   return Promise.all(found);
@@ -131,7 +135,7 @@ type Inputs = Readonly<
 };
 
 async function inputsOf(xr: KubeObject, applied: KubeObject[], users: KubeClient, wish: RenderWish): Promise<Inputs> {
-  const { compositionRef, compositionRevisionRef } = machineryOf(xr);
+  const { compositionRef, compositionRevisionRef } = crossplaneFieldsOf(xr);
   const revision = await users.get(revisions, { name: compositionRevisionRef?.name ?? "" });
   const { revision: _number, ...spec } = revision["spec"] as Record<string, unknown>;
   const composition = { ...revisions, kind: "Composition", metadata: { name: compositionRef?.name }, spec };
@@ -169,7 +173,7 @@ async function secretsFor(
   const { pipeline } = revision["spec"] as { pipeline: { credentials?: { secretRef?: SecretKey }[] }[] };
   const credentials = pipeline.flatMap((step) => (step.credentials ?? []).flatMap(({ secretRef }) => secretRef ?? []));
   const details = objects.flatMap((object) => {
-    const ref = machineryOf(object).writeConnectionSecretToRef;
+    const ref = crossplaneFieldsOf(object).writeConnectionSecretToRef;
     return ref === undefined ? [] : [{ name: ref.name, namespace: object.metadata.namespace ?? ref.namespace }];
   });
   const found = [...credentials, ...details].map(({ name, namespace }) =>

@@ -11,7 +11,7 @@ import type { KubeClient } from "@purlin/kube-client";
 import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
-import { eventually, functionAt, type UserView, userView } from "../harness/plane.ts";
+import { conditionOf, eventually, functionAt, type UserView, userView } from "../harness/plane.ts";
 import { clientOf, type PurlinProcess, startPurlin } from "../harness/purlin-process.ts";
 import {
   at,
@@ -49,19 +49,39 @@ before(async () => {
   view = userView(replicas.users);
   // purlin up calls functions under development only where files set that, which are applied under this name.
   await replicas.users.apply(functionAt("obey", fn.address), { fieldManager: "purlin-apply", force: true });
-  await view.apply(...platform);
+  await view.apply(...platform, tick);
 });
 after(async () => {
   await replicas[Symbol.asyncDispose]();
   await fn[Symbol.asyncDispose]();
 });
 
+/** A schedule that comes all the time, and keeps every Operation. */
+const tick = {
+  apiVersion: "ops.crossplane.io/v1alpha1",
+  kind: "CronOperation",
+  metadata: { name: "tick" },
+  spec: {
+    schedule: "@every 3s",
+    successfulHistoryLimit: 10_000,
+    failedHistoryLimit: 10_000,
+    operationTemplate: { spec: { mode: "Pipeline", pipeline: [{ step: "obey", functionRef: { name: "obey" } }] } },
+  },
+} as KubeObject;
+
 /** Two `purlin start` on a real API server. */
 async function startReplicas(): Promise<Replicas> {
   const cluster = await startRealCluster({ controllers: ["garbage-collector-controller", "namespace-controller"] });
   const loopback = ["--metrics-address", "127.0.0.1:0", "--health-address", "127.0.0.1:0"];
   const replica = (): PurlinProcess =>
-    startPurlin("start", "--kubeconfig", cluster.kubeconfig, "--allow-development-functions", ...loopback);
+    startPurlin(
+      "start",
+      "--kubeconfig",
+      cluster.kubeconfig,
+      "--allow-development-functions",
+      "--enable-operations",
+      ...loopback,
+    );
   const users = await clientOf(cluster.kubeconfig);
   const leader = replica();
   await leader.says("all controllers run");
@@ -90,7 +110,7 @@ async function startReplicas(): Promise<Replicas> {
 /** One `purlin up`, which is started again. */
 async function startEmbedded(): Promise<Replicas> {
   const directory = mkdtempSync(join(tmpdir(), "e2e-killed-"));
-  const up = (): PurlinProcess => startPurlin("up", "--data-dir", directory);
+  const up = (): PurlinProcess => startPurlin("up", "--data-dir", directory, "--enable-operations");
   const connect = (): Promise<KubeClient> => clientOf(join(directory, "kubeconfig"));
   let running = up();
   await running.says("The control plane is ready");
@@ -186,6 +206,22 @@ test("killed in the middle of composing, changing and deleting: the end is the s
     const uid = before.get(metadata.name);
     if (uid !== undefined) assert.equal(metadata.uid, uid, `${metadata.name} was not made again`);
   }
+});
+
+test("a schedule goes on after its control plane was killed: no time has two Operations, and each of them ends", async () => {
+  const operations = async (): Promise<readonly KubeObject[]> => {
+    const type = { apiVersion: tick.apiVersion, kind: "Operation" };
+    return (await replicas.users.list(type, { labelSelector: "ops.crossplane.io/cronoperation=tick" })).items;
+  };
+  const before = await operations();
+  assert.ok(before.length > 0, "it ran before");
+  const all = await eventually("it runs again, and all have ended", async () => {
+    const found = await operations();
+    const isOver = (one: KubeObject): boolean => conditionOf(one, "Succeeded")?.status === "True";
+    return found.length >= before.length + 2 && found.slice(0, -1).every(isOver) && found;
+  });
+  const times = all.map(({ metadata }) => metadata.annotations?.["purlin.dev/scheduled-time"] ?? "");
+  assert.equal(new Set(times).size, all.length, times.join(", "));
 });
 
 /** Users say once more what they were not sure to have been heard to say. */

@@ -31,6 +31,8 @@ export type Orders = {
 /** Responds as the composite resource's spec says. */
 export function obey(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
+  // An Operation has no composite resource.
+  if (req.observed?.composite === undefined) return rsp;
   const { resource: xr } = request.getObservedCompositeResource(req);
   const { compose = {}, unready = [], status, fatal } = xr.getObject("spec") as Orders;
   for (const [name, object] of Object.entries(compose)) {
@@ -53,11 +55,17 @@ const status: JsonObject = { note: { type: "string" }, count: { type: "integer" 
 /** The definitions and compositions of all kinds. */
 export const platform: readonly KubeObject[] = [
   namespaceOf(namespace),
-  definitionOf({ group, kind: "Box", scope: "Namespaced", spec: orders, status }),
-  definitionOf({ group, kind: "Crate", scope: "Cluster", spec: orders, status }),
-  definitionOf({ group, kind: "XCase", claimKind: "Case", scope: "Legacy", spec: orders, status }),
+  obedient(definitionOf({ group, kind: "Box", scope: "Namespaced", spec: orders, status })),
+  obedient(definitionOf({ group, kind: "Crate", scope: "Cluster", spec: orders, status })),
+  obedient(definitionOf({ group, kind: "XCase", claimKind: "Case", scope: "Legacy", spec: orders, status })),
   ...[boxType, crateType, legacyType].map((type) => compositionOf(type.kind.toLowerCase(), type, "obey")),
 ];
+
+/** A composite resource may order nothing after something: that is not held. */
+function obedient(definition: KubeObject): KubeObject {
+  const annotations = { "purlin.dev/hold-empty": "false" };
+  return { ...definition, metadata: { ...definition.metadata, annotations } };
+}
 
 /** A control plane with a function that follows the composite resource's spec. */
 export interface ObedientPlane extends Plane {

@@ -29,6 +29,8 @@ export interface BoxVersion {
   readonly version: string;
   /** The build ends as soon as it is started. */
   readonly isBroken?: boolean;
+  /** The build keeps more memory after each call. */
+  readonly isLeaking?: boolean;
   readonly channel?: string;
   readonly limit?: number;
 }

@@ -158,7 +158,7 @@ async function compositionRevision(number: number): Promise<KubeObject> {
 }
 
 suite("the manifests of the rollout design", () => {
-  test("an existing installation: one revision, which everybody uses", async () => {
+  test("an existing installation: one revision, which all composite resources use", async () => {
     const digest = await publish("first");
     await kubectlApply(functionYaml);
     const revision = await servingRevision(1);

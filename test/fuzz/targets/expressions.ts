@@ -346,7 +346,7 @@ export const quantity: Target = {
 };
 
 export const durations: Target = {
-  covers: ["function-protocol/src/go-duration.ts", "cli/src/commands", "kube-objects/src/typed"],
+  covers: ["base/src/go-duration.ts", "cli/src/commands", "kube-objects/src/typed"],
   dictionary: ["h", "m", "s", "ms", "us", "µs", "ns", ".", "-", "+", "1", "T", "Z", ":", "2026-01-01T00:00:00Z"],
   seeds: ["1h2m3.5s", "-1.5ms", "2026-01-01T00:00:00Z", "2026-02-30T25:00:00.123456789+14:00", "1ns"],
   growth: { parts: (count) => "1s".repeat(count), digits: (count) => `${"1".repeat(count)}s` },

@@ -10,6 +10,7 @@ import { chaosDirectory } from "../../chaos/harness/server-process.ts";
 import { type AnsweringFunction, startFunction } from "./answering-function.ts";
 import { type AttackedPlane, startAttackedPlane, syncedOf, until, xrType } from "./attacked-plane.ts";
 import { type Attack, attacks } from "./attacks.ts";
+import { composedIn, expectRefused, removeAttack } from "./refused.ts";
 
 /** Of the whole process: what it has when it is idle, and two answers of the largest size in several forms. */
 const mostMebibytes = 1_200;
@@ -42,39 +43,12 @@ after(async () => {
   await fn?.[Symbol.asyncDispose]();
 });
 
-/** What an XR has composed. */
-async function composedBy(name: string): Promise<readonly KubeObject[]> {
-  const labelSelector = `crossplane.io/composite=${name}`;
-  return (await plane.users.list({ apiVersion: "v1", kind: "ConfigMap" }, { labelSelector })).items;
-}
-
-async function remove(name: string): Promise<void> {
-  await plane.users.delete({ ...xrType, name });
-  const isGone = async (): Promise<boolean> => {
-    const { items } = await plane.users.list(xrType);
-    return !items.some(({ metadata }) => metadata.name === name) && (await composedBy(name)).length === 0;
-  };
-  await until(`${name} is gone`, isGone, () => "");
-}
+const composedBy = (name: string): Promise<readonly KubeObject[]> => composedIn(plane, name);
+const remove = (name: string): Promise<void> => removeAttack(plane, name);
 
 for (const [name, { answer, refused }] of Object.entries(attacks)) {
   if (refused === undefined) continue;
-  test(`${name} is refused, and nothing is composed`, async () => {
-    // Made here, not while the control plane is measured.
-    try {
-      answer({ requiredResources: new Map() } as never);
-    } catch {}
-    await plane.watched.during(name, async () => {
-      const { status, message = "" } = await plane.attack(name);
-      assert.equal(status, "False", message.slice(0, 500));
-      assert.match(message, refused);
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this is about.
-      assert.doesNotMatch(message, /[\u0000-\u001f\u007f-\u009f]/);
-      assert.ok(Buffer.byteLength(message) <= 32_768);
-      assert.deepEqual(await composedBy(name), []);
-      await remove(name);
-    });
-  });
+  test(`${name} is refused, and nothing is composed`, () => expectRefused(plane, name, { answer, refused }));
 }
 
 async function used(name: string): Promise<KubeObject> {

@@ -89,6 +89,9 @@ const others: Readonly<Record<string, (scene: Scene) => KubeObject>> = {
   "a revision of a Function that runs from a source file": ({ payload }) => revision("mine-2", "mine", payload),
 };
 
+/** What a role lets a ServiceAccount do: everything with Functions. */
+const functionWriter = { apiGroups: ["pkg.crossplane.io"], resources: ["functions"], verbs: ["*"] };
+
 const hostPod = {
   containers: [{ name: "package-runtime", volumeMounts: [{ name: "host", mountPath: "/host" }] }],
   volumes: [{ name: "host", hostPath: { path: "/" } }],
@@ -250,6 +253,22 @@ for (const { title, env, skip } of sandboxModes) {
         conditionOf(stored, "Development"),
         /is ignored: set by field manager "kubectl" \(Apply\); remove it, or put/,
       );
+      nothingRan();
+    });
+
+    test("an API user who names the field manager of files is refused", async () => {
+      const name = "by-a-robot";
+      const robot = await scene.connectAs(functionWriter);
+      const object = { ...functionType, metadata: { name, annotations: { [source]: scene.payload } }, spec };
+      const claim = { fieldManager: "purlin-apply", force: true };
+      await assert.rejects(robot.apply(object, claim), /annotation purlin\.dev\/source can only be set by members of/);
+      const forgedBy = { ...object.metadata, managedFields: [managedBy("purlin-apply")] };
+      await robot.create({ ...object, metadata: forgedBy } as KubeObject);
+      const isReported = (found: KubeObject): boolean => conditionOf(found, "Development") !== "";
+      await scene.view.until("it is reported", functionType, { name }, isReported);
+      const stored = await robot.get(functionType, { name });
+      const metadata = { ...stored.metadata, managedFields: [managedBy("purlin-apply")] };
+      await assert.rejects(robot.update({ ...stored, metadata } as KubeObject), /can only be set by members of/);
       nothingRan();
     });
 

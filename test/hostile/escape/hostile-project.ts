@@ -7,6 +7,7 @@ import {
   globSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   symlinkSync,
@@ -15,8 +16,16 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
+import {
+  accessFromKubeconfig,
+  createHttpsTransport,
+  createKubeClient,
+  type KubeClient,
+  type Kubeconfig,
+} from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { bundlePath } from "@purlin/oci";
+import { load } from "js-yaml";
 import { type UserView, userView } from "../../e2e/harness/plane.ts";
 import { descendantsOf } from "../../e2e/harness/process-tree.ts";
 import { clientOf, type PurlinProcess, startPurlinIn } from "../../e2e/harness/purlin-process.ts";
@@ -30,6 +39,8 @@ export interface HostileProject extends AsyncDisposable {
   readonly view: UserView;
   /** The program of the hostile image, unpacked on this machine. */
   readonly payload: string;
+  /** A client of a new ServiceAccount that may do what a rule says. */
+  connectAs(rule: Readonly<Record<string, readonly string[]>>): Promise<KubeClient>;
   /** Writes a file of the project. */
   write(name: string, text: string): string;
   /** Whether the payload was run by the control plane as a source file, outside any sandbox. */
@@ -90,6 +101,11 @@ export async function startHostileProject(env: NodeJS.ProcessEnv): Promise<Hosti
     folder,
     payload,
     write,
+    async connectAs(rule) {
+      const robot = await connectRobot(users, join(directory, "kubeconfig"), rule);
+      closing.defer(() => robot.close());
+      return robot;
+    },
     get view() {
       return view();
     },
@@ -107,6 +123,37 @@ export async function startHostileProject(env: NodeJS.ProcessEnv): Promise<Hosti
     },
     [Symbol.asyncDispose]: () => closing.disposeAsync(),
   };
+}
+
+/** Creates a ServiceAccount with a role, and connects with its token. */
+async function connectRobot(users: KubeClient, kubeconfig: string, rule: object): Promise<KubeClient> {
+  const rbac = "rbac.authorization.k8s.io/v1";
+  const metadata = { name: "robot" };
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...metadata, namespace: "default" } };
+  await users.create(account);
+  await users.create({ apiVersion: rbac, kind: "ClusterRole", metadata, rules: [rule] } as KubeObject);
+  await users.create({
+    apiVersion: rbac,
+    kind: "ClusterRoleBinding",
+    metadata,
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "robot" },
+    subjects: [{ kind: "ServiceAccount", name: "robot", namespace: "default" }],
+  });
+  const config = load(readFileSync(kubeconfig, "utf8")) as Kubeconfig;
+  const admin = createHttpsTransport(await accessFromKubeconfig(config, { file: kubeconfig, env: {} }));
+  const { body } = await admin.request({
+    method: "POST",
+    path: "/api/v1/namespaces/default/serviceaccounts/robot/token",
+    body: { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+  });
+  await admin.close();
+  const { token } = (body as { readonly status: { readonly token: string } }).status;
+  const name = config.users?.[0]?.name ?? "";
+  const access = await accessFromKubeconfig(
+    { ...config, users: [{ name, user: { token } }] },
+    { file: kubeconfig, env: {} },
+  );
+  return createKubeClient(createHttpsTransport(access));
 }
 
 /** The type of Functions. */

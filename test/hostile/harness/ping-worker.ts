@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A client of its own: its own thread, event loop and connection. Requests a cheap path again and again, and reports the longest time
 // between two responses.
-import { Agent, request } from "node:https";
+import * as http from "node:http";
+import * as https from "node:https";
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import type { PingOptions, PingReport } from "./ping.ts";
 
 const { target, path, everyMs } = workerData as Required<PingOptions>;
+const { Agent, request } = target.server.startsWith("https:") ? https : http;
 const agent = new Agent({ keepAlive: true, maxSockets: 1 });
 let report: PingReport = { pings: 0, longestGapMs: 0, failures: [] };
 let stopping = false;

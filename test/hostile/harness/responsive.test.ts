@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { holdLog } from "./hold-log.ts";
+import { mostHeldMs } from "./responsive.ts";
 import { startAttackedServer } from "./server.ts";
 
 /** A program that burns CPU time for this long in one turn, or in many short ones. */
@@ -51,4 +52,9 @@ test("an idle server is responsive, and its pings are counted", async () => {
   const report = server.watched.reports.get("idle");
   assert.ok(report && report.pings > 3, JSON.stringify(report));
   assert.ok(server.process.peakMemory() >= server.process.memory());
+});
+
+test("--quiet lowers the limit of a turn", () => {
+  assert.equal(mostHeldMs({}), 250);
+  assert.equal(mostHeldMs({ HOSTILE_QUIET: "1" }), 100);
 });

@@ -102,7 +102,7 @@ const sandboxed: Record<string, Configuration> = {
       return { PATH: `.::${process.env["PATH"] ?? ""}` };
     },
   },
-  "with a program of that name in a folder that everybody can write to": {
+  "with a program of that name in a folder that all users can write to": {
     env: (home) => {
       plant(join(home, "open"), 0o755);
       chmodSync(join(home, "open"), 0o777);
@@ -139,7 +139,7 @@ const without: Record<string, Configuration & { readonly says: RegExp }> = {
     says: /^bwrap does not work here: bwrap: .*namespace/,
   },
   "when it is turned off": { env: () => ({ PURLIN_SANDBOX: "none" }), says: /^PURLIN_SANDBOX=none$/ },
-  "when the program that is named can be replaced by everybody": {
+  "when the program that is named can be replaced by all users": {
     env: (home) => ({ PURLIN_SANDBOX: plant(home, 0o777) }),
     says: /^\/.*\/bwrap is not used: other users can write to it$/,
   },

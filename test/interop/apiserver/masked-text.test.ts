@@ -9,7 +9,7 @@ const token = (claims: object): string =>
 const cases: Readonly<Record<string, { readonly reason: string; readonly text: string; readonly want: string }>> = {
   Address: { reason: "each server has its own", text: "at https://127.0.0.1:4 now", want: "at <server> now" },
   Version: {
-    reason: "versions count what everybody wrote",
+    reason: "versions count the writes of all clients",
     text: 'resourceVersion: "417"\nResource Version:  9',
     want: 'resourceVersion: "<version>"\nResource Version:  <version>',
   },

@@ -27,7 +27,7 @@ export interface RunningProgram {
   readonly ended: Promise<ProgramResult>;
 }
 
-/** Starts a program; it is ended by force when it outlives everybody's patience. */
+/** Starts a program; it is killed when it exceeds its deadline. */
 export function startProgram({ program, args, input, env, directory, patienceMs = 180_000 }: Program): RunningProgram {
   const child = spawn(program, args, {
     cwd: directory,

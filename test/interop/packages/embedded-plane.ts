@@ -14,7 +14,7 @@ import { load } from "js-yaml";
 
 const program = join(import.meta.dirname, "..", "..", "..", "packages", "cli", "bin", "purlin.js");
 const execute = promisify(execFile);
-const patienceMs = 120_000;
+const patienceMs = 300_000;
 
 /** Runs a command of ours and returns what it printed. */
 export async function purlin(...args: readonly string[]): Promise<string> {
@@ -43,17 +43,19 @@ export interface PlaneOptions {
   /** Without it, the machine looks as if it had no bubblewrap. */
   readonly sandbox: boolean;
   readonly flags?: readonly string[];
+  /** Variables beside those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 /** Starts `purlin up` on an empty folder. */
-export async function startPlane({ sandbox, flags = [] }: PlaneOptions): Promise<EmbeddedPlane> {
+export async function startPlane({ sandbox, flags = [], env = {} }: PlaneOptions): Promise<EmbeddedPlane> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "purlin-packages-"));
   starting.defer(() => rmSync(directory, { recursive: true, force: true }));
   const without = sandbox ? {} : { PURLIN_SANDBOX: "none" };
   const child = spawn(process.execPath, [program, "up", "--data-dir", directory, ...flags], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...without, CONTROL_PLANE_SECRET: "in its environment" },
+    env: { ...process.env, ...without, ...env, CONTROL_PLANE_SECRET: "in its environment" },
   });
   starting.defer(() => stop(child));
   await untilItRuns(child);

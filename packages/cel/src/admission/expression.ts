@@ -86,9 +86,41 @@ export function evaluatePatch(
   const outcome = evaluated(expression, values, budget);
   if ("error" in outcome) return outcome;
   const problem = typeProblem(outcome.value);
-  return problem === undefined
-    ? { value: toJson(outcome.value) }
-    : { error: `type mismatch: ${problem}`, isFinal: false };
+  if (problem !== undefined) return { error: `type mismatch: ${problem}`, isFinal: false };
+  const nested = outcome.value instanceof ConstructedValue ? nestedLiteral(outcome.value, "", false) : undefined;
+  if (nested === undefined) return { value: toJson(outcome.value) };
+  const what = "error applying patch: failed to convert patch object to typed object";
+  return { error: `${what}: ${nested}`, isFinal: false };
+}
+
+/**
+ * A map or list literal inside of another one: the reference converts the outermost one only, and its merge does not know the type of
+ * those inside. Objects are written with the names of their types.
+ */
+function nestedLiteral(value: Value, path: string, isInside: boolean): string | undefined {
+  if (isRawBacked(value)) return undefined;
+  const isList = value instanceof ListValue;
+  if (!isList && !(value instanceof MapValue)) return undefined;
+  const isObject = value instanceof ConstructedValue;
+  if (isInside && !isObject) return `${path}: expected ${isList ? "list" : "map"}, got &{${goText(value)}}`;
+  const children = isList
+    ? [...elementsOf(value)].map((element, index) => [`${path}[${index}]`, element] as const)
+    : [...value.keys()].map((key) => [`${path}.${String(key)}`, value.find(key) ?? null] as const);
+  return firstOf(
+    children.map(
+      ([at, child]) =>
+        () =>
+          nestedLiteral(child, at, !isObject),
+    ),
+  );
+}
+
+function goText(value: Value): string {
+  if (isRawBacked(value)) return String(value.raw);
+  if (value instanceof ListValue) return `[${[...elementsOf(value)].map(goText).join(" ")}]`;
+  if (!(value instanceof MapValue)) return String(value);
+  const members = [...value.keys()].map((key) => `${String(key)}:${goText(value.find(key) ?? null)}`);
+  return `map[${members.sort().join(" ")}]`;
 }
 
 /** Why the types of what was constructed are not those of the places where it stands. */

@@ -39,6 +39,20 @@ test("the name of a type is the path of its field", () => {
   );
 });
 
+test("literals are not nested: objects have the names of their types", () => {
+  const refused = "error applying patch: failed to convert patch object to typed object: ";
+  assert.equal(
+    patch("Object{metadata: {'labels': {'b': '2', 'a': '1'}}}"),
+    `${refused}.metadata.labels: expected map, got &{map[a:1 b:2]}`,
+  );
+  assert.equal(patch("Object{spec: {'args': ['x', 'y']}}"), `${refused}.spec.args: expected list, got &{[x y]}`);
+  assert.equal(patch("Object{items: [{'name': 'a'}]}"), `${refused}.items[0]: expected map, got &{map[name:a]}`);
+  assert.deepEqual(patch("Object{spec: {'data': object.data}}"), { spec: { data: { a: "1" } } });
+  assert.deepEqual(patch("[JSONPatch{op: 'add', path: '/a', value: {'x': {'y': [1]}}}]", list), [
+    { op: "add", path: "/a", value: { x: { y: [1] } } },
+  ]);
+});
+
 test("fields of an operation have types", () => {
   assert.match(
     String(patch("[JSONPatch{op: 7}]", list)),

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
 import { test } from "node:test";
+import { takeDataDirectory } from "@purlin/kube-apiserver";
 import { spawnPurlin } from "../testing/spawn-purlin.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
+import { startEmbeddedServer } from "./embedded-server.ts";
 
 interface Access {
   readonly server: string;
@@ -118,6 +121,30 @@ test("a port of the last start that another program has now is an error, and 0 c
   assert.notEqual(chosen, port);
   assert.equal(await mine.stop(), 0);
   assert.equal(await other.stop(), 0);
+});
+
+test("a server waits for the process that was killed in its data directory, and not for one that runs", async () => {
+  using folder = tempFolder();
+  const directory = join(folder.path, "data");
+  const held = takeDataDirectory(directory);
+  const warnings: string[] = [];
+  const start = () =>
+    startEmbeddedServer({
+      directory,
+      port: 0,
+      warn(text) {
+        warnings.push(text);
+        held.release();
+      },
+    });
+  await assert.rejects(start(), /is in use by the process with pid \d+: stop it, or choose another directory/);
+  assert.deepEqual(warnings, []);
+  const { pid: ended = 0 } = spawnSync(process.execPath, ["--version"]);
+  writeFileSync(join(directory, "lock.pid"), `${ended}\n`);
+  await using _ = await start();
+  assert.deepEqual(warnings, [
+    "the last control plane of this data directory was killed and is ending: waiting for it",
+  ]);
 });
 
 test("with simulated workloads it says so, and a Pod runs on the simulated node", async () => {

@@ -14,6 +14,7 @@ const systemRole = "crossplane:system:aggregate-to-crossplane";
  */
 const controlPlaneName = "system:purlin:control-plane";
 const simulatorName = "system:purlin:workload-simulator";
+const grantorName = "system:purlin:provider-roles";
 
 /** The user that the controllers of the control plane are. */
 export function controlPlaneUser(authorization: Authorization): User {
@@ -23,6 +24,14 @@ export function controlPlaneUser(authorization: Authorization): User {
 /** The user that the simulator of workloads is. */
 export function simulatorUser(authorization: Authorization): User {
   return userOf(simulatorName, authorization);
+}
+
+/**
+ * The user that grants rights to Providers and issues their tokens. The control plane itself must not have these rights: with them, any user who
+ * writes a composition could grant anything.
+ */
+export function grantorUser(authorization: Authorization): User {
+  return userOf(grantorName, authorization);
 }
 
 /** A server that does not evaluate roles allows only masters. */
@@ -49,6 +58,15 @@ export const controlPlaneRoles: readonly JsonObject[] = [
   // Aggregation takes a moment after the first start: these are bound by themselves.
   binding(systemRole, systemRole, controlPlaneName),
   binding("purlin:compose", "purlin:compose", controlPlaneName),
+  clusterRole("purlin:provider-roles", [
+    {
+      apiGroups: [group],
+      resources: ["clusterroles", "clusterrolebindings"],
+      verbs: ["get", "list", "watch", "create", "update", "patch", "escalate", "bind"],
+    },
+    { apiGroups: [""], resources: ["serviceaccounts/token"], verbs: ["create"] },
+  ]),
+  binding("purlin:provider-roles", "purlin:provider-roles", grantorName),
 ];
 
 /** The role of the simulator of workloads. */

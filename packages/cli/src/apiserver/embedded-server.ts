@@ -2,12 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import {
   type ApiListener,
   type ApiServer,
   type ApiServerOptions,
   type AuditOptions,
   type Authorization,
+  isHolderEnding,
   isStoreError,
   startApiServer,
   staticTokens,
@@ -26,7 +28,7 @@ import { collectWhenIdle } from "./collect-when-idle.ts";
 export interface EmbeddedServer extends AsyncDisposable {
   readonly server: ApiServer;
   readonly url: string;
-  /** The file with which everybody who may read it is the operator. */
+  /** The kubeconfig of the operator: a user who can read it has all rights. */
   readonly kubeconfig: string;
 }
 
@@ -57,8 +59,12 @@ export interface EmbeddedServerOptions {
   readonly webhookTargets?: ApiServerOptions["webhookTargets"];
   /** Forbids writes by their effect. Default: none is forbidden. */
   readonly guard?: WriteGuard | undefined;
+  /** Forbids deletions. Default: none is forbidden. */
+  readonly guardDelete?: ApiServerOptions["guardDelete"];
   /** How requests are authorized. Default "rbac". */
   readonly authorization?: Authorization | undefined;
+  /** Called with each request that is denied: the name of the user, and the text of the response. */
+  readonly onDenied?: ApiServerOptions["onDenied"];
   /** Roles of the controllers in this process. */
   readonly roles?: readonly JsonObject[];
 }
@@ -136,38 +142,44 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     otherMetrics,
     documents,
     guard,
+    guardDelete,
     webhookTargets = new Map(),
     authorization = "rbac",
     roles = [],
+    onDenied,
   } = options;
   try {
     await makeFolder(directory, 0o700);
     secureDataDir(directory);
     const token = await keptMetricsToken(directory);
-    const server = await startApiServer({
-      kinds: builtinKinds,
-      directory,
-      authorization,
-      webhookTargets,
-      roles,
-      servesReadOnly,
-      acceptsLoss,
-      onRenewed,
-      repairCertificates,
-      tokens: [staticTokens(new Map([[token, metricsUser]]))],
-      ...(otherMetrics !== undefined && { otherMetrics }),
-      ...(auditLog !== undefined && { audit: auditLog }),
-      guard,
-      documents,
-      ...(atOnce !== undefined && { inFlightLimits: { atOnce, waiting: atOnce * waitingForEach } }),
-      onClockJump: (byMs) => {
-        warn(`warning: ${clockJumpText(byMs)}`);
-        onClockJump?.(byMs);
-      },
-      onWarning: (text) => warn(`warning: ${text}`),
-      onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
-      onControllerError: (error) => warn(`error: ${textOf(error)}; will retry`),
-    });
+    const startServer = (): Promise<ApiServer> =>
+      startApiServer({
+        kinds: builtinKinds,
+        directory,
+        authorization,
+        webhookTargets,
+        roles,
+        onDenied,
+        servesReadOnly,
+        acceptsLoss,
+        onRenewed,
+        repairCertificates,
+        tokens: [staticTokens(new Map([[token, metricsUser]]))],
+        ...(otherMetrics !== undefined && { otherMetrics }),
+        ...(auditLog !== undefined && { audit: auditLog }),
+        guard,
+        guardDelete,
+        documents,
+        ...(atOnce !== undefined && { inFlightLimits: { atOnce, waiting: atOnce * waitingForEach } }),
+        onClockJump: (byMs) => {
+          warn(`warning: ${clockJumpText(byMs)}`);
+          onClockJump?.(byMs);
+        },
+        onWarning: (text) => warn(`warning: ${text}`),
+        onUnexpected: (error, { method, path }) => warn(`error: ${method} ${path}: ${textOf(error)}`),
+        onControllerError: (error) => warn(`error: ${textOf(error)}; will retry`),
+      });
+    const server = await whenFree(directory, warn, startServer);
     if (!server.isReadOnly) await keepMetricsToken(join(directory, metricsTokenFile), token, warn);
     if (server.isReadOnly)
       warn(`warning: --data-dir ${directory} is read-only: serving existing data, rejecting writes`);
@@ -176,6 +188,29 @@ async function start(options: StartOptions, onRenewed: () => void): Promise<ApiS
     if (isStoreError(error) || isFileError(error))
       throw new UserError(`--data-dir ${directory}: ${whyNoFolder(error)}`, { cause: error });
     throw error;
+  }
+}
+
+/** How long to wait for a process that was killed, and how often to look. */
+const endingMs = 15_000;
+const lookMs = 50;
+
+/** Starts a server in a directory as soon as the process that was killed in it is gone. */
+async function whenFree(
+  directory: string,
+  warn: (text: string) => void,
+  startServer: () => Promise<ApiServer>,
+): Promise<ApiServer> {
+  const deadline = performance.now() + endingMs;
+  for (let tries = 0; ; tries++) {
+    try {
+      return await startServer();
+    } catch (error) {
+      const isLocked = isStoreError(error) && error.code === "locked";
+      if (!isLocked || performance.now() > deadline || !isHolderEnding(directory)) throw error;
+      if (tries === 0) warn("the last control plane of this data directory was killed and is ending: waiting for it");
+      await delay(lookMs);
+    }
   }
 }
 

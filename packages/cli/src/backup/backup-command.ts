@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
-import { mkdtemp, rename, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import {
   checkSnapshot,
@@ -59,7 +59,8 @@ async function backUp(
   const partial = `${target}.partial`;
   await rm(partial, { force: true });
   // In the data directory: a snapshot can be large, and has the keys and Secrets of the control plane in it.
-  const folder = await mkdtemp(join(directory, "backup-"));
+  await removeStale(directory);
+  const folder = await mkdtemp(join(directory, `backup-${process.pid}-`));
   try {
     const snapshot = join(folder, storeName);
     await takeSnapshot(directory, snapshot, running);
@@ -73,6 +74,25 @@ async function backUp(
   } finally {
     await rm(partial, { force: true });
     await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Removes the folders of backups that were killed: a name has the process that made it. */
+async function removeStale(directory: string): Promise<void> {
+  const names = await readdir(directory);
+  const stale = names.filter((name) => {
+    const [, pid] = /^backup-(\d+)-\w+$/.exec(name) ?? [];
+    return pid !== undefined && !isAlive(Number(pid));
+  });
+  await Promise.all(stale.map((name) => rm(join(directory, name), { recursive: true, force: true })));
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }
 

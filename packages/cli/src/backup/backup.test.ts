@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -56,14 +57,19 @@ test("a restored server does not use a revision twice", async () => {
   assert.ok((await version("later", "later.yaml")) > (await version("first", "later.yaml")) + 900_000);
 });
 
-test("a backup of a stopped control plane is the same", async () => {
+test("a backup of a stopped control plane is the same, and removes what killed ones left behind", async () => {
+  const { pid: ended = 0 } = spawnSync(process.execPath, ["--version"]);
+  mkdirSync(join(folder.path, `first/backup-${ended}-abc123`));
+  writeFileSync(join(folder.path, `first/backup-${ended}-abc123/store.db`), "half");
+  const running = `backup-${process.pid}-abc123`;
+  mkdirSync(join(folder.path, "first", running));
   const backup = await purlin("backup", "stopped.purlin", "--data-dir", "first");
   assert.deepEqual([backup.stderr, backup.exitCode], ["", 0]);
   assert.equal((await purlin("restore", "stopped.purlin", "--data-dir", "third")).exitCode, 0);
   assert.deepEqual(
     readdirSync(join(folder.path, "first")).filter((name) => /^(backup-|snapshot)/.test(name)),
-    [],
-    "nothing is left behind",
+    [running],
+    "nothing is left behind but the folder of a backup that runs",
   );
 });
 

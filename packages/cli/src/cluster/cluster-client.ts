@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
-import { createHttpsTransport, createKubeClient, type KubeClient, type KubeTransport } from "@purlin/kube-client";
+import {
+  type ClusterAccess,
+  createHttpsTransport,
+  createKubeClient,
+  type KubeClient,
+  type KubeTransport,
+} from "@purlin/kube-client";
 import { commandName } from "../command-name.ts";
 import { eachOnce, type Io } from "../io.ts";
-import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { kubeconfigVariable, readAccess } from "./read-kubeconfig.ts";
+import { kubeconfigVariable, readAccess, readContexts } from "./read-kubeconfig.ts";
 
 /** The API server a command talks to, and the namespace it means when none is named. */
 export interface Cluster extends AsyncDisposable {
@@ -25,6 +31,8 @@ interface ConnectOptions {
   readonly transport?: ((inner: KubeTransport) => KubeTransport) | undefined;
   /** Leave out the warnings that the API server sends. */
   readonly ignoresWarnings?: boolean;
+  /** --as and --as-group of the command name the user to impersonate. */
+  readonly impersonates?: boolean;
 }
 
 /**
@@ -35,7 +43,8 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
   const { transport = (inner) => inner } = options;
   try {
     const place = findKubeconfig(input, io);
-    const access = await readAccess(place.files, input, io);
+    const own = await readAccess(place.files, input, io);
+    const access = options.impersonates ? asUser(own, input) : own;
     const client = createKubeClient(transport(createHttpsTransport(access)), {
       ...(!options.ignoresWarnings && {
         onWarning: eachOnce((text) => io.stderr.write(`warning: ${harmlessLine(text)}\n`)),
@@ -48,6 +57,25 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
   } catch (error) {
     throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
   }
+}
+
+/** The names of the contexts that --context can choose. */
+export function contextNames(input: CommandInput, io: Io): Promise<readonly string[]> {
+  return readContexts(findKubeconfig(input, io).files, io);
+}
+
+/** The access with the user that --as and --as-group name. */
+function asUser(access: ClusterAccess, input: CommandInput): ClusterAccess {
+  const user = textOption(input, "as");
+  const groups = listOption(input, "asGroup");
+  if (user === undefined && groups.length > 0) throw new UserError("--as-group: needs --as USER", { exitCode: 2 });
+  if (user === undefined) return access;
+  const { credentials } = access;
+  const current = async (): ReturnType<typeof credentials.current> => ({
+    ...(await credentials.current()),
+    impersonate: { user, groups },
+  });
+  return { ...access, credentials: { refused: () => credentials.refused?.(), current } };
 }
 
 interface Place {
@@ -70,7 +98,9 @@ function findKubeconfig(input: CommandInput, io: Io): Place {
   const file = join(currentDataDir(input, io), "kubeconfig");
   if (existsSync(file)) return { files: [file], isOwn: true };
   const start = `start a control plane with "${commandName(io.env)} up", or specify another with --kubeconfig or $KUBECONFIG`;
-  throw new UserError(`no control plane found: ${relative(io.cwd, file)} does not exist: ${start}`);
+  throw new UserError(`no control plane found: ${relative(io.cwd, file)} does not exist: ${start}`, {
+    code: "NO_CONTROL_PLANE",
+  });
 }
 
 interface Reaching extends Place {
@@ -88,6 +118,6 @@ async function reach(client: KubeClient, { files, server, isOwn, io }: Reaching)
     const advice = isOwn
       ? `is the control plane of ${shown} running? start it with "${commandName(io.env)} up"`
       : `check the server and credentials in ${shown}`;
-    throw new UserError(`cannot reach ${server}: ${textOf(error)}: ${advice}`, { cause: error });
+    throw new UserError(`cannot reach ${server}: ${textOf(error)}: ${advice}`, { cause: error, code: "UNREACHABLE" });
   }
 }

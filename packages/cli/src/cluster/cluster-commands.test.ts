@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { load } from "js-yaml";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
@@ -245,6 +247,50 @@ test("objects are found by labels, deleted by labels and files, and described", 
   await purlin("apply", "-f", "labelled.yaml");
   assert.equal((await purlin("delete", "-f", "labelled.yaml")).stdout, "Widget l2 deleted\nWidget l1 deleted\n");
   assert.equal((await purlin("delete", "-f", "labelled.yaml", "--ignore-not-found")).exitCode, 0);
+});
+
+test("with -o json and -o yaml, commands that write objects print one report, also of errors", async () => {
+  const item = (name: string, action: string) => ({
+    apiVersion: "example.org/v1",
+    kind: "Widget",
+    namespace: "default",
+    name,
+    action,
+  });
+  const report = (...items: readonly object[]) => ({ apiVersion: "cli.purlin.dev/v1", kind: "ActionReport", items });
+  folder.write("j.yaml", `${widget("j1", "{size: small}")}---\n${widget("j2", "{size: small}")}`);
+  const parsed = async (...args: string[]): Promise<unknown> =>
+    JSON.parse((await purlin(...args, "-o", "json")).stdout);
+  assert.deepEqual(await parsed("apply", "j.yaml"), report(item("j1", "created"), item("j2", "created")));
+  folder.write("j.yaml", `${widget("j1", "{size: large}")}---\n${widget("j2", "{size: small}")}`);
+  assert.deepEqual(await parsed("apply", "j.yaml"), report(item("j1", "configured"), item("j2", "unchanged")));
+  const yaml = (await purlin("patch", "widget", "j1", '{"spec": {"note": "x"}}', "-o", "yaml")).stdout;
+  assert.deepEqual(load(yaml), report(item("j1", "patched")));
+  assert.deepEqual(await parsed("delete", "widget", "j1", "j2"), report(item("j1", "deleted"), item("j2", "deleted")));
+  const bad = await purlin("apply", "bad.yaml", "-o", "json");
+  const { items, errors } = JSON.parse(bad.stdout) as { items: object[]; errors: { code: string; message: string }[] };
+  assert.deepEqual([bad.exitCode, items], [1, [item("good", "created")]]);
+  assert.deepEqual(
+    errors.map(({ code }) => code),
+    ["INVALID_INPUT", "INVALID_INPUT"],
+  );
+  assert.match(errors[0]?.message ?? "", /^bad\.yaml:4:8: spec\.size: Unsupported value/);
+  const absent = await purlin("delete", "widget", "absent", "-o", "json");
+  assert.match(absent.stdout, /^\{\n {2}"errors": \[/);
+  assert.equal(absent.exitCode, 1);
+  const wrong = await purlin("apply", "j.yaml", "-o", "xml");
+  assert.deepEqual([wrong.exitCode, wrong.stderr], [2, "error: --output xml: expected text, json or yaml\n"]);
+  const asking = await purlin("apply", "j.yaml", "--confirm", "-o", "json");
+  assert.deepEqual([asking.exitCode, /use it without -o json/.test(asking.stderr)], [2, true]);
+});
+
+test("describe -o json has the objects with their events; values of Secrets are not shown", async () => {
+  const secret = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\nstringData: {password: hunter22}\n";
+  await runInProcess(["apply", "-"], { cwd: folder.path, stdin: secret });
+  const { stdout } = await purlin("describe", "secret", "login", "-o", "json");
+  const { kind, items } = JSON.parse(stdout) as { kind: string; items: { object: JsonObject; events: object[] }[] };
+  assert.deepEqual([kind, items[0]?.object["data"], items[0]?.events], ["DescriptionList", { password: "***" }, []]);
+  assert.match((await purlin("describe", "secret", "login")).stdout, /\nData:\n {2}Password: +\*\*\*\n/);
 });
 
 test("of several objects those that exist are shown, and the others are reported", async () => {

@@ -15,14 +15,24 @@ export function kubeconfigVariable({ env, cwd }: Pick<Io, "env" | "cwd">): reado
 
 /** The access that kubeconfig files describe together: as kubectl has it, the first file to say something wins. */
 export async function readAccess(files: readonly string[], input: CommandInput, io: Io): Promise<ClusterAccess> {
-  // kubectl skips files of a list that are missing.
-  const present = files.length === 1 ? files : files.filter((file) => existsSync(file));
+  const present = presentOf(files);
   const configs = await Promise.all(present.map((file) => readOne(file, io)));
   return accessFromKubeconfig(merge(configs), {
     file: present.join(delimiter),
     context: textOption(input, "context"),
     env: io.env,
   });
+}
+
+/** The names of the contexts in kubeconfig files, each once. */
+export async function readContexts(files: readonly string[], io: Io): Promise<readonly string[]> {
+  const configs = await Promise.all(presentOf(files).map((file) => readOne(file, io)));
+  return [...new Set((merge(configs).contexts ?? []).map(({ name }) => name))];
+}
+
+/** kubectl skips files of a list that are missing. */
+function presentOf(files: readonly string[]): readonly string[] {
+  return files.length === 1 ? files : files.filter((file) => existsSync(file));
 }
 
 async function readOne(file: string, io: Io): Promise<Kubeconfig> {

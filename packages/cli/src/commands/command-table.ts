@@ -8,13 +8,19 @@ import { testFlags } from "../test-command/test-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import { functionCommands } from "./function-commands.ts";
 import { objectCommands } from "./object-commands.ts";
+import { operationCommands } from "./operation-commands.ts";
+import { rolloutCommands } from "./rollout-commands.ts";
 import { runCommands } from "./run-commands.ts";
-import { serverCommands, upCommand } from "./server-commands.ts";
+import { devCommand, serverCommands, upCommand } from "./server-commands.ts";
 
 /** The groups of commands, with what they have in common. */
 export const commandGroups: Readonly<Record<string, string>> = {
   runs: "show, compare and replay recorded reconciles",
+  rollout: "start, watch and steer rollouts of functions and Compositions",
+  operation: "preview and run operations",
+  mrd: "inspect managed resource definitions",
   function: "write, run and call composition functions",
+  resource: "validate resources as Crossplane's command line does",
   xpkg: "build, publish and install packages",
 };
 
@@ -37,6 +43,7 @@ export const commandTable: readonly CommandSpec[] = [
     load: () => import("../init/init-command.ts"),
   },
   upCommand,
+  devCommand,
   {
     name: "render",
     summary: "preview the composed resources of a composite resource, without a cluster",
@@ -70,7 +77,8 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--strict", description: "treat warnings and missing schemas as errors" },
       {
         flags: "--old <path>",
-        description: "objects as they were before, for CEL rules about changes; repeatable",
+        description:
+          "objects as they were before, for CEL rules about changes and for breaking changes of XRDs and CRDs; repeatable",
         repeatable: true,
       },
       { flags: "--fetch-packages", description: "fetch the packages that manifests name, and keep their schemas" },
@@ -84,7 +92,10 @@ export const commandTable: readonly CommandSpec[] = [
     name: "test",
     summary: "run tests of compositions, without a cluster",
     arguments: [
-      { name: "[path...]", description: "test files, and folders with files that end in .test.yaml (this folder)" },
+      {
+        name: "[path...]",
+        description: "test files, and folders with files that end in .test.yaml or _xprin.yaml (this folder)",
+      },
     ],
     options: testFlags,
     load: () => import("../test-command/test-command.ts"),
@@ -100,6 +111,12 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     load: () => import("../version/version-command.ts"),
   },
+  {
+    name: "completion",
+    summary: "print the script that makes a shell complete this command",
+    arguments: [{ name: "<shell>", description: "bash, zsh or fish" }],
+    load: () => import("../completion/completion-command.ts"),
+  },
   ...serverCommands,
   {
     name: "types",
@@ -114,7 +131,43 @@ export const commandTable: readonly CommandSpec[] = [
     ],
     load: () => import("../types/types-command.ts"),
   },
+  {
+    name: "schemas",
+    summary: "write JSON Schemas of manifests, test files and purlin.yaml, for editors",
+    arguments: [
+      {
+        name: "[path...]",
+        description: "YAML files, folders of YAML files and packages of functions (.xpkg) (this folder)",
+      },
+    ],
+    options: [
+      { flags: "--out <dir>", description: "the folder to write to", default: "schemas" },
+      { flags: "--fetch-packages", description: "fetch the packages that Functions name, and keep their schemas" },
+    ],
+    load: () => import("../types/schemas-command.ts"),
+  },
   ...runCommands,
+  ...rolloutCommands,
+  ...operationCommands,
   ...functionCommands,
+  {
+    name: "resource validate",
+    summary: "validate resources with the output and exit codes of crossplane resource validate",
+    arguments: [
+      { name: "<extensions>", description: "files and folders with XRDs, CRDs and packages; comma-separated" },
+      { name: "<resources>", description: "files and folders with resources; comma-separated; - reads stdin" },
+    ],
+    options: [
+      { flags: "-o, --output <format>", description: "text, json or yaml", default: "text" },
+      { flags: "--skip-success-results", description: "do not print valid resources" },
+      { flags: "--error-on-missing-schemas", description: "exit with 1 when a schema is missing" },
+      { flags: "--fetch-packages", description: "fetch the packages that manifests name, and keep their schemas" },
+      { flags: "--cache-dir <dir>", description: "accepted, without effect", hidden: true },
+      { flags: "--clean-cache", description: "accepted, without effect", hidden: true },
+      { flags: "--update-cache", description: "accepted, without effect", hidden: true },
+      { flags: "--crossplane-image <image>", description: "accepted, without effect", hidden: true },
+    ],
+    load: () => import("../validate/resource-validate-command.ts"),
+  },
   ...xpkgCommands,
 ];

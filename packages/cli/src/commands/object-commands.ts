@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
-import { clusterOptions, dataDirOption, selectorOption } from "../options/shared-options.ts";
+import { clusterOptions, dataOption, selectorOption } from "../options/shared-options.ts";
 
 const namespaceOption: OptionSpec = {
   flags: "-n, --namespace <name>",
@@ -21,6 +21,11 @@ const subresourceOption: OptionSpec = {
   description: "subresource to change, such as status or scale",
 };
 
+/** As in Crossplane's trace, `-c` is a context. */
+const traceClusterOptions = clusterOptions.map((option) =>
+  option.flags === "--context <name>" ? { ...option, flags: "-c, --context <name>" } : option,
+);
+
 /** The commands that read and write objects of a running control plane. */
 export const objectCommands: readonly CommandSpec[] = [
   {
@@ -34,6 +39,7 @@ export const objectCommands: readonly CommandSpec[] = [
         flags: "--confirm [hash]",
         description: "preview the changes and ask before applying them; with a hash, apply only the plan that has it",
       },
+      dataOption,
       namespaceOption,
       ...clusterOptions,
     ],
@@ -73,7 +79,7 @@ export const objectCommands: readonly CommandSpec[] = [
       { name: "<type>", description: "as for purlin get" },
       { name: "[name...]", description: "names of objects; all objects of the type if omitted" },
     ],
-    options: [namespaceOption, everywhereOption, selectorOption, ...clusterOptions],
+    options: [namespaceOption, everywhereOption, selectorOption, dataOption, ...clusterOptions],
     load: () => import("../describe/describe-command.ts"),
   },
   {
@@ -81,7 +87,14 @@ export const objectCommands: readonly CommandSpec[] = [
     summary: "show events, oldest first",
     options: [
       { flags: "--for <type/name>", description: "only events of this object" },
+      {
+        flags: "--below",
+        description: "with --for: also events of everything below the object, as purlin trace shows it",
+      },
       { flags: "--types <types>", description: "only events of these types, such as Warning" },
+      { flags: "--reasons <reasons>", description: "only events with these reasons, such as ComposeResources" },
+      { flags: "--since <duration>", description: "only events of the last, such as 10m" },
+      { flags: "-o, --output <format>", description: "table, json, yaml or name", default: "table" },
       { flags: "-w, --watch", description: "after the list, print each new event until Ctrl-C" },
       namespaceOption,
       everywhereOption,
@@ -121,7 +134,9 @@ export const objectCommands: readonly CommandSpec[] = [
         description: "packages that a package depends on: unique, all or none",
         default: "unique",
       },
-      ...clusterOptions,
+      { flags: "-s, --show-connection-secrets", description: "also show Secrets with connection details" },
+      { flags: "--concurrency <n>", description: "accepted as in crossplane, without effect", hidden: true },
+      ...traceClusterOptions,
     ],
     load: () => import("../trace/trace-command.ts"),
   },
@@ -138,7 +153,7 @@ export const objectCommands: readonly CommandSpec[] = [
     options: [
       { flags: "--all", description: "show all causes in full, not only the first one" },
       { flags: "--code <code>", description: "show what a cause code means, such as E11" },
-      { flags: "-o, --output <format>", description: "text, json or yaml", default: "text" },
+      dataOption,
       {
         flags: "--system-namespace <name>",
         description: "namespace of packages and of the control plane's Lease",
@@ -150,16 +165,47 @@ export const objectCommands: readonly CommandSpec[] = [
     load: () => import("../explain/explain-command.ts"),
   },
   {
+    name: "top",
+    summary: "show what functions and composite resources use: calls, latency, errors, CPU, memory, reconciles",
+    arguments: [{ name: "[what]", description: "functions or xrs (both)" }],
+    options: [
+      { flags: "--interval <duration>", description: "time over which calls per second are measured", default: "1s" },
+      { flags: "--since <duration>", description: "reconciles of the last, such as 10m", default: "1h" },
+      { flags: "-w, --watch", description: "measure again and again until Ctrl-C" },
+      { flags: "-s, --summary", description: "on a cluster: first a summary of all pods" },
+      { flags: "-o, --output <format>", description: "table or json", default: "table" },
+      {
+        flags: "-n, --namespace <name>",
+        description: "on a cluster: namespace of the pods (crossplane-system)",
+      },
+      ...clusterOptions,
+    ],
+    load: () => import("../top/top-command.ts"),
+  },
+  {
     name: "logs",
-    summary: "show the logs of a function",
-    arguments: [{ name: "<function>", description: "name of the Function" }],
+    summary: "show the logs of functions",
+    arguments: [{ name: "[function...]", description: "names of Functions (all, in the order of time)" }],
     options: [
       { flags: "--revision <name>", description: "only this revision (all)" },
       { flags: "-f, --follow", description: "follow: stream new lines" },
       { flags: "--tail <lines>", description: "number of most recent lines to show (all)" },
-      dataDirOption,
+      { flags: "--since <duration>", description: "only lines of the last, such as 10m" },
+      { flags: "--xr <kind/name>", description: "only lines about this composite resource, such as App/shop" },
+      selectorOption,
+      { flags: "-o, --output <format>", description: "text or json" },
+      ...clusterOptions,
     ],
     load: () => import("../logs/logs-command.ts"),
+  },
+  {
+    name: "mrd unused",
+    summary: "list active managed resource definitions that have no objects",
+    options: [
+      { flags: "-o, --output <format>", description: "table, name, json or yaml", default: "table" },
+      ...clusterOptions,
+    ],
+    load: () => import("../mrd/unused-command.ts"),
   },
   {
     name: "patch",
@@ -173,6 +219,7 @@ export const objectCommands: readonly CommandSpec[] = [
       { flags: "-p, --patch <patch>", description: "the patch, instead of the argument" },
       { flags: "--type <type>", description: "merge, json or strategic", default: "merge" },
       subresourceOption,
+      dataOption,
       namespaceOption,
       ...clusterOptions,
     ],
@@ -201,6 +248,7 @@ export const objectCommands: readonly CommandSpec[] = [
       { flags: "--ignore-not-found", description: "do not fail if an object does not exist" },
       namespaceOption,
       { flags: "--timeout <duration>", description: "how long to wait for the deletion", default: "30s" },
+      dataOption,
       ...clusterOptions,
     ],
     load: () => import("../delete/delete-command.ts"),

@@ -66,6 +66,33 @@ function describe(command: Command, spec: CommandSpec, { io, chosen }: Pick<Prog
   });
 }
 
+/** The values of switches that may have one. */
+const switchValues: Readonly<Record<string, RegExp>> = {
+  "[bool]": /^(true|false|yes|no|0|1)$/i,
+  "[count]": /^\d+$/,
+  "[percent]": /^\d+(\.\d+)?%?$/,
+};
+
+/**
+ * A switch that may have a value does not take the first argument for it: `up --enable-usages platform` is `up --enable-usages=true platform`.
+ * Commands without arguments refuse such a value.
+ */
+export function separateSwitches(argv: readonly string[]): readonly string[] {
+  const spec = namedIn(argv);
+  if (spec?.arguments === undefined) return argv;
+  const values = new Map(
+    (spec.options ?? []).flatMap(({ flags }) => {
+      const [name = "", value = ""] = flags.split(" ");
+      const pattern = switchValues[value];
+      return pattern === undefined ? [] : [[name, pattern] as const];
+    }),
+  );
+  return argv.map((word, at) => {
+    const pattern = values.get(word);
+    return pattern === undefined || pattern.test(argv[at + 1] ?? "") ? word : `${word}=true`;
+  });
+}
+
 /** What a variable of a script was meant to fill in. No value would mean something else: all objects, or this folder. */
 function refuseEmpty(command: Command): void {
   const argument =

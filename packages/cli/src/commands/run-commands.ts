@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
-import { clusterOptions, redactOption } from "../options/shared-options.ts";
+import { clusterOptions, dataOption, redactOption } from "../options/shared-options.ts";
 
 const sourceOptions: readonly OptionSpec[] = [
   {
@@ -37,7 +37,7 @@ export const runCommands: readonly CommandSpec[] = [
       failedOption,
       ofStep,
       { flags: "--since <duration>", description: "only runs of the last, such as 1h" },
-      { flags: "-o, --output <format>", description: "table or json", default: "table" },
+      { flags: "-o, --output <format>", description: "table, json or yaml", default: "table" },
       ...sourceOptions,
     ],
     load: () => import("../runs/ls-command.ts"),
@@ -51,7 +51,7 @@ export const runCommands: readonly CommandSpec[] = [
       { flags: "--request", description: "only the requests of the steps, in full" },
       { flags: "--response", description: "only the responses of the steps, in full" },
       { flags: "--desired", description: "only the desired resources after each step, in full" },
-      { flags: "-o, --output <format>", description: "text, json or yaml", default: "text" },
+      dataOption,
       ...sourceOptions,
     ],
     load: () => import("../runs/show-command.ts"),
@@ -60,7 +60,12 @@ export const runCommands: readonly CommandSpec[] = [
     name: "runs follow",
     summary: "print each run when it is recorded, until Ctrl-C",
     arguments: [subject],
-    options: [failedOption, ofStep, ...sourceOptions],
+    options: [
+      failedOption,
+      ofStep,
+      { flags: "-o, --output <format>", description: "table or json", default: "table" },
+      ...sourceOptions,
+    ],
     load: () => import("../runs/follow-command.ts"),
   },
   {
@@ -97,7 +102,8 @@ export const runCommands: readonly CommandSpec[] = [
       oneStep,
       {
         flags: "--with <function>",
-        description: "TypeScript or JavaScript file, host:port or unix:path (the function that serves the step now)",
+        description:
+          "TypeScript or JavaScript file, package file (x.xpkg), image, revision:NAME, host:port or unix:path (the function that serves the step now)",
       },
       { flags: "--inspect-brk", description: "run the file in a debugger that waits for you before the first line" },
       {

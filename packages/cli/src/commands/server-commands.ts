@@ -9,7 +9,7 @@ import {
   redactOption,
   selectorOption,
 } from "../options/shared-options.ts";
-import { startFlags } from "../start/start-flags.ts";
+import { featureFlags, startFlags, unusedFeatureFlags } from "../start/start-flags.ts";
 
 const acceptDataLoss: OptionSpec = {
   flags: "--accept-data-loss",
@@ -54,44 +54,78 @@ const authorization: OptionSpec = {
   description: "rbac evaluates Roles and bindings; admin gives every ServiceAccount all rights (rbac)",
 };
 
+/** How a control plane runs on this machine. */
+const planeFlags: readonly OptionSpec[] = [
+  {
+    flags: "--data-dir <dir>",
+    description: "data directory; created if missing ($PURLIN_DATA_DIR, purlin.yaml, or .purlin)",
+  },
+  {
+    flags: "--port <port>",
+    description: "port on loopback, 0 for any free port (a free port, reused across restarts)",
+  },
+  {
+    flags: "--registry-port <port>",
+    description: "port of the registry, 0 for any free port (a free port, reused across restarts)",
+  },
+  repairCertificates,
+  { flags: "--prune", description: "delete applied objects that are no longer in the files" },
+];
+
+const serverFlags: readonly OptionSpec[] = [
+  acceptDataLoss,
+  maxRequestsInFlight,
+  ...auditFlags,
+  webhookTarget,
+  workloads("simulate"),
+  authorization,
+  ...featureFlags,
+  { flags: "--xfn-cache-dir <dir>", description: "response cache directory (xfn in the data directory)" },
+  {
+    flags: "--enable-webhooks [bool]",
+    description: "has no effect here: the API server protects used resources itself",
+    hidden: true,
+  },
+  ...unusedFeatureFlags,
+  { flags: "--require-sandbox", description: "refuse to run functions without a sandbox" },
+  ...limitFlags,
+  functionLimit,
+  redactOption,
+];
+
+const manifestPaths = [{ name: "[path...]", description: "YAML files or folders of YAML files" }];
+
 export const upCommand: CommandSpec = {
   name: "up",
   summary: "run a control plane on this machine and apply manifests to it",
-  arguments: [{ name: "[path...]", description: "YAML files or folders of YAML files" }],
+  arguments: manifestPaths,
   options: [
-    {
-      flags: "--data-dir <dir>",
-      description: "data directory; created if missing ($PURLIN_DATA_DIR, purlin.yaml, or .purlin)",
-    },
-    {
-      flags: "--port <port>",
-      description: "port on loopback, 0 for any free port (a free port, reused across restarts)",
-    },
-    {
-      flags: "--registry-port <port>",
-      description: "port of the registry, 0 for any free port (a free port, reused across restarts)",
-    },
-    repairCertificates,
-    { flags: "--prune", description: "delete applied objects that are no longer in the files" },
+    ...planeFlags,
     { flags: "--wait", description: "exit when everything is ready, or after --timeout with a list of what is not" },
     { flags: "--timeout <duration>", description: "timeout of --wait", default: "5m" },
-    acceptDataLoss,
-    maxRequestsInFlight,
-    ...auditFlags,
-    webhookTarget,
-    workloads("simulate"),
-    authorization,
-    {
-      flags: "--enable-function-revision-selectors",
-      description: "allow several active revisions of a function, selected by pipeline steps",
-    },
-    { flags: "--require-sandbox", description: "refuse to run functions without a sandbox" },
-    ...limitFlags,
-    functionLimit,
-    redactOption,
+    ...serverFlags,
   ],
   starting: "Starting the control plane…",
   load: () => import("../up/up-command.ts"),
+};
+
+export const devCommand: CommandSpec = {
+  name: "dev",
+  summary: "run a control plane on this machine and preview each save before it is applied",
+  arguments: manifestPaths,
+  options: [
+    ...planeFlags,
+    {
+      flags: "--apply <when>",
+      description: "ask, or on-save: apply what neither destroys nor breaks anything at once",
+      default: "ask",
+    },
+    { flags: "--test", description: "run the tests in the folders on each save" },
+    { flags: "--fresh", description: "start with an empty data directory, which is removed at the end" },
+    ...serverFlags,
+  ],
+  starting: "Starting the control plane…",
+  load: () => import("../dev/dev-command.ts"),
 };
 
 /** The commands that run servers, and that keep and share what servers hold. */

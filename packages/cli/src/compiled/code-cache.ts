@@ -8,7 +8,7 @@ const { crc32 } = process.getBuiltinModule("node:zlib");
 
 /** A sum of all that follows, then how many runs have added to it. */
 const headBytes = 5;
-/** Others may write to the file: the group, or everybody. */
+/** Others may write to the file: the group, or all users. */
 const writableByOthers = 0o022;
 
 /** What V8 has made of a program so far. */

@@ -1,30 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNoMatch, resourcePath } from "@purlin/kube-client";
-import { isNotFound } from "@purlin/kube-objects/errors";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { ignoreNotFound, isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, type ObjectKey, objectsAt, parseApiVersion, type TypeRef } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, pathOf } from "../cluster/find-resource.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
+import { actionReport, printData, readOutput } from "../options/data-output.ts";
 import { readTimeout } from "../options/duration.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const pollMs = 50;
 
+/** The kinds by which a composition orders deletions. */
+const usageKinds: ReadonlySet<string> = new Set([
+  "protection.crossplane.io Usage",
+  "protection.crossplane.io ClusterUsage",
+  "apiextensions.crossplane.io Usage",
+]);
+
 /** An object to delete. */
 interface Doomed {
   /** Such as `App shop`. */
   readonly title: string;
+  readonly object: Pick<KubeObject, "apiVersion" | "kind" | "metadata">;
   readonly path: string;
   readonly isNamespaced: boolean;
 }
 
 /** `purlin delete TYPE NAME…`, `purlin delete TYPE -l SELECTOR`, `purlin delete -f FILE…` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const waitMs = readTimeout(textOption(input, "timeout") ?? "30s");
   const ignoresMissing = isSet(input, "ignoreNotFound");
   const files = listOption(input, "filename");
@@ -40,8 +51,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const limit = performance.now() + waitMs;
   for (const one of waiting) {
     await untilGone(cluster, one, { limit, io });
-    io.stdout.write(`${harmlessLine(one.title)} deleted\n`);
+    if (output === "text") io.stdout.write(`${harmlessLine(one.title)} deleted\n`);
   }
+  const actions = waiting.map(({ object }) => ({ object, action: "deleted" as const }));
+  if (output !== "text") printData(actionReport(actions), output, io);
 }
 
 function checkWords(input: CommandInput, files: readonly string[]): void {
@@ -54,13 +67,19 @@ function checkWords(input: CommandInput, files: readonly string[]): void {
   }
 }
 
+/** A reference to an object of a type. */
+function placed({ apiVersion, kind }: TypeRef, { name, namespace }: ObjectKey): Doomed["object"] {
+  return { apiVersion, kind, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
+}
+
 /** What comes last in files was applied last, and leans on what comes first. */
 async function ofFiles(cluster: Cluster, manifests: readonly Manifest[], io: Io): Promise<Doomed[]> {
   const doomed: Doomed[] = [];
   for (const { object } of manifests.toReversed()) {
     const found = await manifestPath(cluster, object, io.signal);
     // A kind that is not served has no objects.
-    if (found !== undefined) doomed.push({ title: `${object.kind} ${object.metadata.name}`, ...found });
+    if (found !== undefined)
+      doomed.push({ title: `${object.kind} ${object.metadata.name}`, object: placed(object, found.key), ...found });
   }
   return doomed;
 }
@@ -72,7 +91,8 @@ async function ofWords(cluster: Cluster, input: CommandInput, io: Io): Promise<D
     const { resource } = target;
     const add = (name: string): void => {
       const path = pathOf(resource, { namespace: cluster.namespace, name });
-      doomed.push({ title: `${resource.kind} ${name}`, path, isNamespaced: resource.namespaced });
+      const object = placed(resource, { name, namespace: resource.namespaced ? cluster.namespace : undefined });
+      doomed.push({ title: `${resource.kind} ${name}`, object, path, isNamespaced: resource.namespaced });
     };
     if (target.name !== undefined) add(target.name);
     else {
@@ -90,7 +110,9 @@ async function requestDeletion(
   { ignoresMissing, io }: { readonly ignoresMissing: boolean; readonly io: Io },
 ): Promise<boolean> {
   try {
-    await client.raw({ method: "DELETE", path, signal: io.signal });
+    const isOrdered = await composesUsage(client, path, io.signal);
+    const body = { apiVersion: "v1", kind: "DeleteOptions", propagationPolicy: "Foreground" };
+    await client.raw({ method: "DELETE", path, signal: io.signal, ...(isOrdered && { body }) });
     return true;
   } catch (error) {
     if (isNotFound(error) && ignoresMissing) return false;
@@ -99,27 +121,42 @@ async function requestDeletion(
   }
 }
 
+/**
+ * Whether an object is a composite resource with a Usage among its resources. It must outlive them: otherwise the garbage collector deletes all
+ * of them at once, in no order.
+ */
+async function composesUsage(client: Cluster["client"], path: string, signal: AbortSignal): Promise<boolean> {
+  const object = (await ignoreNotFound(client.raw({ method: "GET", path, signal }))) as JsonObject | undefined;
+  if (object === undefined) return false;
+  const refs = [
+    ...objectsAt(object, ["spec", "crossplane", "resourceRefs"]),
+    ...objectsAt(object, ["spec", "resourceRefs"]),
+  ];
+  return refs.some(({ apiVersion, kind }) => usageKinds.has(`${String(apiVersion).split("/")[0]} ${String(kind)}`));
+}
+
 async function untilGone(
   { client }: Cluster,
   { title, path }: Doomed,
   { limit, io }: { readonly limit: number; readonly io: Io },
 ): Promise<void> {
-  while (await exists(() => client.raw({ method: "GET", path, signal: io.signal }))) {
+  for (;;) {
+    const object = await ignoreNotFound(client.raw({ method: "GET", path, signal: io.signal }));
+    if (object === undefined) return;
     if (performance.now() > limit) {
-      throw new UserError(`${title} is being deleted but still exists: check its metadata.finalizers`);
+      throw new UserError(`${title} is being deleted but still exists: ${adviceFor(object as KubeObject)}`);
     }
     await setTimeout(pollMs, undefined, { signal: io.signal });
   }
 }
 
-async function exists(get: () => Promise<unknown>): Promise<boolean> {
-  try {
-    await get();
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+/** Where to look when an object is not gone in time. */
+function adviceFor({ apiVersion, kind, metadata: { finalizers = [], namespace, name } }: KubeObject): string {
+  if (!finalizers?.includes("foregroundDeletion")) return "check its metadata.finalizers";
+  const { group } = parseApiVersion(apiVersion);
+  const type = group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
+  const where = namespace === undefined ? "" : ` -n ${namespace}`;
+  return `it waits for its dependents, one of which may be in use: see purlin explain ${type}/${name}${where}`;
 }
 
 /** Where the object of a manifest is on the API server; undefined where its kind is not served. */
@@ -127,12 +164,12 @@ async function manifestPath(
   { client, namespace }: Cluster,
   object: KubeObject,
   signal: AbortSignal,
-): Promise<{ readonly path: string; readonly isNamespaced: boolean } | undefined> {
+): Promise<{ readonly path: string; readonly isNamespaced: boolean; readonly key: ObjectKey } | undefined> {
   try {
     const mapping = await client.mapper.mapping(object, signal);
     const { name = "", namespace: own } = object.metadata;
     const key = mapping.namespaced ? { name, namespace: own || namespace } : { name };
-    return { path: resourcePath(mapping, key), isNamespaced: mapping.namespaced };
+    return { path: resourcePath(mapping, key), isNamespaced: mapping.namespaced, key };
   } catch (error) {
     if (isNoMatch(error)) return undefined;
     throw error;

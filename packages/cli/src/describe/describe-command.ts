@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { withoutSecrets } from "@purlin/explain";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
-import { byTime, seenText, toShownEvent } from "../events/event-rows.ts";
+import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { harmless } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/table.ts";
 
@@ -118,6 +120,7 @@ function titled(word: string): string {
 
 /** `purlin describe TYPE [NAME…]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   await using cluster = await openCluster(input, io);
   const targets = await findTargets(cluster.client, input.args, io.signal);
   const isNamed = targets.some(({ name }) => name !== undefined);
@@ -126,29 +129,48 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     labelSelector: textOption(input, "selector"),
   };
   const texts: string[] = [];
+  const items: object[] = [];
   for (const target of targets) {
     const fetched = await fetchTarget(cluster, target, { selection, accept: "application/json", signal: io.signal });
-    for (const object of objectsOf(fetched)) {
-      texts.push(`${describeText(object)}${await eventsText(cluster, object, io)}`);
+    for (const object of objectsOf(fetched).map(withoutSecrets)) {
+      const events = await eventsOf(cluster, object, io);
+      if (output === "text") texts.push(`${describeText(object)}${eventsText(events)}`);
+      else items.push({ object, events: events.map(eventDocument) });
     }
+  }
+  if (output !== "text") {
+    const apiVersion = "cli.purlin.dev/v1";
+    return printData({ apiVersion, kind: "DescriptionList", items }, output, io);
   }
   if (texts.length === 0) io.stderr.write("No resources found\n");
   io.stdout.write(texts.join("\n\n"));
 }
 
-async function eventsText({ client }: Cluster, { metadata }: KubeObject, io: Io): Promise<string> {
+async function eventsOf({ client }: Cluster, { metadata }: KubeObject, io: Io): Promise<readonly ShownEvent[]> {
   const { uid = "", namespace = "default" } = metadata;
   const fieldSelector = `involvedObject.uid=${uid}`;
   const { items } = await client.list(
     { apiVersion: "v1", kind: "Event" },
     { namespace, fieldSelector, signal: io.signal },
   );
-  if (items.length === 0) return "Events:  <none>\n";
+  return items.map(toShownEvent).sort(byTime);
+}
+
+function eventDocument({ type, reason, message, source, count, first, last }: ShownEvent): object {
+  const [firstTime, lastTime] = [first, last].map((time) => new Date(time).toISOString());
+  return { type, reason, message, source, count, firstTime, lastTime };
+}
+
+function eventsText(events: readonly ShownEvent[]): string {
+  if (events.length === 0) return "Events:  <none>\n";
   const now = Date.now();
-  const rows = items
-    .map(toShownEvent)
-    .sort(byTime)
-    .map((event) => [`  ${event.type}`, event.reason, seenText(event, now), event.source, event.message]);
+  const rows = events.map((event) => [
+    `  ${event.type}`,
+    event.reason,
+    seenText(event, now),
+    event.source,
+    event.message,
+  ]);
   const title = ["  Type", "Reason", "Age", "From", "Message"];
   const rule = ["  ----", "------", "----", "----", "-------"];
   return `Events:\n${formatTable([title, rule, ...rows])}\n`;

@@ -9,7 +9,7 @@ import { readDiffInput } from "./diff-input.ts";
 /** Previews files and asks whether to apply them. With a hash it asks nothing: the plan must be the one with that hash. */
 export async function confirmPlan(input: CommandInput, hash: string | undefined, io: Io): Promise<boolean> {
   const diff = readDiffInput(input, io);
-  const plan = await previewFiles(input, diff, io);
+  const plan = await previewFiles(input, diff, { io });
   if (hash !== undefined && plan.hash !== hash) {
     throw new UserError(
       `the plan has changed: its hash is ${plan.hash}, not ${hash}: preview it again with purlin diff`,

@@ -1,73 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { guardTransport } from "@purlin/kube-client";
+import { compositionKinds, definitionFacts } from "@purlin/composition";
+import { guardTransport, type KubeTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
-import { diffText, type Plan, planMarkdown, planReport, planText, preview } from "@purlin/preview";
+import {
+  controllerOf,
+  type KubeObject,
+  keyOf,
+  type ObjectKey,
+  parseApiVersion,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
+import { type ApplyStage, diffText, type Plan, planMarkdown, planReport, planText, preview } from "@purlin/preview";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import { readClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
+import { errorEntry } from "../json-errors.ts";
 import { applyStages } from "../manifests/apply-manifests.ts";
 import { type Manifest, readManifests, skippedLine } from "../manifests/manifest.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { harmless, harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { openDiffFunctions, overrideStage } from "./diff-functions.ts";
+import { openDiffFunctions } from "./diff-functions.ts";
 import { type DiffInput, exitCodeOf, readAssumptions, readDiffInput, refuseDuplicates } from "./diff-input.ts";
+import { UsedRights } from "./used-rights.ts";
 
 /** `purlin diff [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const diff = readDiffInput(input, io);
   try {
-    const plan = await previewFiles(input, diff, io);
+    if (diff.printsRights) return await printRights(input, diff, io);
+    const plan = await previewFiles(input, diff, { io });
     printPlan(plan, diff, io);
     return exitCodeOf(outcomeOf(plan), diff.exitStyle);
   } catch (error) {
     if (diff.format !== "json") throw error;
     // With -o json, stdout is one document in every case.
-    const message = textOf(error);
     io.stdout.write(
-      `${harmlessJson(JSON.stringify({ apiVersion: "cli.purlin.dev/v1", kind: "DiffReport", errors: [{ message }] }, undefined, 2))}\n`,
+      `${harmlessJson(JSON.stringify({ apiVersion: "cli.purlin.dev/v1", kind: "DiffReport", errors: [errorEntry(error)] }, undefined, 2))}\n`,
     );
     throw error;
   }
 }
 
-/** Previews the files of a command line. */
-export async function previewFiles(input: CommandInput, diff: DiffInput, io: Io): Promise<Plan> {
+/** Prints what a preview reads and dry-runs, whatever it finds. */
+async function printRights(input: CommandInput, diff: DiffInput, io: Io): Promise<number> {
+  const rights = new UsedRights();
+  await previewFiles(input, diff, { io, rights });
+  io.stdout.write(printYaml(rights.clusterRole("purlin-diff")));
+  return 0;
+}
+
+/** Previews the files of a command line. Collects the rights that it uses. */
+export async function previewFiles(
+  input: CommandInput,
+  diff: DiffInput,
+  { io, rights = new UsedRights() }: { readonly io: Io; readonly rights?: UsedRights },
+): Promise<Plan> {
   const onSkipped = (files: readonly string[]): void => void io.stderr.write(`${skippedLine(files)}\n`);
   const manifests = diff.paths.length === 0 ? [] : await readManifests(diff.paths, io, { stdin: true, onSkipped });
   if (diff.paths.length > 0 && manifests.length === 0)
     throw new UserError(`${diff.paths.join(", ")}: no objects found: nothing to preview`, { exitCode: 2 });
   refuseDuplicates(manifests);
+  const credentials = await readCredentials(diff, io);
   const assume = await readAssumptions(input, io);
-  await using cluster = await openCluster(input, io, { transport: guardTransport, ignoresWarnings: true });
-  const signal = AbortSignal.any([io.signal, AbortSignal.timeout(diff.timeoutMs)]);
-  const deletes = await findDeletes(cluster, diff.deletes, signal);
-  const certificates = readClientCertificates(input, io);
+  const transport = (inner: KubeTransport): KubeTransport => rights.collecting(guardTransport(inner));
+  await using cluster = await openCluster(input, io, { transport, ignoresWarnings: true, impersonates: true });
+  const deadline = AbortSignal.timeout(diff.timeoutMs);
   const files = manifests.map(({ object }) => object);
-  await using functions = await openDiffFunctions({ cluster, certificates, overrides: diff.overrides, files, io });
+  const { signal } = io;
+  const pruned = diff.prunes ? await findPruned(cluster, files, { ...diff, signal }) : [];
+  const deletes = [...(await findDeletes(cluster, diff.deletes, signal)), ...pruned];
+  const certificates = readClientCertificates(input, io);
+  const { overrides, functionsFrom } = diff;
+  await using functions = await openDiffFunctions({
+    input,
+    cluster,
+    certificates,
+    overrides,
+    functionsFrom,
+    files,
+    io,
+  });
   try {
     return await preview({
       client: cluster.client,
       changes: { stages: stagesOf(manifests), deletes, applyAs: diff.applyAs, namespace: cluster.namespace },
-      functionStages: overrideStage(diff.overrides),
+      functionStages: [...functions.stages, ...credentialsStage(credentials)],
       functions: functions.open,
       settings: functions.settings,
-      roots: { functions: diff.overrides.map(({ name }) => name), only: diff.only, namespace: cluster.namespace },
+      roots: {
+        functions: functions.overridden,
+        only: diff.only,
+        labelSelector: diff.prunes ? undefined : diff.selector,
+        namespace: cluster.namespace,
+      },
+      unlisted: credentials,
       assume,
       baseline: diff.baseline,
+      includesManual: diff.includesManual,
+      checksStable: diff.checksStable,
+      hasControllerRights: diff.hasControllerRights,
       projection: { status: diff.shows.has("status"), owners: diff.shows.has("owners") },
       ignores: diff.ignores,
       parallel: diff.parallel,
       maxRounds: diff.maxRounds,
+      maxDepth: diff.maxDepth,
       signal,
+      deadline,
     });
   } catch (error) {
-    if (signal.aborted && !io.signal.aborted)
+    if (deadline.aborted && !signal.aborted)
       throw new UserError(
         `the preview took longer than ${diff.timeoutMs / 1000} s: raise --timeout, or preview less at once with --xr`,
         { cause: error },
@@ -78,6 +124,66 @@ export async function previewFiles(input: CommandInput, diff: DiffInput, io: Io)
 
 function stagesOf(manifests: readonly Manifest[]): readonly (readonly Manifest["object"][])[] {
   return applyStages(manifests).map((stage) => stage.map(({ object }) => object));
+}
+
+/** Secrets of --function-credentials; nothing else may be in the file. */
+async function readCredentials({ credentialsFile }: DiffInput, io: Io): Promise<readonly KubeObject[]> {
+  if (credentialsFile === undefined) return [];
+  const manifests = await readManifests([credentialsFile], io);
+  const other = manifests.find(({ object }) => object.kind !== "Secret");
+  if (other !== undefined)
+    throw new UserError(`${other.at()}: --function-credentials: expected Secrets, not ${other.object.kind}`, {
+      exitCode: 2,
+    });
+  return manifests.map(({ object }) => object);
+}
+
+/** Credentials are written before anything else, in the preview alone. */
+function credentialsStage(secrets: readonly KubeObject[]): readonly ApplyStage[] {
+  if (secrets.length === 0) return [];
+  return [
+    async (client) => {
+      for (const secret of secrets) await client.apply(secret, { fieldManager: "purlin-diff", force: true });
+    },
+  ];
+}
+
+const ownKinds: readonly TypeRef[] = [
+  compositionKinds.definition,
+  compositionKinds.composition,
+  { apiVersion: "pkg.crossplane.io/v1", kind: "Function" },
+];
+
+/** Objects with the labels of --prune that are in no file, of the kinds of the files, of definitions and of composite resources. */
+async function findPruned(
+  { client, namespace }: Cluster,
+  files: readonly KubeObject[],
+  { selectorText, signal }: Pick<DiffInput, "selectorText"> & { readonly signal: AbortSignal },
+): Promise<readonly (TypeRef & ObjectKey)[]> {
+  const { items: definitions } = await client.list(compositionKinds.definition, { signal });
+  const defined = definitions
+    .map(definitionFacts)
+    .flatMap(({ compositeType, claimType }) => [compositeType, claimType]);
+  const kinds = new Map<string, TypeRef>();
+  for (const type of [...files, ...ownKinds, ...defined]) {
+    if (type === undefined) continue;
+    const { apiVersion, kind } = type;
+    kinds.set(`${parseApiVersion(apiVersion).group}/${kind}`, { apiVersion, kind });
+  }
+  const idOf = ({ apiVersion, kind, metadata }: KubeObject, implied: string): string =>
+    [parseApiVersion(apiVersion).group, kind, metadata.namespace ?? implied, metadata.name].join("\n");
+  const kept = new Set(files.flatMap((object) => [idOf(object, namespace), idOf(object, "")]));
+  const pruned: (TypeRef & ObjectKey)[] = [];
+  for (const type of kinds.values()) {
+    const mapping = await client.mapper.mapping(type, signal).catch(() => undefined);
+    if (mapping === undefined) continue;
+    for (const object of (await client.list(type, { labelSelector: selectorText, signal })).items) {
+      // What is composed goes with what composes it.
+      if (controllerOf(object) !== undefined || kept.has(idOf(object, ""))) continue;
+      pruned.push({ ...type, ...keyOf(object) });
+    }
+  }
+  return pruned;
 }
 
 async function findDeletes(
@@ -112,7 +218,7 @@ export function printPlan(plan: Plan, diff: DiffInput, io: Io): void {
   for (const message of errors) io.stderr.write(`error: ${harmlessLine(message)}\n`);
 }
 
-function formatted(plan: Plan, { format, shows, isCompact, key }: DiffInput): string {
+function formatted(plan: Plan, { format, shows, isCompact, key, isCompositionMinimized }: DiffInput): string {
   const yaml = (value: JsonObject): string => printYaml(value);
   switch (format) {
     case "json":
@@ -120,21 +226,27 @@ function formatted(plan: Plan, { format, shows, isCompact, key }: DiffInput): st
     case "yaml":
       return printYaml(planReport(plan));
     case "diff":
-      return diffText(plan, { isCompact, yaml });
+      return diffText(plan, { isCompact, yaml, isCompositionMinimized });
     case "markdown":
-      return planMarkdown(plan, { isCompact, yaml, key });
+      return planMarkdown(plan, { isCompact, yaml, key, isCompositionMinimized });
     default:
-      return planText(plan, { showsUnchanged: shows.has("unchanged"), showsPending: shows.has("pending") });
+      return planText(plan, {
+        showsUnchanged: shows.has("unchanged"),
+        showsPending: shows.has("pending"),
+        isCompositionMinimized,
+      });
   }
 }
 
-function outcomeOf({ composites, inputs, errors }: Plan): Parameters<typeof exitCodeOf>[0] {
-  const all = [...errors, ...composites.flatMap((one) => one.errors)];
+function outcomeOf({ composites: all, inputs, errors }: Plan): Parameters<typeof exitCodeOf>[0] {
+  // What happens only when an owner moves a composite resource is shown, and does not count.
+  const composites = all.filter(({ isDeferred }) => !isDeferred);
+  const failures = [...errors, ...composites.flatMap((one) => one.errors)];
   const changes = [...inputs, ...composites.flatMap((one) => one.changes)];
   const refusals = changes.flatMap(({ refusal }) => refusal ?? []);
   return {
-    hasFailed: [...all, ...refusals].some(({ isInvalid }) => !isInvalid),
-    isInvalid: [...all, ...refusals].some(({ isInvalid }) => isInvalid),
+    hasFailed: [...failures, ...refusals].some(({ isInvalid }) => !isInvalid),
+    isInvalid: [...failures, ...refusals].some(({ isInvalid }) => isInvalid),
     hasChanges: changes.length > 0,
   };
 }

@@ -8,10 +8,18 @@ const hidden = true;
 export const diffFlags: readonly OptionSpec[] = [
   {
     flags: "--function <name=source>",
-    description: "run this source instead of a function: ./fn.ts, or host:port of a running function; repeatable",
+    description:
+      "run this instead of a function: ./fn.ts, a package file (x.xpkg), an image, revision:NAME, or host:port; repeatable",
     repeatable: true,
   },
   { flags: "--delete <type/name>", description: "also delete this object; repeatable", repeatable: true },
+  { flags: "--prune", description: "with -l: also delete objects with these labels that are not in the files" },
+  {
+    flags: "-l, --selector <labels>",
+    description: "only composite resources with these labels; with --prune, the objects to delete",
+  },
+  { flags: "--include-manual", description: "also show what pinned composite resources would do at the new revision" },
+  { flags: "--include-pinned", description: "same as --include-manual", hidden },
   {
     flags: "--xr <name>",
     description: "only these composite resources, as NAME or NAMESPACE/NAME; repeatable",
@@ -24,6 +32,7 @@ export const diffFlags: readonly OptionSpec[] = [
     repeatable: true,
   },
   { flags: "--ignore-paths <path>", description: "same as --ignore", repeatable: true, hidden },
+  { flags: "--ignore-file <file>", description: "a file of such fields, one a line; # begins a comment" },
   { flags: "--show <what>", description: "also show status, owners, unchanged or pending; comma-separated" },
   {
     flags: "--assume <what>",
@@ -37,7 +46,18 @@ export const diffFlags: readonly OptionSpec[] = [
     default: "20",
   },
   { flags: "--max-iterations <n>", description: "same as --max-rounds", hidden },
+  { flags: "--max-nested-depth <n>", description: "how deep new composite resources may be nested (unlimited)" },
   { flags: "--no-baseline", description: "do not subtract what would happen without the change" },
+  { flags: "--check-stable", description: "preview twice, and mark values that differ from run to run" },
+  {
+    flags: "--functions <where>",
+    description: "auto; live: only where they run now; local: packages run on this machine",
+    default: "auto",
+  },
+  {
+    flags: "--function-credentials <file>",
+    description: "Secrets with credentials of functions, used instead of those of the control plane",
+  },
   {
     flags: "--apply-as <how>",
     description: "auto, kubectl or server-side[=MANAGER]: how the files are applied",
@@ -47,6 +67,7 @@ export const diffFlags: readonly OptionSpec[] = [
   { flags: "--timeout <duration>", description: "timeout of the whole preview", default: "10m" },
   { flags: "-o, --output <format>", description: "plan, diff, json, yaml or markdown", default: "plan" },
   { flags: "--compact", description: "with -o diff and markdown: three lines of context" },
+  { flags: "--minimize-composition", description: "name changed Compositions without their own diff" },
   {
     flags: "--key <name>",
     description: "with -o markdown: marks the comment, so that the next run can update it",
@@ -58,6 +79,16 @@ export const diffFlags: readonly OptionSpec[] = [
     default: "purlin",
   },
   { flags: "--tls-client-certs-dir <dir>", description: "certificates to call functions with (those of purlin up)" },
+  {
+    flags: "--print-rbac",
+    description: "print the rights that this preview needs, as a ClusterRole, instead of the plan",
+  },
+  {
+    flags: "--as <user>",
+    description:
+      "act as this user, such as the controllers: what that user may not do fails, as it would for the controllers",
+  },
+  { flags: "--as-group <group>", description: "with --as: a group of that user; repeatable", repeatable: true },
   {
     flags: "-n, --namespace <name>",
     description: "namespace of objects that name none (from the kubeconfig context or purlin.yaml, otherwise default)",

@@ -4,7 +4,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog, systemClock } from "@purlin/base";
+import { functionRevisionType, packageLabel } from "@purlin/composition";
 import { type ControlPlaneSettings, createFunctionPlane, defaultControlPlaneSettings } from "@purlin/control-plane";
+import type {
+  FunctionProcesses,
+  FunctionProcessesOptions,
+  FunctionSpec,
+  SourceOptions,
+} from "@purlin/function-process";
 import {
   type DevelopmentTrust,
   developmentAnnotations,
@@ -13,14 +20,17 @@ import {
   type TlsSource,
   tlsFromDirectory,
 } from "@purlin/function-runner";
+import type { KubeClient } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { ApplyStage, PassFunctions } from "@purlin/preview";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { ClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
+import type { CommandInput } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
+import { prepareImages } from "./diff-images.ts";
 import type { FunctionOverride } from "./diff-input.ts";
 
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as const;
@@ -31,67 +41,121 @@ const diffManager = "purlin-diff";
 interface DiffFunctions extends AsyncDisposable {
   readonly settings: Partial<ControlPlaneSettings>;
   readonly open: (client: ControllerClient) => PassFunctions;
+  /** Sets the sources of functions, in the preview alone. */
+  readonly stages: readonly ApplyStage[];
+  /** The Functions that run from another source than now. */
+  readonly overridden: readonly string[];
 }
 
 interface DiffFunctionOptions {
+  readonly input: CommandInput;
   readonly cluster: Cluster;
   readonly certificates: ClientCertificates | undefined;
   readonly overrides: readonly FunctionOverride[];
+  /** Whether functions run where they run now, or on this machine. */
+  readonly functionsFrom: "auto" | "live" | "local";
   /** Functions among the files. */
   readonly files: readonly KubeObject[];
   readonly io: Io;
 }
 
-/** Functions run where they run now; those of source files run here, in processes that end with the preview. */
+/** The source of a Function that runs from an image on this machine. */
+const imageSource = "purlin-diff-image";
+
+/** Functions run where they run now; those of source files and packages run here, in processes that end with the preview. */
 export async function openDiffFunctions(options: DiffFunctionOptions): Promise<DiffFunctions> {
-  const { cluster, certificates, io } = options;
+  const { cluster, certificates, io, functionsFrom } = options;
   await using opening = new AsyncDisposableStack();
   const isOwn = cluster.dataDirectory !== undefined;
   // On a cluster, annotations of Functions count only where the command line set them.
   const trust: DevelopmentTrust = { managers: isOwn ? [manifestManager, diffManager] : [diffManager] };
   const settings = { developmentFunctions: true, developmentTrust: trust };
-  const sources = (await usesSources(options, trust)) ? await startSources(io, opening) : undefined;
+  const moved = functionsFrom === "local" ? await activeRevisions(options) : [];
+  const overrides = [...options.overrides, ...moved];
+  const images = await prepareImages(overrides, { ...options, opening });
+  const runsHere = images.size > 0 || (functionsFrom !== "live" && (await usesSources(options, trust)));
+  const sources = runsHere ? await startSources(io, opening) : undefined;
   const security = certificates?.security ?? ownCertificates(cluster) ?? "plaintext";
   const opened = opening.move();
   return {
     settings,
-    open: (client) => openPlanes(client, { cluster, settings, trust, sources, security }),
+    stages: overrideStage(overrides),
+    overridden: options.overrides.map(({ name }) => name),
+    open: (client) =>
+      openPlanes(client, {
+        client: cluster.client,
+        settings,
+        running: { security },
+        local: sources && { security: sources.security, sources: withImages(sources, images) },
+        isLocal: (object) => honoredDevelopmentOf(object, trust)?.kind === "source",
+      }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
 }
 
+/** Runs source files, and images that were unpacked before. */
+function withImages({ runtime, processes }: Sources, images: ReadonlyMap<string, FunctionSpec>): SourceRuntime {
+  return {
+    current: (name) => runtime.current(name),
+    serve(name, path, signal) {
+      const image = path === imageSource ? images.get(name) : undefined;
+      return image === undefined ? runtime.serve(name, path, signal) : processes.run(image).served(signal);
+    },
+  };
+}
+
+/** The active revisions of Functions that nothing overrides. */
+async function activeRevisions({ cluster, overrides, io }: DiffFunctionOptions): Promise<readonly FunctionOverride[]> {
+  const { items } = await cluster.client.list(functionRevisionType, { signal: io.signal });
+  return items.flatMap(({ metadata, ...revision }) => {
+    const name = metadata.labels?.[packageLabel];
+    const isActive = textAt(revision, ["spec", "desiredState"]) === "Active";
+    if (name === undefined || !isActive || overrides.some((one) => one.name === name)) return [];
+    return [{ name, kind: "revision" as const, source: metadata.name ?? "" }];
+  });
+}
+
+/** Source files of functions that run in processes of this command. */
 export interface Sources {
   readonly runtime: SourceRuntime;
   readonly security: TlsSource;
+  readonly processes: FunctionProcesses;
 }
 
+/** How the functions of a preview are called. */
 interface PlaneOptions {
-  readonly cluster: Cluster;
+  readonly client: KubeClient;
   readonly settings: Partial<ControlPlaneSettings>;
-  readonly trust: DevelopmentTrust;
-  readonly sources: Sources | undefined;
+  /** Functions where they run now. */
+  readonly running: FunctionConnections;
+  /** Functions that run only for the preview. */
+  readonly local: FunctionConnections | undefined;
+  /** Whether a Function, as the preview sees it, runs only for the preview. */
+  readonly isLocal: (object: KubeObject) => boolean;
+}
+
+interface FunctionConnections {
   readonly security: TlsSource | "plaintext";
+  readonly sources?: SourceRuntime | undefined;
 }
 
 /** What runs here and what the control plane runs have authorities of their own, hence connections of their own. */
-function openPlanes(client: ControllerClient, options: PlaneOptions): PassFunctions {
-  const { cluster, trust, sources } = options;
+export function openPlanes(client: ControllerClient, options: PlaneOptions): PassFunctions {
+  const { isLocal } = options;
   const shared = {
-    client: cluster.client,
+    client: options.client,
     settings: { ...defaultControlPlaneSettings, ...options.settings },
     clock: systemClock,
     log: silentLog,
   };
-  const running = createFunctionPlane({ ...shared, functions: { security: options.security } }, client);
-  const local =
-    sources &&
-    createFunctionPlane({ ...shared, functions: { security: sources.security, sources: sources.runtime } }, client);
+  const running = createFunctionPlane({ ...shared, functions: options.running }, client);
+  const local = options.local && createFunctionPlane({ ...shared, functions: options.local }, client);
   return {
     fetchers: running.fetchers,
     async runStep(reference, request, call) {
       const object = await client.get(functionType, { name: reference.functionName }, { signal: call.signal });
-      const isSource = object !== undefined && honoredDevelopmentOf(object, trust)?.kind === "source";
-      return (isSource && local !== undefined ? local : running).runStep(reference, request, call);
+      const plane = object !== undefined && isLocal(object) ? (local ?? running) : running;
+      return plane.runStep(reference, request, call);
     },
     close() {
       running.close();
@@ -112,13 +176,21 @@ async function usesSources(
 }
 
 /** Loaded only when a source file is to be run. */
-export async function startSources(io: Io, opening: AsyncDisposableStack): Promise<Sources> {
+export async function startSources(
+  io: Io,
+  opening: AsyncDisposableStack,
+  more: Pick<SourceOptions, "within"> & Pick<FunctionProcessesOptions, "onSave" | "limits"> = {},
+): Promise<Sources> {
   const { createFunctionProcesses, createSourceRuntime } = await import("@purlin/function-process");
   const directory = await mkdtemp(join(tmpdir(), "purlin-diff-"));
   opening.defer(() => rm(directory, { recursive: true, force: true }));
-  const processes = createFunctionProcesses({ directory, env: io.env });
+  const processes = createFunctionProcesses({ directory, env: io.env, onSave: more.onSave, limits: more.limits });
   opening.defer(() => processes.close());
-  return { runtime: createSourceRuntime(processes, { cwd: io.cwd }), security: processes.security };
+  return {
+    runtime: createSourceRuntime(processes, { cwd: io.cwd, within: more.within }),
+    security: processes.security,
+    processes,
+  };
 }
 
 /** The certificates that `purlin up` leaves for commands on this machine. */
@@ -128,7 +200,7 @@ function ownCertificates({ dataDirectory }: Cluster): TlsSource | undefined {
 }
 
 /** Sets the sources of functions, in the preview alone. */
-export function overrideStage(overrides: readonly FunctionOverride[]): readonly ApplyStage[] {
+function overrideStage(overrides: readonly FunctionOverride[]): readonly ApplyStage[] {
   if (overrides.length === 0) return [];
   const { source, runtime, target } = developmentAnnotations;
   const stage: ApplyStage = async (client) => {
@@ -140,8 +212,8 @@ export function overrideStage(overrides: readonly FunctionOverride[]): readonly 
           exitCode: 2,
         });
       const annotations =
-        override.kind === "source"
-          ? { [source]: override.source }
+        override.kind !== "target"
+          ? { [source]: override.kind === "source" ? override.source : imageSource }
           : { [source]: "", [runtime]: "Development", [target]: override.source };
       await client.apply({ ...functionType, metadata: { name, annotations } } as KubeObject, {
         fieldManager: diffManager,

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
+import { type LabelSelector, parseLabelSelector } from "@purlin/kube-objects/selector";
 import type { ApplyAs, Assumptions, PreviewOptions } from "@purlin/preview";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
@@ -10,7 +11,7 @@ import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readTimeout } from "../options/duration.ts";
-import { UserError } from "../user-error.ts";
+import { textOf, UserError } from "../user-error.ts";
 
 /** The formats of a preview. */
 type DiffFormat = "plan" | "diff" | "json" | "yaml" | "markdown";
@@ -33,13 +34,25 @@ export interface DiffInput {
   readonly exitStyle: ExitStyle;
   readonly isCompact: boolean;
   readonly key: string;
+  /** Which composite resources are previewed, and which objects are pruned. */
+  readonly selector: LabelSelector | undefined;
+  readonly selectorText: string;
+  readonly prunes: boolean;
+  readonly includesManual: boolean;
+  readonly checksStable: boolean;
+  readonly maxDepth: number | undefined;
+  readonly functionsFrom: "auto" | "live" | "local";
+  readonly credentialsFile: string | undefined;
+  readonly isCompositionMinimized: boolean;
+  readonly printsRights: boolean;
+  readonly hasControllerRights: boolean;
 }
 
 /** Another source of a function. */
 export interface FunctionOverride {
   readonly name: string;
-  readonly kind: "source" | "target";
-  /** An absolute path, or `host:port`. */
+  readonly kind: "source" | "target" | "image" | "revision";
+  /** An absolute path, `host:port`, an image reference, or the name of a FunctionRevision. */
   readonly source: string;
 }
 
@@ -55,7 +68,7 @@ export function readDiffInput(input: CommandInput, io: Io): DiffInput {
     overrides: listOption(input, "function").map((text) => readOverride(text, io)),
     deletes: listOption(input, "delete"),
     only: [...listOption(input, "xr"), ...listOption(input, "resource")],
-    ignores: readIgnores([...listOption(input, "ignore"), ...listOption(input, "ignorePaths")]),
+    ignores: readIgnores(ignorePatterns(input, io)),
     shows: readShows(textOption(input, "show") ?? ""),
     maxRounds: positive("--max-rounds", textOption(input, "maxIterations") ?? textOption(input, "maxRounds") ?? "20"),
     parallel: positive("--parallel", textOption(input, "parallel") ?? "8"),
@@ -71,7 +84,45 @@ export function readDiffInput(input: CommandInput, io: Io): DiffInput {
     ]),
     isCompact: isSet(input, "compact"),
     key: textOption(input, "key") ?? "default",
+    ...readSelection(input),
+    includesManual: isSet(input, "includeManual") || isSet(input, "includePinned"),
+    checksStable: isSet(input, "checkStable"),
+    maxDepth: optionalPositive("--max-nested-depth", textOption(input, "maxNestedDepth")),
+    functionsFrom: oneOf("--functions", textOption(input, "functions") ?? "auto", ["auto", "live", "local"]),
+    credentialsFile: textOption(input, "functionCredentials"),
+    isCompositionMinimized: isSet(input, "minimizeComposition"),
+    printsRights: isSet(input, "printRbac"),
+    hasControllerRights: textOption(input, "as") !== undefined,
   };
+}
+
+function readSelection(input: CommandInput): Pick<DiffInput, "selector" | "selectorText" | "prunes"> {
+  const selectorText = textOption(input, "selector") ?? "";
+  const prunes = isSet(input, "prune");
+  if (prunes && selectorText === "")
+    throw wrong("--prune: needs -l with the labels of the objects that belong to the files");
+  try {
+    return { selector: selectorText === "" ? undefined : parseLabelSelector(selectorText), selectorText, prunes };
+  } catch (error) {
+    throw wrong(`-l ${selectorText}: ${textOf(error)}`);
+  }
+}
+
+function optionalPositive(flag: string, text: string | undefined): number | undefined {
+  return text === undefined ? undefined : positive(flag, text);
+}
+
+/** The patterns of --ignore and of the file of --ignore-file. */
+function ignorePatterns(input: CommandInput, io: Io): readonly string[] {
+  const file = textOption(input, "ignoreFile");
+  const given = [...listOption(input, "ignore"), ...listOption(input, "ignorePaths")];
+  if (file === undefined) return given;
+  try {
+    const lines = readFileSync(resolve(io.cwd, file), "utf8").split("\n");
+    return [...given, ...lines.map((line) => line.replace(/(^|\s)#.*$/, "").trim()).filter((line) => line !== "")];
+  } catch (error) {
+    throw wrong(`--ignore-file ${file}: ${textOf(error)}`);
+  }
 }
 
 function oneOf<T extends string>(flag: string, value: string, allowed: readonly T[]): T {
@@ -85,7 +136,8 @@ function positive(flag: string, text: string): number {
   return Number(text);
 }
 
-function readOverride(text: string, io: Io): FunctionOverride {
+/** Reads `NAME=SOURCE`. */
+export function readOverride(text: string, io: Io): FunctionOverride {
   const at = text.indexOf("=");
   const [name, source] = [text.slice(0, at), text.slice(at + 1)];
   if (at < 1 || source === "") throw wrong(`--function: expected NAME=SOURCE, not "${text}"`);
@@ -94,10 +146,21 @@ function readOverride(text: string, io: Io): FunctionOverride {
     if (!existsSync(file)) throw wrong(`--function ${name}: no such file: ${source}`);
     return { name, kind: "source", source: file };
   }
+  if (source.startsWith("revision:")) return { name, kind: "revision", source: source.slice("revision:".length) };
+  if (/\.xpkg$/.test(source)) {
+    if (!existsSync(resolve(io.cwd, source))) throw wrong(`--function ${name}: no such file: ${source}`);
+    return { name, kind: "image", source: resolve(io.cwd, source) };
+  }
   if (/^[^/\s]+:[0-9]{1,5}$/.test(source)) return { name, kind: "target", source };
+  if (isReference(source)) return { name, kind: "image", source };
   throw wrong(
-    `--function ${name}: cannot run "${source}": purlin diff runs source files (./fn.ts) and running functions (host:port); packages and images not yet`,
+    `--function ${name}: cannot run "${source}": expected a source file (./fn.ts), a package file (x.xpkg), an image (registry/name:tag), revision:NAME, or host:port`,
   );
+}
+
+/** An image reference with a registry or a path: a bare word is more often a mistake. */
+function isReference(text: string): boolean {
+  return /^[a-z0-9.-]+(:[0-9]+)?\/[a-z0-9._/-]+([:@][A-Za-z0-9._:-]+)?$/.test(text);
 }
 
 function readShows(text: string): ReadonlySet<string> {

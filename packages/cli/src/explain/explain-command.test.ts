@@ -72,6 +72,6 @@ test("a code is documented without a control plane; unknown codes and formats ar
   const { exitCode, stdout } = await runInProcess(["explain", "--code", "e11"], { cwd: "/" });
   assert.deepEqual([exitCode, stdout.split("\n")[0]], [0, "E11 FUNCTION_NOT_INSTALLED"]);
   const unknown = await explain("--code", "E99");
-  assert.deepEqual([unknown.exitCode, unknown.stderr], [2, "error: --code E99: unknown code: expected E01 to E67\n"]);
+  assert.deepEqual([unknown.exitCode, unknown.stderr], [2, "error: --code E99: unknown code: expected E01 to E68\n"]);
   assert.equal((await explain("-o", "xml")).exitCode, 2);
 });

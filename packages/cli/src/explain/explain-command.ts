@@ -17,21 +17,18 @@ import { isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
-import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { errorEntry } from "../json-errors.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { harmless, harmlessJson } from "../terminal/harmless.ts";
+import { printData, readOutput } from "../options/data-output.ts";
+import { harmless } from "../terminal/harmless.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
 
 const version = "explain.purlin.dev/v1alpha1";
-const formats = ["text", "json", "yaml"];
 
 /** `purlin explain [TYPE/NAME]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
-  const output = textOption(input, "output") ?? "text";
-  if (!formats.includes(output)) {
-    throw new UserError(`--output ${output}: expected ${formats.join(", ")}`, { exitCode: 2 });
-  }
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const code = textOption(input, "code");
   if (code !== undefined) return printCode(code, output, io);
   try {
@@ -39,7 +36,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   } catch (error) {
     if (output === "text" || !isUserError(error)) throw error;
     const { message, exitCode } = error;
-    printData({ apiVersion: version, kind: "Explanation", errors: [{ message }] }, output, io);
+    printData({ apiVersion: version, kind: "Explanation", errors: [{ ...errorEntry(error) }] }, output, io);
     io.stderr.write(`error: ${harmless(message)}\n`);
     return exitCode;
   }
@@ -48,7 +45,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
 function printCode(text: string, output: string, io: Io): number {
   const code = text.toUpperCase();
   if (!isCauseCode(code)) {
-    throw new UserError(`--code ${text}: unknown code: expected E01 to E67`, { exitCode: 2 });
+    throw new UserError(`--code ${text}: unknown code: expected E01 to E68`, { exitCode: 2 });
   }
   if (output === "text") io.stdout.write(causeText(code));
   else printData({ code, ...causeTable[code] }, output, io);
@@ -147,8 +144,4 @@ function worstOf(explanations: readonly Explanation[]): number {
   const order = ["broken", "unknown", "waiting", "healthy"] as const;
   const worst = order.find((verdict) => explanations.some((one) => one.verdict === verdict)) ?? "healthy";
   return exitCodes[worst];
-}
-
-function printData(data: object, output: string, io: Io): void {
-  io.stdout.write(output === "json" ? `${harmlessJson(JSON.stringify(data, undefined, 2))}\n` : printYaml(data));
 }

@@ -11,18 +11,18 @@ const rows: Record<string, { readonly own: number; readonly parent: number; read
   Private: { own: 0o700, parent: 0o700 },
   Readable: { own: 0o755, parent: 0o755 },
   "In a folder such as /tmp": { own: 0o700, parent: 0o1777 },
-  "Writable by everybody": {
+  "Writable by all users": {
     own: 0o777,
     parent: 0o755,
     risk: /own is writable by other users \(mode 0777\), .*chmod go-w/,
   },
   "Writable by others": { own: 0o702, parent: 0o755, risk: /own is writable by other users \(mode 0702\)/ },
-  "Sticky and writable by everybody": {
+  "Sticky and writable by all users": {
     own: 0o1777,
     parent: 0o755,
     risk: /own is writable by other users \(mode 1777\)/,
   },
-  "In a folder that everybody can write to": {
+  "In a folder that all users can write to": {
     own: 0o700,
     parent: 0o777,
     risk: /parent is writable by other users \(mode 0777\), who could replace its contents: run "chmod go-w \S+parent"/,

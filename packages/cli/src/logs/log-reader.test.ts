@@ -6,7 +6,8 @@ import { test } from "node:test";
 import { openLogFile } from "@purlin/function-process";
 import fc from "fast-check";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { lastLines, readLog } from "./logs-command.ts";
+import { readLog } from "./log-reader.ts";
+import { lastLines } from "./logs-command.ts";
 
 const tails: Record<string, { text: string; count: number; want: string; reason: string }> = {
   Last: {

@@ -1,73 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type FileHandle, open } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { StringDecoder } from "node:string_decoder";
 import { setTimeout as delay } from "node:timers/promises";
 import { type FunctionLog, functionLogFolder, listFunctionLogs } from "@purlin/function-process";
 import type { Io, TextSink } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { parseDuration } from "../options/duration.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { harmless } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
-
-/** Reads a log that another process writes. */
-export interface LogReader {
-  /** What was written since the last time; at first everything there is. */
-  next(): Promise<string>;
-}
-
-/**
- * Reads a log file that is moved to `PATH.1` when it is full: what was written there before it was moved is not missed. A
- * file that is not there has nothing in it.
- */
-export function readLog(path: string): LogReader {
-  let at: { inode: number; offset: number } | undefined;
-  const decoder = new StringDecoder("utf8");
-  return {
-    async next() {
-      await using files = new AsyncDisposableStack();
-      // This one first: should it be moved aside now, the other one is the same file and is left out.
-      const current = await opened(path, files);
-      const moved = await opened(`${path}.1`, files);
-      const chunks: Buffer[] = [];
-      if (moved !== undefined && moved.inode !== current?.inode) {
-        if (at === undefined) chunks.push(await readFrom(moved.file, 0));
-        else if (moved.inode === at.inode) chunks.push(await readFrom(moved.file, at.offset));
-      }
-      if (current !== undefined) {
-        const from = at?.inode === current.inode && at.offset <= current.size ? at.offset : 0;
-        const bytes = await readFrom(current.file, from);
-        chunks.push(bytes);
-        at = { inode: current.inode, offset: from + bytes.length };
-      }
-      return decoder.write(Buffer.concat(chunks));
-    },
-  };
-}
-
-interface OpenFile {
-  readonly file: FileHandle;
-  readonly inode: number;
-  readonly size: number;
-}
-
-async function opened(path: string, files: AsyncDisposableStack): Promise<OpenFile | undefined> {
-  const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-  if (file === undefined) return undefined;
-  files.defer(() => file.close());
-  const { ino, size } = await file.stat();
-  return { file, inode: ino, size };
-}
-
-async function readFrom(file: FileHandle, offset: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of file.createReadStream({ start: offset, autoClose: false })) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks);
-}
+import { type LogReader, readLog } from "./log-reader.ts";
+import { type LogLine, printMerged } from "./merged-logs.ts";
 
 /** The last lines of a text, with their ends. */
 export function lastLines(text: string, count: number): string {
@@ -94,9 +37,12 @@ interface LogPrinter {
 /** Polling interval of the files: a process that writes a lot must not wake readers at each write. */
 const lookEveryMs = 200;
 
-/** `purlin logs FUNCTION` */
+/** `purlin logs [FUNCTION…]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const [functionName = ""] = input.args;
+  if (input.args.length !== 1 || needsLines.some((name) => input.options[name] !== undefined)) {
+    return await runMerged(input, io);
+  }
   const wanted: WantedLogs = {
     dataDir: currentDataDir(input, io),
     functionName,
@@ -117,6 +63,67 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   }
   if (isEmpty) io.stderr.write(`no logs of function "${functionName}" yet\n`);
   if (isSet(input, "follow")) await follow(wanted, { readers, printer, io });
+}
+
+/** Options that look into lines, and so cannot print them as they come. */
+const needsLines = ["since", "xr", "output", "selector"];
+
+/** Lines of several functions, or some lines of one, in the order of their times. */
+async function runMerged(input: CommandInput, io: Io): Promise<undefined> {
+  const dataDir = currentDataDir(input, io);
+  const revision = textOption(input, "revision");
+  const names = await namesOf(input, io);
+  const list = async (): Promise<readonly FunctionLog[]> => {
+    const all = await listFunctionLogs(join(dataDir, "functions", functionLogFolder));
+    const own = all.filter((log) => names === undefined || names.includes(log.functionName));
+    return revision === undefined ? own : own.filter((log) => log.revision === revision);
+  };
+  const found = await list();
+  for (const functionName of names ?? (found.length === 0 ? [""] : [])) {
+    const isThere = found.some((log) => log.functionName === functionName);
+    if (!isThere) await explainNoLogs({ dataDir, functionName, revision }, io);
+  }
+  const hasLines = await printMerged(
+    {
+      list,
+      isWanted: lineFilter(input),
+      tail: readTail(textOption(input, "tail")),
+      isFollowing: isSet(input, "follow"),
+      isJson: isJsonOutput(textOption(input, "output")),
+    },
+    io,
+  );
+  if (!hasLines && !io.signal.aborted) io.stderr.write("no log lines found\n");
+}
+
+function isJsonOutput(output: string | undefined): boolean {
+  if (output === undefined || output === "text" || output === "json") return output === "json";
+  throw new UserError(`--output ${output}: expected text or json`, { exitCode: 2 });
+}
+
+/** The functions of the command line, or those with the labels of --selector; undefined for all. */
+async function namesOf(input: CommandInput, io: Io): Promise<readonly string[] | undefined> {
+  const labelSelector = textOption(input, "selector");
+  if (labelSelector === undefined) return input.args.length === 0 ? undefined : input.args;
+  const { openCluster } = await import("../cluster/cluster-client.ts");
+  await using cluster = await openCluster(input, io);
+  const type = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+  const { items } = await cluster.client.list(type, { labelSelector, signal: io.signal });
+  const names = items.flatMap(({ metadata }) => metadata.name ?? []);
+  if (names.length === 0) throw new UserError(`--selector ${labelSelector}: no Function has these labels`);
+  return names;
+}
+
+function lineFilter(input: CommandInput): (line: LogLine) => boolean {
+  const text = textOption(input, "since");
+  const ms = text === undefined ? undefined : parseDuration(text);
+  if (text !== undefined && ms === undefined) {
+    throw new UserError(`--since: expected a duration such as 30m or 1h, not "${text}"`, { exitCode: 2 });
+  }
+  const since = ms === undefined ? undefined : Date.now() - ms;
+  const xr = textOption(input, "xr")?.toLowerCase();
+  return (line) =>
+    (since === undefined || (line.time ?? 0) >= since) && (xr === undefined || line.xr?.toLowerCase() === xr);
 }
 
 /** Goes on until the user stops it. Revisions that turn up meanwhile are followed as well. */

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNoMatch, type KubeClient, NoMatchError } from "@purlin/kube-client";
-import { type KubeObject, keyOf, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import { conditionsOf, type KubeObject, keyOf, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/yaml-position.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { isOffered } from "../tree/composite-kinds.ts";
 import { failureOf, findDefinition, isDefinition } from "../tree/defined-kinds.ts";
-import { conditionOf, conditionsOf } from "../tree/object-state.ts";
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";
 import type { Manifest } from "./manifest.ts";
@@ -208,7 +207,7 @@ function defines(definition: KubeObject, { apiVersion, kind }: TypeRef): boolean
 function isServed(definition: KubeObject): boolean {
   const { generation = 0, deletionTimestamp } = definition.metadata;
   if (deletionTimestamp) return true;
-  const seen = conditionOf(definition, "Established")?.observedGeneration ?? generation;
+  const seen = conditionsOf(definition).find(({ type }) => type === "Established")?.observedGeneration ?? generation;
   return isOffered(definition) && seen >= generation && failureOf(definition) === undefined;
 }
 

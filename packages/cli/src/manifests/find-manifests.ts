@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readdir, stat } from "node:fs/promises";
-import { join, matchesGlob, relative, resolve, sep } from "node:path";
+import { basename, join, matchesGlob, relative, resolve, sep } from "node:path";
 import { explain, readTextIfThere, requireInside } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { projectFileName } from "../project/project-file.ts";
@@ -22,8 +22,8 @@ interface IgnoreRule {
 }
 
 const endings = [".yaml", ".yml"];
-/** Files of `purlin test`, which are not for an API server. */
-const testEndings = [".test.yaml", ".test.yml"];
+/** Files of `purlin test` and of xprin, which are not for an API server. */
+const testName = /(\.test|(^|_)xprin)\.ya?ml$/;
 /** What tools put beside manifests. */
 const skipped = new Set(["node_modules"]);
 
@@ -107,8 +107,13 @@ async function filesBelow(folder: string, { root, io, options, rules: above }: S
 }
 
 function isManifest(name: string, { tests = false }: FindOptions): boolean {
-  const ends = (all: readonly string[]): boolean => all.some((ending) => name.endsWith(ending));
-  return name !== projectFileName && ends(endings) && (tests || !ends(testEndings));
+  const isYaml = endings.some((ending) => name.endsWith(ending));
+  return name !== projectFileName && isYaml && (tests || !isTestFile(name));
+}
+
+/** Whether a file has tests, by its name. */
+export function isTestFile(path: string): boolean {
+  return testName.test(basename(path));
 }
 
 /** The rules of the folders above, followed by those of the ignore file in this folder. */

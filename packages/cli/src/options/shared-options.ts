@@ -33,3 +33,10 @@ export const redactOption: OptionSpec = {
     "hide a field in recorded runs, such as spec.license or context['example.org/token']; repeatable; secrets are always hidden",
   repeatable: true,
 };
+
+/** The format of commands that print text for people, or a document for programs. */
+export const dataOption: OptionSpec = {
+  flags: "-o, --output <format>",
+  description: "text, json or yaml",
+  default: "text",
+};

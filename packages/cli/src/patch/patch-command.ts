@@ -8,6 +8,7 @@ import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import { unknownFields } from "../manifests/apply-problem.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { actionReport, printData, readOutput } from "../options/data-output.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const patchKinds = ["merge", "json", "strategic"] as const;
@@ -16,6 +17,7 @@ type PatchKind = (typeof patchKinds)[number];
 /** `purlin patch TYPE NAME PATCH` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const [type = "", name = "", text] = input.args;
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const kind = readKind(textOption(input, "type") ?? "merge");
   const patch = readPatch(patchText(text, textOption(input, "patch")), kind);
   await using cluster = await openCluster(input, io);
@@ -34,7 +36,9 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   } catch (error) {
     throw new UserError(whyNot(error, resource), { cause: error });
   }
-  io.stdout.write(`${resource.kind} ${name} patched\n`);
+  const object = { ...resource, metadata: { name, ...(namespace === undefined ? {} : { namespace }) } };
+  if (output === "text") io.stdout.write(`${resource.kind} ${name} patched\n`);
+  else printData(actionReport([{ object, action: "patched" }]), output, io);
 }
 
 function patchText(argument: string | undefined, option: string | undefined): string {

@@ -34,7 +34,10 @@ interface ProjectFile {
   /** What `purlin up` applies where its command line names nothing; absolute. */
   readonly paths?: readonly string[] | undefined;
   readonly ports: { readonly api?: number | undefined; readonly registry?: number | undefined };
-  readonly features: { readonly functionRevisionSelectors?: boolean | undefined };
+  readonly features: {
+    readonly functionRevisionSelectors?: boolean | undefined;
+    readonly functionRollouts?: boolean | undefined;
+  };
   readonly functions: { readonly requireSandbox?: boolean | undefined; readonly limits?: Partial<FunctionLimits> };
   /** The namespace of objects and commands that name none. */
   readonly namespace?: string | undefined;
@@ -45,7 +48,7 @@ export const projectFileFields: Readonly<Record<string, readonly string[]>> = {
   dataDir: [],
   paths: [],
   ports: ["api", "registry"],
-  features: ["functionRevisionSelectors"],
+  features: ["functionRevisionSelectors", "functionRollouts"],
   functions: ["requireSandbox", ...limitFields],
   namespace: [],
 };
@@ -69,7 +72,10 @@ export function readProjectFile(io: Pick<Io, "cwd">): ProjectFile {
     dataDir: dataDir === undefined ? undefined : resolve(dirname(file), dataDir),
     paths: pathsOf(read)?.map((path) => resolve(dirname(file), path)),
     ports: { api: portOf(read, "api"), registry: portOf(read, "registry") },
-    features: { functionRevisionSelectors: switchOf(read, ["features", "functionRevisionSelectors"]) },
+    features: {
+      functionRevisionSelectors: switchOf(read, ["features", "functionRevisionSelectors"]),
+      functionRollouts: switchOf(read, ["features", "functionRollouts"]),
+    },
     functions: { requireSandbox: switchOf(read, ["functions", "requireSandbox"]), limits: limitsOf(read) },
     namespace: textOf(read, "namespace"),
   };

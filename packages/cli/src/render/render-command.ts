@@ -49,7 +49,8 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   return 0;
 }
 
-function warn(text: string, io: Io): void {
+/** Writes a warning to stderr. */
+export function warn(text: string, io: Io): void {
   io.stderr.write(`${createStyle(io.stderr, io.env).faint("warning:")} ${harmlessLine(text)}\n`);
 }
 
@@ -98,7 +99,11 @@ function tellsRevisions({ composition, revisions }: RenderFiles): boolean {
 }
 
 /** Files answer what functions require; a kind without a file has no objects. Built-in kinds have their schemas. */
-async function fetchersFor(files: RenderFiles, command: RenderCommand, io: Io): Promise<RequirementFetchers> {
+export async function fetchersFor(
+  files: Pick<RenderFiles, "required">,
+  command: Pick<RenderCommand, "schemas">,
+  io: Io,
+): Promise<RequirementFetchers> {
   const resources = createResourceFetcher(readerOf(files.required));
   const documents = (await Promise.all(command.schemas.map((path) => readOpenAPI(path, io)))).flat();
   return { resources, schema: createSchemaFetcher(openAPIDocuments({ documents })).schema };
@@ -124,18 +129,20 @@ function located(error: RenderError, files: RenderFiles): UserError {
 /** The documents of a render: the XR, its resources, results, context. */
 function renderedDocuments(rendered: Rendered, options: OutputOptions): readonly JsonObject[] {
   const { xr, resources, results, context } = rendered;
-  const documents: unknown[] = [options.fullXr ? xr.full : xr.short, ...resources];
-  if (options.showResults) {
-    for (const { type, reason, message } of results) {
-      documents.push({ apiVersion, kind: "Result", severity: type, reason, message });
-    }
-  }
-  if (options.showContext && context !== undefined) documents.push({ apiVersion, kind: "Context", fields: context });
-  return documents as JsonObject[];
+  const more = resultDocuments(options.showResults ? results : [], options.showContext ? context : undefined);
+  return [options.fullXr ? xr.full : xr.short, ...resources, ...more] as JsonObject[];
+}
+
+/** The documents about a render itself: its results, and its context unless that is undefined. */
+export function resultDocuments(results: Rendered["results"], context: JsonObject | undefined): readonly JsonObject[] {
+  const documents: JsonObject[] = results.map(({ type, reason, message }) => ({
+    ...{ apiVersion, kind: "Result", severity: type, reason, message },
+  }));
+  return context === undefined ? documents : [...documents, { apiVersion, kind: "Context", fields: context }];
 }
 
 /** Documents as YAML, each begun by a line of its own, members in the order of their names. */
-function printDocuments(documents: readonly JsonObject[]): string {
+export function printDocuments(documents: readonly JsonObject[]): string {
   return documents.map((document) => `---\n${printYaml(sorted(document))}`).join("");
 }
 

@@ -44,7 +44,11 @@ export async function readRenderFiles(command: RenderCommand, io: Io): Promise<R
 }
 
 /** The documents that a render prints about itself, such as results, are left out. */
-async function readInputs(paths: readonly string[], io: Io, options: ReadObjectsOptions = {}): Promise<Manifest[]> {
+export async function readInputs(
+  paths: readonly string[],
+  io: Io,
+  options: ReadObjectsOptions = {},
+): Promise<Manifest[]> {
   const ignore = ({ apiVersion }: JsonObject): boolean => String(apiVersion).startsWith("render.crossplane.io/");
   const manifests: Manifest[] = [];
   for (const file of paths.length === 0 ? [] : await findManifests(paths, io)) {
@@ -60,7 +64,8 @@ function isKind(kind: string): (manifest: Manifest) => boolean {
   return ({ object }) => object.kind === kind && /(^|\.)crossplane\.io\//.test(object.apiVersion);
 }
 
-function only(manifests: readonly Manifest[], path: string, what: string): Manifest {
+/** The only one of several objects. Throws a UserError with file and line of a second one. */
+export function only(manifests: readonly Manifest[], path: string, what: string): Manifest {
   const [first, second] = manifests;
   if (first === undefined) throw new UserError(`${path}: no ${what} found: check the path`);
   if (second !== undefined) {

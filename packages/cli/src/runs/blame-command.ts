@@ -4,11 +4,11 @@ import type { JsonValue } from "@purlin/kube-objects/json";
 import { type BlamedField, blame, blameAt, type Run, type RunSummary } from "@purlin/run-store";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { jsonText, readOutput } from "../options/data-output.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
 import { type LiveField, liveFields } from "./live-fields.ts";
-import { jsonText, readOutput } from "./ls-command.ts";
 import { openRuns, type RunsSource } from "./runs-source.ts";
 import { revisionText, shortJson } from "./show-command.ts";
 

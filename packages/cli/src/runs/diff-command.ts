@@ -5,9 +5,9 @@ import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { changesBetween, desiredObjects, lastCall, type Run, responseJson } from "@purlin/run-store";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
+import { jsonText, readOutput } from "../options/data-output.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
-import { jsonText, readOutput } from "./ls-command.ts";
 import { openRuns } from "./runs-source.ts";
 import { changeText } from "./show-command.ts";
 

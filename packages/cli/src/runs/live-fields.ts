@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { crossplaneAnnotations } from "@purlin/composition";
+import { referencesOf } from "@purlin/explain";
 import type { KubeReader } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, type ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import { childrenOf, desiredObjects, lastCall, leavesOf, type Run } from "@purlin/run-store";
-import { referencesOf } from "../tree/composite-kinds.ts";
 
 /** A field of a composed resource on the API server that no step set, or that differs from what the steps want. */
 export interface LiveField {

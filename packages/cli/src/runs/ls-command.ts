@@ -4,6 +4,7 @@ import { humanDuration } from "@purlin/kube-objects/object";
 import type { RunFilter, RunSummary } from "@purlin/run-store";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { parseDuration } from "../options/duration.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/table.ts";
@@ -25,31 +26,33 @@ export const runColumns: readonly string[] = [
 
 /** `purlin runs ls [TYPE/NAME]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
-  const output = readOutput(input, ["table", "json"]);
+  const output = readOutput(input, ["table", "json", "yaml"]);
   const since = readSince(input);
   await using runs = await openRuns(input, io);
   const filter = { ...(await runs.filterFor(input.args)), ...readFilter(input), sinceMs: since };
   const found = await runs.list(filter);
-  if (output === "json") {
-    io.stdout.write(jsonText({ items: found }));
-    return;
-  }
+  if (output !== "table") return printData({ items: found }, output, io);
   if (found.length === 0) io.stderr.write("No runs found.\n");
   else io.stdout.write(`${formatTable([runColumns, ...found.map((one) => runRow(one, Date.now()))])}\n`);
 }
 
 const pollMs = 1000;
 
-/** `purlin runs follow [TYPE/NAME]`: prints each run when it is recorded, until Ctrl-C. */
+/** `purlin runs follow [TYPE/NAME]`: prints each run when it is recorded, until Ctrl-C; with -o json a document in each line. */
 export async function follow(input: CommandInput, io: Io): Promise<undefined> {
+  const isJson = readOutput(input, ["table", "json"]) === "json";
   await using runs = await openRuns(input, io);
   const filter = { ...(await runs.filterFor(input.args)), ...readFilter(input) };
   const append = growingTable();
-  io.stdout.write(append([runColumns]));
+  const print = (found: readonly RunSummary[]): string =>
+    isJson
+      ? harmlessJson(found.map((one) => `${JSON.stringify(one)}\n`).join(""))
+      : append(found.map((one) => runRow(one, Date.now())));
+  if (!isJson) io.stdout.write(append([runColumns]));
   let [after] = (await runs.list({ ...filter, limit: 1 })).map(({ id }) => id);
   while (!io.signal.aborted) {
     const news = await runs.list({ ...filter, after });
-    io.stdout.write(append(news.toReversed().map((one) => runRow(one, Date.now()))));
+    io.stdout.write(print(news.toReversed()));
     after = news[0]?.id ?? after;
     await pause(pollMs, io.signal);
   }
@@ -88,13 +91,6 @@ function readFilter(input: CommandInput): RunFilter {
   return { failed: isSet(input, "failed"), step: textOption(input, "step") };
 }
 
-/** The value of --output. */
-export function readOutput(input: CommandInput, formats: readonly string[]): string {
-  const output = textOption(input, "output") ?? formats[0] ?? "";
-  if (formats.includes(output)) return output;
-  throw new UserError(`--output ${output}: expected ${formats.join(" or ")}`, { exitCode: 2 });
-}
-
 function readSince(input: CommandInput): number | undefined {
   const text = textOption(input, "since");
   if (text === undefined) return undefined;
@@ -103,10 +99,4 @@ function readSince(input: CommandInput): number | undefined {
     throw new UserError(`--since: expected a duration such as 30m or 1h, not "${text}"`, { exitCode: 2 });
   }
   return Date.now() - ms;
-}
-
-/** A document for other programs. */
-export function jsonText(value: unknown): string {
-  const plain = (_: string, one: unknown): unknown => (typeof one === "bigint" ? Number(one) : one);
-  return harmlessJson(`${JSON.stringify(value, plain, 2)}\n`);
 }

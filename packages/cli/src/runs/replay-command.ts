@@ -4,10 +4,10 @@ import { create, encodeCanonical, RunFunctionResponse, Severity } from "@purlin/
 import { changesBetween, lastCall, type Run, type RunStepMessages, responseJson } from "@purlin/run-store";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { jsonText, readOutput } from "../options/data-output.ts";
 import { readTimeout } from "../options/duration.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { jsonText, readOutput } from "./ls-command.ts";
 import { openReplayFunction } from "./replay-function.ts";
 import { comparable, restoreSecrets, storeMark } from "./restore-secrets.ts";
 import { openRuns, type RunsSource } from "./runs-source.ts";

@@ -16,10 +16,10 @@ import {
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { jsonText, readOutput } from "../options/data-output.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
-import { jsonText, readOutput } from "./ls-command.ts";
 import { openRuns } from "./runs-source.ts";
 
 /** `purlin runs show RUN [--step S] [--request|--response|--desired]` */

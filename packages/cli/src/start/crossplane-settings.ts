@@ -19,8 +19,7 @@ export interface CrossplaneSetting {
   readonly removed?: true;
 }
 
-const noWebhooks = "this control plane serves no webhooks";
-const noOperations = "this control plane has no operations";
+const certificateKept = "the certificate of webhooks is that of --tls-server-secret-name";
 
 /** Every flag and variable of `crossplane core start`, in the order of its help. */
 export const crossplaneSettings: readonly CrossplaneSetting[] = [
@@ -45,14 +44,13 @@ export const crossplaneSettings: readonly CrossplaneSetting[] = [
     aliases: ["webhook-enabled"],
     env: ["ENABLE_WEBHOOKS", "WEBHOOK_ENABLED"],
     type: "bool",
-    withoutEffect: noWebhooks,
-    metBy: "false",
+    preset: "true",
   },
-  { flag: "webhook-port", env: ["WEBHOOK_PORT"], type: "text", withoutEffect: noWebhooks },
+  { flag: "webhook-port", env: ["WEBHOOK_PORT"], type: "text", preset: "9443" },
   { flag: "metrics-port", env: ["METRICS_PORT"], type: "text" },
   { flag: "health-probe-port", env: ["HEALTH_PROBE_PORT"], type: "text" },
-  { flag: "tls-server-secret-name", env: ["TLS_SERVER_SECRET_NAME"], type: "text", withoutEffect: noWebhooks },
-  { flag: "tls-server-certs-dir", env: ["TLS_SERVER_CERTS_DIR"], type: "text", withoutEffect: noWebhooks },
+  { flag: "tls-server-secret-name", env: ["TLS_SERVER_SECRET_NAME"], type: "text", preset: "crossplane-tls-server" },
+  { flag: "tls-server-certs-dir", env: ["TLS_SERVER_CERTS_DIR"], type: "text", withoutEffect: certificateKept },
   { flag: "tls-client-secret-name", env: ["TLS_CLIENT_SECRET_NAME"], type: "text" },
   { flag: "tls-client-certs-dir", env: ["TLS_CLIENT_CERTS_DIR"], type: "text" },
   { flag: "enable-dependency-version-upgrades", type: "bool" },
@@ -66,7 +64,7 @@ export const crossplaneSettings: readonly CrossplaneSetting[] = [
   { flag: "enable-function-response-cache", type: "bool" },
   { flag: "xfn-cache-dir", env: ["XFN_CACHE_DIR"], type: "text", preset: "/cache/xfn" },
   { flag: "xfn-cache-max-ttl", env: ["XFN_CACHE_MAX_TTL"], type: "text", preset: "24h" },
-  { flag: "enable-operations", type: "bool", withoutEffect: noOperations, metBy: "false" },
+  { flag: "enable-operations", type: "bool" },
   { flag: "enable-pipeline-inspector", type: "bool" },
   {
     flag: "pipeline-inspector-socket",
@@ -74,27 +72,17 @@ export const crossplaneSettings: readonly CrossplaneSetting[] = [
     type: "text",
     preset: "/var/run/pipeline-inspector/socket",
   },
-  {
-    flag: "enable-provider-deletion-protection",
-    type: "bool",
-    withoutEffect: "this control plane does not protect providers in use from deletion",
-    metBy: "false",
-  },
+  { flag: "enable-provider-deletion-protection", type: "bool" },
   {
     flag: "enable-deployment-runtime-configs",
     type: "bool",
     withoutEffect: "DeploymentRuntimeConfigs are always on",
     metBy: "true",
   },
-  { flag: "enable-usages", type: "bool", withoutEffect: "this control plane has no Usages", metBy: "false" },
+  { flag: "enable-usages", type: "bool", preset: "true" },
   { flag: "enable-ssa-claims", type: "bool", preset: "true" },
   { flag: "enable-realtime-compositions", type: "bool", preset: "true" },
-  {
-    flag: "enable-custom-to-managed-resource-conversion",
-    type: "bool",
-    withoutEffect: "this control plane installs the CRDs of providers as they are packaged",
-    metBy: "false",
-  },
+  { flag: "enable-custom-to-managed-resource-conversion", type: "bool", preset: "true" },
   { flag: "restrict-namespaced-events", type: "bool" },
   {
     flag: "watch-cache-namespaced",

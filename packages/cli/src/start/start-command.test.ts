@@ -146,15 +146,15 @@ test("settings without effect are logged once each, and without an election ther
   await using cluster = await startCluster();
   const socket = join(cluster.folder, "inspector.sock");
   const env = { LEADER_ELECTION: "false", TLS_SERVER_CERTS_DIR: "/tls/server", ENABLE_WEBHOOKS: "true" };
-  const flags = ["--enable-usages", "--webhook-port=9443", "--enable-pipeline-inspector"];
+  const flags = ["--enable-signature-verification", "--enable-pipeline-inspector"];
   await using started = new Started(cluster, { env }, ...flags, "--pipeline-inspector-socket", socket);
   await started.said("all controllers run");
   const said = started.lines.filter(({ msg }) => msg === "setting has no effect");
   assert.deepEqual(
     said.map(({ setting, value }) => `${setting} ${value}`),
-    ["$ENABLE_WEBHOOKS true", "--webhook-port 9443", "$TLS_SERVER_CERTS_DIR /tls/server", "--enable-usages true"],
+    ["$TLS_SERVER_CERTS_DIR /tls/server", "--enable-signature-verification true"],
   );
-  assert.equal(said[0]?.["reason"], "this control plane serves no webhooks");
+  assert.equal(said[0]?.["reason"], "the certificate of webhooks is that of --tls-server-secret-name");
   await assert.rejects(cluster.users.get(leaseType, lease), /not found/);
 });
 

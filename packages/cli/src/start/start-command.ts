@@ -13,7 +13,7 @@ import {
   serveStatus,
   startControlPlane,
 } from "@purlin/control-plane";
-import { createInspectorSink, type InspectorSink, type TlsSource } from "@purlin/function-runner";
+import type { TlsSource } from "@purlin/function-runner";
 import { type Logger, newLogger } from "@purlin/function-sdk";
 import {
   type ClusterAccess,
@@ -32,14 +32,14 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readFunctionLimits } from "../options/function-limits.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { durationOption, portOption, readSettings, readStartInput } from "./start-input.ts";
+import { type FunctionFeatures, readFunctionFeatures } from "./function-features.ts";
+import { portOption, readSettings, readStartInput } from "./start-input.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
+import { openUsageWebhook } from "./start-webhook.ts";
 
 /** How functions are called: with the certificates of a folder where one is named, with those of the cluster otherwise. */
-interface StartFunctions extends Pick<FunctionOptions, "responseCache" | "answerLimits"> {
+interface StartFunctions extends FunctionFeatures, Pick<FunctionOptions, "answerLimits"> {
   readonly security: TlsSource | undefined;
-  /** Receives requests and responses; the caller closes it. */
-  readonly sink: InspectorSink | undefined;
 }
 
 /** Where the control plane tells how it is; undefined for nowhere. */
@@ -86,6 +86,11 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
   collectDefaultMetrics({ register: registry });
   const identity = `${hostname()}_${randomUUID()}`;
   log.info("starting", { server: plan.server, namespace, identity });
+  await using webhook = await openUsageWebhook(input, io, { client, namespace, log });
+  const beforeStart = async (signal: AbortSignal): Promise<void> => {
+    await alone(signal);
+    await webhook.configure(signal);
+  };
   await using opened = await openPackages(input, io, { ...plan.packages, namespace, log });
   const { packages } = opened;
   using runs = openRecorder(input, io, log);
@@ -96,7 +101,7 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
     functions: { ...plan.functions, security: plan.functions.security ?? packages.security },
     settings: plan.settings,
     election: isSet(input, "leaderElection") ? { namespace, identity } : undefined,
-    beforeStart: alone,
+    beforeStart,
     registry,
     log,
   });
@@ -160,16 +165,7 @@ function readFunctions(input: CommandInput, io: Io, log: Log): StartFunctions {
   return {
     security: readClientCertificates(input, io, log)?.security,
     answerLimits: readFunctionLimits(input),
-    responseCache: readCache(input, io),
-    sink: openInspector(input, io),
-  };
-}
-
-function readCache(input: CommandInput, io: Io): FunctionOptions["responseCache"] {
-  if (!isSet(input, "enableFunctionResponseCache")) return undefined;
-  return {
-    directory: resolve(io.cwd, textOption(input, "xfnCacheDir") ?? ""),
-    maxTtlMs: durationOption(input, "xfnCacheMaxTtl"),
+    ...readFunctionFeatures(input, io),
   };
 }
 
@@ -177,11 +173,6 @@ function openRecorder(input: CommandInput, io: Io, log: Log): RunStore | undefin
   const directory = textOption(input, "recorderDir");
   if (directory === undefined) return undefined;
   return openRunStore({ directory: resolve(io.cwd, directory), redact: listOption(input, "redact"), log });
-}
-
-function openInspector(input: CommandInput, io: Io): InspectorSink | undefined {
-  if (!isSet(input, "enablePipelineInspector")) return undefined;
-  return createInspectorSink(resolve(io.cwd, textOption(input, "pipelineInspectorSocket") ?? ""));
 }
 
 /** The API server to work on, and the way to it. */

@@ -3,6 +3,76 @@ import type { OptionSpec } from "../options/command-spec.ts";
 import { functionLimit, redactOption } from "../options/shared-options.ts";
 import { crossplaneSettings } from "./crossplane-settings.ts";
 
+/** The features that users switch on and off, the same for a cluster and for one machine. */
+export const featureFlags: readonly OptionSpec[] = [
+  {
+    flags: "--enable-realtime-compositions [bool]",
+    description: "reconcile composite resources when composed or required resources change (true)",
+  },
+  { flags: "--enable-ssa-claims [bool]", description: "sync claims with server-side apply (true)" },
+  {
+    flags: "--accept-other-claim-versions [bool]",
+    description: "accept composite resources bound by a claim of another version",
+  },
+  {
+    flags: "--enable-function-revision-selectors [bool]",
+    description: "allow several active revisions of a function, selected by pipeline steps (alpha)",
+  },
+  {
+    flags: "--enable-function-rollouts [bool]",
+    description:
+      "serve FunctionRollout, which moves composite resources between revisions; implies --enable-function-revision-selectors (alpha)",
+  },
+  {
+    flags: "--enable-usages [bool]",
+    description: "refuse to delete resources that a Usage or ClusterUsage protects (true)",
+  },
+  { flags: "--enable-operations [bool]", description: "run Operations, CronOperations and WatchOperations (alpha)" },
+  {
+    flags: "--enable-custom-to-managed-resource-conversion [bool]",
+    description: "install the CRDs of Providers as ManagedResourceDefinitions (true)",
+  },
+  {
+    flags: "--activation <pattern>",
+    description: "managed resources to activate, such as *.s3.example.org; repeatable; none activates nothing (*)",
+    repeatable: true,
+  },
+  {
+    flags: "--enable-provider-deletion-protection [bool]",
+    description:
+      "refuse to delete Providers that have managed resources, and definitions that have composite resources (alpha)",
+  },
+  {
+    flags: "--enable-dependency-version-upgrades [bool]",
+    description: "upgrade dependencies whose version violates a constraint (alpha)",
+  },
+  {
+    flags: "--enable-dependency-version-downgrades [bool]",
+    description: "also downgrade dependencies if no higher version fits (alpha)",
+  },
+  {
+    flags: "--enable-function-response-cache [bool]",
+    description: "cache function responses for their TTL (alpha)",
+  },
+  {
+    flags: "--enable-pipeline-inspector [bool]",
+    description: "send function requests and responses, without secrets, to a pipeline inspector (alpha)",
+  },
+  {
+    flags: "--pipeline-inspector-socket <path>",
+    description:
+      "Unix socket of the pipeline inspector ($PIPELINE_INSPECTOR_SOCKET, or /var/run/pipeline-inspector/socket)",
+  },
+  {
+    flags: "--restrict-namespaced-events [bool]",
+    description: "emit no events for cluster-scoped objects",
+  },
+  {
+    flags: "--xfn-cache-max-ttl <duration>",
+    description: "maximum TTL of cached responses ($XFN_CACHE_MAX_TTL, or 24h)",
+  },
+];
+
 /** The options that have an effect. Those that Crossplane has as well mean the same and have the same defaults. */
 const effectiveFlags: readonly OptionSpec[] = [
   { flags: "--kubeconfig <file>", description: "kubeconfig of the cluster (in a Pod: its own cluster)" },
@@ -27,6 +97,11 @@ const effectiveFlags: readonly OptionSpec[] = [
     default: "1s",
   },
   {
+    flags: "--shadow-sample-percent <n>",
+    description:
+      "percentage of reconciles that run the candidate of a FunctionRollout again for a composite resource that was compared (default 5)",
+  },
+  {
     flags: "--max-concurrent-reconciles <n>",
     description: "maximum number of concurrent reconciles per controller",
     default: "100",
@@ -48,19 +123,8 @@ const effectiveFlags: readonly OptionSpec[] = [
     default: "1",
   },
   { flags: "--circuit-breaker-cooldown <duration>", description: "circuit breaker: minimum time open", default: "5m" },
-  {
-    flags: "--enable-realtime-compositions [bool]",
-    description: "reconcile composite resources when composed or required resources change (true)",
-  },
-  { flags: "--enable-ssa-claims [bool]", description: "sync claims with server-side apply (true)" },
-  {
-    flags: "--accept-other-claim-versions [bool]",
-    description: "accept composite resources bound by a claim of another version",
-  },
-  {
-    flags: "--enable-function-revision-selectors [bool]",
-    description: "allow several active revisions of a function, selected by pipeline steps (alpha)",
-  },
+  ...featureFlags,
+  { flags: "--xfn-cache-dir <dir>", description: "response cache directory ($XFN_CACHE_DIR, or /cache/xfn)" },
   functionLimit,
   {
     flags: "--recorder-dir <dir>",
@@ -93,36 +157,6 @@ const effectiveFlags: readonly OptionSpec[] = [
   },
   { flags: "--user-agent <text>", description: "User-Agent of requests to registries ($USER_AGENT, or purlin)" },
   {
-    flags: "--enable-dependency-version-upgrades [bool]",
-    description: "upgrade dependencies whose version violates a constraint (alpha)",
-  },
-  {
-    flags: "--enable-dependency-version-downgrades [bool]",
-    description: "also downgrade dependencies if no higher version fits (alpha)",
-  },
-  {
-    flags: "--enable-function-response-cache [bool]",
-    description: "cache function responses for their TTL (alpha)",
-  },
-  { flags: "--xfn-cache-dir <dir>", description: "response cache directory ($XFN_CACHE_DIR, or /cache/xfn)" },
-  {
-    flags: "--xfn-cache-max-ttl <duration>",
-    description: "maximum TTL of cached responses ($XFN_CACHE_MAX_TTL, or 24h)",
-  },
-  {
-    flags: "--enable-pipeline-inspector [bool]",
-    description: "send function requests and responses, without secrets, to a pipeline inspector (alpha)",
-  },
-  {
-    flags: "--pipeline-inspector-socket <path>",
-    description:
-      "Unix socket of the pipeline inspector ($PIPELINE_INSPECTOR_SOCKET, or /var/run/pipeline-inspector/socket)",
-  },
-  {
-    flags: "--restrict-namespaced-events [bool]",
-    description: "emit no events for cluster-scoped objects",
-  },
-  {
     flags: "--allow-development-functions [bool]",
     description:
       "call functions in plaintext at the address in their annotations: anyone who can edit Functions can then read all data",
@@ -135,6 +169,25 @@ const effectiveFlags: readonly OptionSpec[] = [
   {
     flags: "--tls-client-secret-name <name>",
     description: "Secret of the client certificate ($TLS_CLIENT_SECRET_NAME, or crossplane-tls-client)",
+  },
+  {
+    flags: "--enable-webhooks [bool]",
+    description: "serve the webhook by which Usages protect resources ($ENABLE_WEBHOOKS, or true)",
+  },
+  { flags: "--webhook-enabled [bool]", description: "deprecated name of --enable-webhooks" },
+  { flags: "--webhook-port <port>", description: "port of the webhook ($WEBHOOK_PORT, or 9443)" },
+  {
+    flags: "--webhook-url <url>",
+    description: "https URL at which the API server reaches this process (in a Pod: the Service crossplane-webhooks)",
+  },
+  {
+    flags: "--usage-webhook-failure-policy <policy>",
+    description: "what happens to deletions of used resources while the webhook cannot be reached: Fail or Ignore",
+    default: "Fail",
+  },
+  {
+    flags: "--tls-server-secret-name <name>",
+    description: "Secret of the webhook's certificate ($TLS_SERVER_SECRET_NAME, or crossplane-tls-server)",
   },
   {
     flags: "--metrics-address <address>",
@@ -156,6 +209,11 @@ const unusedFlags: readonly OptionSpec[] = crossplaneSettings.flatMap(
     const value = type === "bool" ? "[bool]" : "<value>";
     return [flag, ...aliases].map((name) => ({ flags: `--${name} ${value}`, description, hidden: true }));
   },
+);
+
+/** Features of Crossplane that cannot be switched here. */
+export const unusedFeatureFlags: readonly OptionSpec[] = unusedFlags.filter(({ flags }) =>
+  flags.startsWith("--enable-"),
 );
 
 /** The options of `purlin start`: every one of `crossplane core start`, and a few more. */

@@ -44,11 +44,11 @@ const crossplane: readonly Row[] = [
   used("--circuit-breaker-burst", "100.0"),
   used("--circuit-breaker-refill-rate", "1.5"),
   used("--circuit-breaker-cooldown", "6m"),
-  unused("--enable-webhooks --webhook-enabled", "true", "ENABLE_WEBHOOKS", "WEBHOOK_ENABLED"),
-  unused("--webhook-port", "9443", "WEBHOOK_PORT"),
+  used("--enable-webhooks --webhook-enabled", "false", "ENABLE_WEBHOOKS", "WEBHOOK_ENABLED"),
+  used("--webhook-port", "9444", "WEBHOOK_PORT"),
   used("--metrics-port", "8090", "METRICS_PORT"),
   used("--health-probe-port", "8091", "HEALTH_PROBE_PORT"),
-  unused("--tls-server-secret-name", "crossplane-tls-server", "TLS_SERVER_SECRET_NAME"),
+  used("--tls-server-secret-name", "crossplane-tls-server", "TLS_SERVER_SECRET_NAME"),
   unused("--tls-server-certs-dir", "/tls/server", "TLS_SERVER_CERTS_DIR"),
   used("--tls-client-secret-name", "client", "TLS_CLIENT_SECRET_NAME"),
   used("--tls-client-certs-dir", "/tls/client", "TLS_CLIENT_CERTS_DIR"),
@@ -58,15 +58,15 @@ const crossplane: readonly Row[] = [
   used("--enable-function-response-cache", "true"),
   used("--xfn-cache-dir", "/xfn", "XFN_CACHE_DIR"),
   used("--xfn-cache-max-ttl", "1h", "XFN_CACHE_MAX_TTL"),
-  unused("--enable-operations", "true"),
+  used("--enable-operations", "true"),
   used("--enable-pipeline-inspector", "true"),
   used("--pipeline-inspector-socket", "/inspector", "PIPELINE_INSPECTOR_SOCKET"),
-  unused("--enable-provider-deletion-protection", "true"),
+  used("--enable-provider-deletion-protection", "true"),
   unused("--enable-deployment-runtime-configs", "false"),
-  unused("--enable-usages", "true"),
+  used("--enable-usages", "false"),
   used("--enable-ssa-claims", "false"),
   used("--enable-realtime-compositions", "false"),
-  unused("--enable-custom-to-managed-resource-conversion", "true"),
+  used("--enable-custom-to-managed-resource-conversion", "false"),
   used("--restrict-namespaced-events", "true"),
   unused("--watch-cache-namespaced", "true"),
 ];
@@ -122,8 +122,12 @@ test("no setting of the table is missing here", () => {
 
 test("unset and empty settings, and those that match the default, are not logged", async () => {
   assert.deepEqual((await parse([])).unused, []);
-  assert.deepEqual((await parse([], { WEBHOOK_PORT: "", TLS_SERVER_CERTS_DIR: "" })).unused, []);
-  const met = ["--enable-webhooks=false", "--enable-usages=no", "--enable-deployment-runtime-configs=1"];
+  assert.deepEqual((await parse([], { PROFILE: "", TLS_SERVER_CERTS_DIR: "" })).unused, []);
+  const met = [
+    "--enable-webhooks=false",
+    "--enable-signature-verification=no",
+    "--enable-deployment-runtime-configs=1",
+  ];
   assert.deepEqual((await parse(met)).unused, []);
 });
 

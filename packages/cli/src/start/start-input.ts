@@ -2,7 +2,7 @@
 
 import type { ControlPlaneSettings } from "@purlin/control-plane";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { parseDuration } from "../options/duration.ts";
 import { UserError } from "../user-error.ts";
 import { type CrossplaneSetting, crossplaneSettings } from "./crossplane-settings.ts";
@@ -21,10 +21,25 @@ export interface StartInput {
   readonly unused: readonly UnusedSetting[];
 }
 
+/** The settings of controllers that are features. */
+type Features = Omit<
+  ControlPlaneSettings,
+  | "syncIntervalMs"
+  | "pollIntervalMs"
+  | "minPollIntervalMs"
+  | "maxConcurrentReconciles"
+  | "compositeDeadlineMs"
+  | "circuitBreaker"
+  | "developmentFunctions"
+  | "developmentTrust"
+  | "shadowSamplePercent"
+>;
+
 /** Switches that Crossplane does not have. */
 const ownSwitches = [
   "accept-other-claim-versions",
   "enable-function-revision-selectors",
+  "enable-function-rollouts",
   "allow-development-functions",
   "require-sandbox",
 ];
@@ -92,9 +107,59 @@ export function optionName(flag: string): string {
   return flag.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
+/** The features of a completed command line. Throws a UserError for features that exclude each other. */
+export function readFeatures(input: CommandInput): Features {
+  const usages = isSet(input, "enableUsages");
+  const providerDeletionProtection = isSet(input, "enableProviderDeletionProtection");
+  if (providerDeletionProtection && !usages) {
+    throw new UserError("provider deletion protection requires usages to be enabled (--enable-usages)", {
+      exitCode: 2,
+    });
+  }
+  return {
+    realtimeCompositions: isSet(input, "enableRealtimeCompositions"),
+    serverSideApplyClaims: isSet(input, "enableSsaClaims"),
+    acceptOtherClaimVersions: isSet(input, "acceptOtherClaimVersions"),
+    ...revisionFeatures(input),
+    namespacedEventsOnly: isSet(input, "restrictNamespacedEvents"),
+    usages,
+    operations: isSet(input, "enableOperations"),
+    managedResourceConversion: isSet(input, "enableCustomToManagedResourceConversion"),
+    activations: activationsOf(listOption(input, "activation")),
+    providerDeletionProtection,
+  };
+}
+
+/** Rollouts choose revisions, so they need several at a time. */
+export function revisionFeatures(
+  input: CommandInput,
+): Pick<ControlPlaneSettings, "functionRevisionSelectors" | "functionRollouts"> {
+  const functionRollouts = isSet(input, "enableFunctionRollouts");
+  return {
+    functionRevisionSelectors: functionRollouts || isSet(input, "enableFunctionRevisionSelectors"),
+    functionRollouts,
+  };
+}
+
+/** Without patterns everything is activated, as in Crossplane; `none` stands for none. */
+function activationsOf(patterns: readonly string[]): readonly string[] {
+  if (patterns.includes("none")) {
+    if (patterns.length === 1) return [];
+    throw new UserError("--activation: none cannot be combined with other patterns", { exitCode: 2 });
+  }
+  return patterns.length === 0 ? ["*"] : patterns;
+}
+
+/** Downgrades imply upgrades. */
+export function dependencyVersions(input: CommandInput): "fixed" | "upgrade" | "downgrade" {
+  if (isSet(input, "enableDependencyVersionDowngrades")) return "downgrade";
+  return isSet(input, "enableDependencyVersionUpgrades") ? "upgrade" : "fixed";
+}
+
 /** The settings of a completed command line. Throws a UserError that names the option and what it takes. */
 export function readSettings(input: CommandInput): ControlPlaneSettings {
   return {
+    ...readFeatures(input),
     syncIntervalMs: durationOption(input, "syncInterval"),
     pollIntervalMs: durationOption(input, "pollInterval"),
     minPollIntervalMs: durationOption(input, "minPollInterval"),
@@ -104,13 +169,17 @@ export function readSettings(input: CommandInput): ControlPlaneSettings {
       refillPerSecond: numberOption(input, "circuitBreakerRefillRate"),
       cooldownMs: durationOption(input, "circuitBreakerCooldown"),
     },
-    realtimeCompositions: isSet(input, "enableRealtimeCompositions"),
-    serverSideApplyClaims: isSet(input, "enableSsaClaims"),
-    acceptOtherClaimVersions: isSet(input, "acceptOtherClaimVersions"),
-    functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
     developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
-    namespacedEventsOnly: isSet(input, "restrictNamespacedEvents"),
+    ...shadowSample(input),
   };
+}
+
+function shadowSample(input: CommandInput): Pick<ControlPlaneSettings, "shadowSamplePercent"> {
+  const text = textOption(input, "shadowSamplePercent");
+  if (text === undefined) return {};
+  const value = Number(text);
+  if (text !== "" && value >= 0 && value <= 100) return { shadowSamplePercent: value };
+  throw wrong("shadowSamplePercent", `a percentage from 0 to 100, not "${text}"`);
 }
 
 /** The milliseconds of an option that is a duration. */

@@ -16,12 +16,18 @@ const plain: StartPackages = {
   clientSecretName: undefined,
   registry: { ca: undefined, userAgent: undefined },
   functionRevisionSelectors: false,
+  functionRollouts: false,
   developmentFunctions: false,
+  managedResourceConversion: true,
   dependencyVersions: "fixed",
   maxConcurrentEstablishers: 10,
 };
 /** What commander and {@link readStartInput} add. */
-const defaults = { maxConcurrentPackageEstablishers: "10", packageRuntime: "Deployment" };
+const defaults = {
+  maxConcurrentPackageEstablishers: "10",
+  packageRuntime: "Deployment",
+  enableCustomToManagedResourceConversion: true,
+};
 
 const rows: Readonly<Record<string, { reason: string; options?: CommandInput["options"]; want: object }>> = {
   Nothing: { reason: "as Crossplane does it", want: {} },

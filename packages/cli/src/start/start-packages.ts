@@ -16,7 +16,7 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { secureCacheDir } from "../project/secure-data-dir.ts";
 import { isUserError, UserError } from "../user-error.ts";
-import { wholeOption } from "./start-input.ts";
+import { dependencyVersions, revisionFeatures, wholeOption } from "./start-input.ts";
 
 /** What runs the packages of each kind that has a runtime. */
 type PackageRuntimes = NonNullable<ClusterPackageOptions["runtimes"]>;
@@ -40,8 +40,9 @@ export function readPackages(input: CommandInput, io: Io): StartPackages {
     serviceAccount: textOption(input, "serviceAccount"),
     clientSecretName: textOption(input, "tlsClientSecretName"),
     registry: { ca: readBundle(input, io), userAgent: textOption(input, "userAgent") },
-    functionRevisionSelectors: isSet(input, "enableFunctionRevisionSelectors"),
+    ...revisionFeatures(input),
     developmentFunctions: isSet(input, "allowDevelopmentFunctions"),
+    managedResourceConversion: isSet(input, "enableCustomToManagedResourceConversion"),
     dependencyVersions: dependencyVersions(input),
     maxConcurrentEstablishers: wholeOption(input, "maxConcurrentPackageEstablishers"),
   };
@@ -50,12 +51,6 @@ export function readPackages(input: CommandInput, io: Io): StartPackages {
 function readBundle(input: CommandInput, io: Io): string | undefined {
   const file = textOption(input, "caBundlePath");
   return file === undefined ? undefined : readTextSync(resolve(io.cwd, file), `--ca-bundle-path ${file}`);
-}
-
-/** Downgrades imply upgrades. */
-function dependencyVersions(input: CommandInput): ClusterPackageOptions["dependencyVersions"] {
-  if (isSet(input, "enableDependencyVersionDowngrades")) return "downgrade";
-  return isSet(input, "enableDependencyVersionUpgrades") ? "upgrade" : "fixed";
 }
 
 /** The package manager, and the folder it keeps packages in. */

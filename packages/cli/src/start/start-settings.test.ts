@@ -27,6 +27,7 @@ test("every option reaches its setting", () => {
       pollInterval: "90s",
       minPollInterval: "500ms",
       maxConcurrentReconciles: "7",
+      shadowSamplePercent: "0.5",
       circuitBreakerBurst: "50",
       circuitBreakerRefillRate: "0.5",
       circuitBreakerCooldown: "1m30s",
@@ -36,6 +37,10 @@ test("every option reaches its setting", () => {
       enableFunctionRevisionSelectors: true,
       allowDevelopmentFunctions: true,
       restrictNamespacedEvents: true,
+      enableOperations: true,
+      enableCustomToManagedResourceConversion: "false",
+      activation: ["a.*", "b.*"],
+      enableProviderDeletionProtection: true,
     }),
   );
   assert.deepEqual(settings, {
@@ -43,13 +48,20 @@ test("every option reaches its setting", () => {
     pollIntervalMs: 90_000,
     minPollIntervalMs: 500,
     maxConcurrentReconciles: 7,
+    shadowSamplePercent: 0.5,
     circuitBreaker: { burst: 50, refillPerSecond: 0.5, cooldownMs: 90_000 },
     realtimeCompositions: false,
     serverSideApplyClaims: false,
     acceptOtherClaimVersions: true,
     functionRevisionSelectors: true,
+    functionRollouts: false,
     developmentFunctions: true,
     namespacedEventsOnly: true,
+    usages: true,
+    operations: true,
+    managedResourceConversion: false,
+    activations: ["a.*", "b.*"],
+    providerDeletionProtection: true,
   });
 });
 
@@ -75,6 +87,18 @@ const wrong: readonly { options: CommandInput["options"]; message: string }[] = 
   {
     options: { circuitBreakerRefillRate: "Infinity" },
     message: '--circuit-breaker-refill-rate: expected a positive number, not "Infinity"',
+  },
+  {
+    options: { enableUsages: "false", enableProviderDeletionProtection: "true" },
+    message: "provider deletion protection requires usages to be enabled (--enable-usages)",
+  },
+  {
+    options: { activation: ["none", "*"] },
+    message: "--activation: none cannot be combined with other patterns",
+  },
+  {
+    options: { shadowSamplePercent: "101" },
+    message: '--shadow-sample-percent: expected a percentage from 0 to 100, not "101"',
   },
   { options: { enableSsaClaims: "maybe" }, message: '--enable-ssa-claims: expected true or false, not "maybe"' },
 ];

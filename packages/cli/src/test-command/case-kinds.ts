@@ -37,7 +37,8 @@ export function permissiveDefinition(xr: KubeObject): KubeObject {
   const scope = xr.metadata.namespace === undefined ? cluster : "Namespaced";
   const schema = { openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } } };
   return {
-    apiVersion: "apiextensions.crossplane.io/v2",
+    // Only v1 has legacy composite resources.
+    apiVersion: `apiextensions.crossplane.io/${scope === "LegacyCluster" ? "v1" : "v2"}`,
     kind: "CompositeResourceDefinition",
     metadata: { name: `${plural}.${group}` },
     spec: {

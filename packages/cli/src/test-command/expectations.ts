@@ -2,11 +2,14 @@
 import { crossplaneAnnotations } from "@purlin/composition";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { annotationOf, conditionsOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { closestName } from "@purlin/kube-objects/schema";
 import type { Session } from "@purlin/preview";
 import { printYaml } from "../files/yaml-file.ts";
+import { matchesInTime } from "./bounded-match.ts";
 import { type CaseRecord, type CompositeRecord, withoutTimes } from "./case-record.ts";
-import { contains, mismatches } from "./match.ts";
+import { contains, judgeExpression, type Mismatch, mismatch, mismatches, place } from "./match.ts";
 import type { TestCase } from "./test-file.ts";
+import { failedAssertions } from "./xprin-assertions.ts";
 
 const { resourceName } = crossplaneAnnotations;
 
@@ -22,10 +25,11 @@ export interface CaseState {
   readonly record: CompositeRecord;
 }
 
-/** How files that expectations name are compared, and expressions evaluated. */
+/** How files that expectations name are compared. */
 export interface Expecting {
   golden(file: string, text: string, test: TestCase): Promise<string[]>;
-  cel(expression: string, variables: JsonObject): string | undefined;
+  /** Reads a file by its path from the test file. */
+  readFile(name: string, test: TestCase): Promise<string>;
 }
 
 interface StateOptions {
@@ -63,19 +67,22 @@ async function boundTo(session: Session, claim: KubeObject | undefined): Promise
   return await session.client.get({ apiVersion, kind }, { name });
 }
 
-type Expectation = (expected: JsonValue, state: CaseState, expecting: Expecting) => string[] | Promise<string[]>;
+type Expectation = (expected: JsonValue, state: CaseState, expecting: Expecting) => Mismatch[] | Promise<Mismatch[]>;
+
+/** Lines about an expectation as a whole. */
+const about = (name: string, texts: readonly string[]): Mismatch[] => texts.map((text) => ({ text, at: [name] }));
 
 /** What is not as expected. Objects are expected to be valid, and reconciles to succeed, unless an expectation says otherwise. */
 export async function expectationMismatches(
   expect: JsonObject,
   state: CaseState,
   expecting: Expecting,
-): Promise<string[]> {
-  const found: string[] = [];
+): Promise<Mismatch[]> {
+  const found: Mismatch[] = [];
   for (const [name, expected] of Object.entries(expect)) {
     found.push(...((await expectations[name]?.(expected as JsonValue, state, expecting)) ?? []));
   }
-  return [...found, ...unexpected(expect, state)];
+  return [...found, ...unexpected(expect, state).map((text) => ({ text, at: [] }))];
 }
 
 function unexpected(expect: JsonObject, { session, record }: CaseState): string[] {
@@ -99,51 +106,69 @@ const expectations: Readonly<Record<string, Expectation>> = {
     Object.entries(asObject(expected)).flatMap(([name, match]) =>
       oneResource(name, match as JsonValue, { resources, record }),
     ),
-  xr: (expected, { xr }) => mismatches(expected, json(xr), "xr"),
-  claim: (expected, { claim }) => mismatches(expected, json(claim), "claim"),
+  /** The assertions of a suite of xprin; files of ours cannot have this key. */
+  xprin: async (expected, { xr, resources, test }, { readFile }) =>
+    about(
+      "xprin",
+      await failedAssertions(asList(expected), {
+        objects: [xr, ...resources.values()].filter((one) => one !== undefined),
+        readFile: (name) => readFile(name, test),
+      }),
+    ),
+  xr: (expected, { xr }) => mismatches(expected, json(xr), place("xr")),
+  claim: (expected, { claim }) => mismatches(expected, json(claim), place("claim")),
   nested: nestedMismatches,
   conditions: (expected, { xr }) =>
-    contains(asList(expected), (json(xr)?.["status"] as JsonObject | undefined)?.["conditions"] ?? [], "conditions"),
-  results: (expected, { record }) => contains(asList(expected), record.results, "results"),
-  events: (expected, { caseRecord }) => contains(asList(expected), caseRecord.events, "events"),
+    contains(
+      asList(expected),
+      (json(xr)?.["status"] as JsonObject | undefined)?.["conditions"] ?? [],
+      place("conditions"),
+    ),
+  results: (expected, { record }) => contains(asList(expected), record.results, place("results")),
+  events: (expected, { caseRecord }) => contains(asList(expected), caseRecord.events, place("events")),
   fatal: fatalMismatches,
   ready: (expected, state) => condition("ready", "Ready", { expected, state }),
   synced: (expected, state) => condition("synced", "Synced", { expected, state }),
   deleted: (expected, { record }) =>
-    mismatches({ $exact: asList(expected).toSorted() }, [...new Set(record.deleted)].toSorted(), "deleted"),
-  writes: (expected, { record }) => mismatches(expected, record.writes, "writes"),
-  calls: (expected, { record }) => mismatches(expected, record.calls, "calls"),
-  requirements: (expected, { record }) => mismatches(expected, record.requirements, "requirements"),
-  context: (expected, { record }) => mismatches(expected, record.context, "context"),
-  ttl: (expected, { record }) => mismatches(expected, record.ttl, "ttl"),
-  cel: (expected, state, { cel }) => asList(expected).flatMap((text) => cel(String(text), variablesOf(state)) ?? []),
-  golden: (expected, state, { golden }) => golden(String(expected), goldenText(state), state.test),
+    mismatches({ $exact: asList(expected).toSorted() }, [...new Set(record.deleted)].toSorted(), place("deleted")),
+  writes: (expected, { record }) => mismatches(expected, record.writes, place("writes")),
+  calls: (expected, { record }) => mismatches(expected, record.calls, place("calls")),
+  requirements: (expected, { record }) => mismatches(expected, record.requirements, place("requirements")),
+  context: (expected, { record }) => mismatches(expected, record.context, place("context")),
+  ttl: (expected, { record }) => mismatches(expected, record.ttl, place("ttl")),
+  cel: (expected, state) =>
+    asList(expected).flatMap((text, index) => {
+      const problem = judgeExpression(String(text), variablesOf(state));
+      return problem === undefined ? [] : [{ text: `cel: ${problem}`, at: ["cel", index] }];
+    }),
+  golden: async (expected, state, { golden }) =>
+    about("golden", await golden(String(expected), goldenText(state), state.test)),
   unchanged: unchangedMismatches,
   valid: (expected, { session }) =>
     expected === false && !session.refusals().some(({ isInvalid }) => isInvalid)
-      ? ["valid: expected false, got true"]
+      ? about("valid", ["valid: expected false, got true"])
       : [],
   not: async (expected, state, expecting) => {
     const inner = await expectationMismatches(asObject(expected), state, expecting);
-    return inner.length > 0 ? [] : [`not: ${JSON.stringify(expected)} holds`];
+    return inner.length > 0 ? [] : about("not", [`not: ${JSON.stringify(expected)} holds`]);
   },
 };
 
 const asObject = (value: JsonValue): JsonObject => (isJsonObject(value) ? value : {});
 const asList = (value: JsonValue): readonly JsonValue[] => (isJsonArray(value) ? value : [value]);
 
-function resourceSet(expected: JsonValue, { resources }: CaseState): string[] {
+function resourceSet(expected: JsonValue, { resources }: CaseState): Mismatch[] {
   const { count, only, kinds } = asObject(expected);
   const names = [...resources.keys()].toSorted();
-  const found: string[] = [];
-  if (count !== undefined) found.push(...mismatches(count, names.length, "resources.count"));
-  if (isJsonArray(only)) found.push(...mismatches({ $exact: only.toSorted() }, names, "resources.only"));
+  const found: Mismatch[] = [];
+  if (count !== undefined) found.push(...mismatches(count, names.length, place("resources", "count")));
+  if (isJsonArray(only)) found.push(...mismatches({ $exact: only.toSorted() }, names, place("resources", "only")));
   if (isJsonObject(kinds)) {
     const counted = [...resources.values()].map(({ kind }) => kind);
     const actual = Object.fromEntries(
       Object.keys(kinds).map((kind) => [kind, counted.filter((one) => one === kind).length]),
     );
-    found.push(...mismatches(kinds, actual, "resources.kinds"));
+    found.push(...mismatches(kinds, actual, place("resources", "kinds")));
   }
   return found;
 }
@@ -152,17 +177,23 @@ function oneResource(
   name: string,
   match: JsonValue,
   { resources, record }: Pick<CaseState, "resources" | "record">,
-): string[] {
+): Mismatch[] {
   const object = resources.get(name);
-  if (match === "absent") return object === undefined ? [] : [`resource.${name}: expected none, got ${object.kind}`];
-  if (object === undefined) {
-    return [
-      `resource.${name}: resource is missing; composed: ${[...resources.keys()].toSorted().join(", ") || "none"}`,
-    ];
-  }
+  const at = place("resource", name);
+  if (match === "absent") return object === undefined ? [] : [mismatch(at, `expected none, got ${object.kind}`)];
+  if (object === undefined) return [mismatch(at, missingText(name, [...resources.keys()].toSorted()))];
   const step = record.steps.get(name);
   const blame = step === undefined ? "" : ` (set by step "${step}")`;
-  return mismatches(match, json(object), `resource.${name}`).map((line) => `${withoutSecret(line, object)}${blame}`);
+  return mismatches(match, json(object), at).map((one) => ({
+    ...one,
+    text: `${withoutSecret(one.text, object)}${blame}`,
+  }));
+}
+
+function missingText(name: string, names: readonly string[]): string {
+  const closest = closestName(name, names);
+  const advice = closest === undefined ? "" : `; did you mean ${closest}?`;
+  return `resource is missing; composed: ${names.join(", ") || "none"}${advice}`;
 }
 
 const isSecret = ({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean =>
@@ -181,33 +212,34 @@ function masked(object: KubeObject): KubeObject {
   return { ...object, data: Object.fromEntries(Object.keys(data).map((key) => [key, "(sensitive)"])) };
 }
 
-async function nestedMismatches(expected: JsonValue, state: CaseState, expecting: Expecting): Promise<string[]> {
-  const found: string[] = [];
+async function nestedMismatches(expected: JsonValue, state: CaseState, expecting: Expecting): Promise<Mismatch[]> {
+  const found: Mismatch[] = [];
   for (const [name, expect] of Object.entries(asObject(expected))) {
     const xr = state.resources.get(name);
     if (xr === undefined) {
-      found.push(`nested.${name}: resource is missing`);
+      found.push(mismatch(place("nested", name), missingText(name, [...state.resources.keys()].toSorted())));
       continue;
     }
     const inputs: JsonObject = { xr: {} };
     const test = { ...state.test, inputs };
     const inner = await stateOf({ session: state.session, root: xr, record: state.caseRecord, test });
     const lines = await expectationMismatches(asObject(expect as JsonValue), inner, expecting);
-    found.push(...lines.map((line) => `nested.${name}.${line}`));
+    found.push(...lines.map(({ text, at }) => ({ text: `nested.${name}.${text}`, at: ["nested", name, ...at] })));
   }
   return found;
 }
 
-function fatalMismatches(expected: JsonValue, { record, session }: CaseState): string[] {
+function fatalMismatches(expected: JsonValue, { record, session }: CaseState): Mismatch[] {
   const texts = [
     ...record.results.filter(({ severity }) => severity === "Fatal").map(({ message }) => String(message)),
     ...session.failures(),
   ];
-  const pattern = new RegExp(String(expected));
-  if (texts.some((text) => pattern.test(text))) return [];
-  return [
-    `fatal: expected a fatal result that matches ${JSON.stringify(expected)}, got ${texts.length === 0 ? "none" : texts.join("; ")}`,
-  ];
+  const answers = texts.map((text) => matchesInTime(String(expected), text));
+  if (answers.includes(true)) return [];
+  const problem = answers.find((one) => typeof one === "string");
+  const got = texts.length === 0 ? "none" : texts.join("; ");
+  const text = problem ?? `expected a fatal result that matches ${JSON.stringify(expected)}, got ${got}`;
+  return [mismatch(place("fatal"), text)];
 }
 
 interface ConditionCheck {
@@ -215,15 +247,36 @@ interface ConditionCheck {
   readonly state: CaseState;
 }
 
-function condition(name: string, type: string, { expected, state: { xr } }: ConditionCheck): string[] {
+function condition(name: string, type: string, { expected, state: { xr } }: ConditionCheck): Mismatch[] {
   const found = xr === undefined ? undefined : conditionsOf(xr).find((one) => one.type === type);
   const actual = found?.status === "True";
   if (actual === expected) return [];
   const why = found === undefined ? "no condition" : [found.reason, found.message].filter(Boolean).join(": ");
-  return [`${name}: expected ${String(expected)}, got ${String(actual)} (${why})`];
+  return [mismatch(place(name), `expected ${String(expected)}, got ${String(actual)} (${why})`)];
 }
 
-async function unchangedMismatches(expected: JsonValue, state: CaseState): Promise<string[]> {
+/** The composite resource, its conditions, and its composed resources, a line each. */
+export async function stateTree({ xr, claim, resources, session }: CaseState): Promise<string> {
+  const roots = [claim, xr].filter((one) => one !== undefined).map((one) => treeLine(one));
+  const branches = [...resources].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const lines: string[] = [];
+  for (const [index, [name, object]] of branches.entries()) {
+    const isLast = index === branches.length - 1;
+    lines.push(`${isLast ? "└─" : "├─"} ${treeLine(object)}  ${name}`);
+    const inner = await session.composed(object);
+    lines.push(
+      ...inner.map((one, at) => `${isLast ? "  " : "│ "} ${at === inner.length - 1 ? "└─" : "├─"} ${treeLine(one)}`),
+    );
+  }
+  return [...roots, ...lines].join("\n");
+}
+
+function treeLine(object: KubeObject): string {
+  const conditions = conditionsOf(object).map(({ type, status, reason = "" }) => ` ${type}=${status} (${reason})`);
+  return `${object.kind}/${object.metadata.name ?? ""}${conditions.join("")}`;
+}
+
+async function unchangedMismatches(expected: JsonValue, state: CaseState): Promise<Mismatch[]> {
   if (expected !== true) return [];
   const { session, root, caseRecord, test, xr } = state;
   caseRecord.clear();
@@ -231,9 +284,8 @@ async function unchangedMismatches(expected: JsonValue, state: CaseState): Promi
   const after = await stateOf({ session, root, record: caseRecord, test });
   const isSame = jsonEqual((json(xr) ?? null) as JsonValue, (json(after.xr) ?? null) as JsonValue);
   if (after.record.writes === 0 && isSame) return [];
-  return [
-    `unchanged: one more reconcile wrote ${after.record.writes} composed resources${isSame ? "" : " and changed the composite resource"}`,
-  ];
+  const also = isSame ? "" : " and changed the composite resource";
+  return [mismatch(place("unchanged"), `one more reconcile wrote ${after.record.writes} composed resources${also}`)];
 }
 
 function variablesOf({ xr, claim, resources, record }: CaseState): JsonObject {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdir } from "node:fs/promises";
-import { dirname, relative, resolve } from "node:path";
+import { mkdir, readdir } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { readTextIfThere } from "../files/read-text.ts";
 import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
@@ -36,6 +36,35 @@ export class Goldens {
     if (golden === undefined) return [`golden: ${shown} does not exist: write it with --update new`];
     return [`golden: ${shown} differs: accept the change with --update all`, ...differences(golden, text)];
   }
+}
+
+/** Folders that hold nothing but golden files. */
+const goldenFolder = /^goldens?$/;
+
+/**
+ * The files in folders named `golden` or `goldens` that no case names, by their paths. Only folders inside `roots` count, whose test files
+ * were all read.
+ */
+export async function obsoleteGoldens(cases: readonly TestCase[], roots: readonly string[], io: Io): Promise<string[]> {
+  const named = new Set(
+    cases.flatMap((test) => goldenNames(test).map((name) => resolve(io.cwd, dirname(test.file), name))),
+  );
+  const isRead = (folder: string): boolean => roots.some((root) => !relative(root, folder).startsWith(".."));
+  const folders = new Set([...named].map((file) => dirname(file)).filter((at) => goldenFolder.test(basename(at))));
+  const found: string[] = [];
+  for (const folder of [...folders].filter(isRead)) {
+    const names = await readdir(folder).catch(() => []);
+    const files = names.filter((name) => /\.ya?ml$/.test(name)).map((name) => join(folder, name));
+    found.push(...files.filter((file) => !named.has(file)));
+  }
+  return found.map((file) => relative(io.cwd, file)).sort();
+}
+
+function goldenNames({ expect, reconciles }: TestCase): string[] {
+  return [expect, ...reconciles.map((one) => one.expect)].flatMap((one) => {
+    const golden = one?.["golden"];
+    return typeof golden === "string" ? [golden] : [];
+  });
 }
 
 /** The lines that differ, a few of many. */

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, resolve } from "node:path";
+import { type CrossplaneLine, crossplaneLines } from "@purlin/function-runner";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
 import type { Io } from "../io.ts";
 import { type Manifest, prepare, readManifests } from "../manifests/manifest.ts";
+import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { textOf, UserError } from "../user-error.ts";
 import type { TestCase } from "./test-file.ts";
 
@@ -22,6 +24,8 @@ export interface CaseInputs {
   readonly others: readonly KubeObject[];
   /** What the first step finds in the context. */
   readonly context: JsonObject;
+  /** The release line of Crossplane to imitate. */
+  readonly asCrossplane: CrossplaneLine | undefined;
 }
 
 /** Reads what inputs name. Files are read once. */
@@ -42,16 +46,18 @@ export class InputReader {
     if (root === undefined || second !== undefined) {
       throw wrong(test, `inputs.${xr === undefined ? "claim" : "xr"}: expected one object`);
     }
+    const schemas = await objects("schemas");
     return {
       root: test.patches.reduce<KubeObject>((object, patch) => patched(object, patch, test), root),
-      definitions: await objects("xrd"),
-      crds: await objects("crds"),
+      definitions: unique([...(await objects("xrd")), ...schemas.filter(isDefinition)]),
+      crds: unique([...(await objects("crds")), ...schemas.filter(isCrd)]),
       compositions: await objects("composition"),
       functions: await objects("functions"),
       observed: await objects("observed"),
       // `secrets` lists what values of a recorded run were replaced with: fixtures have the replacements already.
       others: [...(await objects("required")), ...(await objects("credentials"))],
       context: context === undefined ? {} : requireObject(context, test, "inputs.context"),
+      asCrossplane: lineOf(test),
     };
   }
 
@@ -84,6 +90,22 @@ export class InputReader {
   #folderOf({ file }: TestCase): string {
     return dirname(resolve(this.#io.cwd, file));
   }
+}
+
+function lineOf(test: TestCase): CrossplaneLine | undefined {
+  const { asCrossplane } = test.inputs;
+  if (asCrossplane === undefined) return undefined;
+  const line = crossplaneLines.find((one) => one === asCrossplane);
+  if (line !== undefined) return line;
+  throw wrong(
+    test,
+    `inputs.asCrossplane: expected one of ${crossplaneLines.join(", ")}, not ${JSON.stringify(asCrossplane)}`,
+  );
+}
+
+/** Each object once: a suite of xprin may name a file twice. */
+function unique(objects: readonly KubeObject[]): readonly KubeObject[] {
+  return [...new Map(objects.map((object) => [object.metadata.name, object])).values()];
 }
 
 /** Without what only a server sets, for an object that was read from one. */

@@ -1,8 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
+import { evaluateExpression } from "@purlin/cel";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import type { PathSegment } from "../files/yaml-position.ts";
+import { matchesInTime } from "./bounded-match.ts";
 
-/** One difference from what was expected, in one line. */
-type Mismatch = string;
+/** One difference from what was expected. */
+export interface Mismatch {
+  /** One line, which begins with the path of the value. */
+  readonly text: string;
+  /** Where the expectation is, from the object with all expectations. */
+  readonly at: readonly PathSegment[];
+}
+
+/** A value that is compared: its path as it is printed, and where its expectation is. */
+interface Place {
+  readonly shown: string;
+  readonly at: readonly PathSegment[];
+}
+
+/** The place of an expectation by its name. */
+export const place = (...at: readonly string[]): Place => ({ shown: at.join("."), at });
+
+/** A line about a place. */
+export const mismatch = ({ shown: path, at }: Place, text: string): Mismatch => ({ text: `${path}: ${text}`, at });
+
+const member = ({ shown: path, at }: Place, key: string, name: string): Place => ({
+  shown: path === "" ? name : `${path}.${name}`,
+  at: [...at, key],
+});
+
+const item = ({ shown: path, at }: Place, index: number, id: string): Place => ({
+  shown: `${path}[${id}]`,
+  at: [...at, index],
+});
 
 /** The keys by which items of lists are matched. */
 const itemKeys = ["name", "key", "id", "type"];
@@ -10,34 +40,38 @@ const itemKeys = ["name", "key", "id", "type"];
 const shown = (value: JsonValue | undefined): string => (value === undefined ? "nothing" : JSON.stringify(value));
 
 /** The differences of a value from a partial object. Lists match by their keys, or by index; `$` keys are operators. */
-export function mismatches(expected: JsonValue, actual: JsonValue | undefined, path: string): Mismatch[] {
+export function mismatches(expected: JsonValue, actual: JsonValue | undefined, path: Place): Mismatch[] {
   const operator = operatorOf(expected);
   if (operator !== undefined) return applyOperator(operator, actual, path);
   if (isJsonObject(expected)) return inObject(expected, actual, path);
   if (isJsonArray(expected)) return inList(expected, actual, path);
   return jsonEqual(expected, actual ?? null) && actual !== undefined
     ? []
-    : [`${path}: expected ${shown(expected)}, got ${shown(actual)}`];
+    : [mismatch(path, `expected ${shown(expected)}, got ${shown(actual)}`)];
 }
 
-function inObject(expected: JsonObject, actual: JsonValue | undefined, path: string): Mismatch[] {
-  if (actual === undefined || !isJsonObject(actual)) return [`${path}: expected an object, got ${shown(actual)}`];
+function inObject(expected: JsonObject, actual: JsonValue | undefined, path: Place): Mismatch[] {
+  if (actual === undefined || !isJsonObject(actual))
+    return [mismatch(path, `expected an object, got ${shown(actual)}`)];
   return Object.entries(expected).flatMap(([key, value]) => {
     const name = key.startsWith("$$") ? key.slice(1) : key;
-    return mismatches(value, actual[name], path === "" ? name : `${path}.${name}`);
+    return mismatches(value, actual[name], member(path, key, name));
   });
 }
 
-function inList(expected: readonly JsonValue[], actual: JsonValue | undefined, path: string): Mismatch[] {
-  if (!isJsonArray(actual)) return [`${path}: expected a list, got ${shown(actual)}`];
+function inList(expected: readonly JsonValue[], actual: JsonValue | undefined, path: Place): Mismatch[] {
+  if (!isJsonArray(actual)) return [mismatch(path, `expected a list, got ${shown(actual)}`)];
   const key = itemKeys.find(
     (name) => expected.length > 0 && expected.every((item) => hasText(item, name)) && areUnique(actual, name),
   );
-  return expected.flatMap((item, index) => {
-    if (key === undefined || !isJsonObject(item)) return mismatches(item, actual[index], `${path}[${index}]`);
-    const at = `${path}[${key}=${String(item[key])}]`;
-    const found = actual.find((one) => isJsonObject(one) && one[key] === item[key]);
-    return found === undefined ? [`${at}: expected ${shown(item)}, got nothing`] : mismatches(item, found, at);
+  return expected.flatMap((wanted, index) => {
+    if (key === undefined || !isJsonObject(wanted))
+      return mismatches(wanted, actual[index], item(path, index, `${index}`));
+    const at = item(path, index, `${key}=${String(wanted[key])}`);
+    const found = actual.find((one) => isJsonObject(one) && one[key] === wanted[key]);
+    return found === undefined
+      ? [mismatch(at, `expected ${shown(wanted)}, got nothing`)]
+      : mismatches(wanted, found, at);
   });
 }
 
@@ -61,13 +95,13 @@ function operatorOf(expected: JsonValue): Operator | undefined {
   return { name: entry[0], operand: entry[1] };
 }
 
-type Check = (operand: JsonValue, actual: JsonValue | undefined, path: string) => Mismatch[];
+type Check = (operand: JsonValue, actual: JsonValue | undefined, path: Place) => Mismatch[];
 
 /** A check of which the operand and the value are shown when it fails. */
 const simple =
   (holds: (operand: JsonValue, actual: JsonValue | undefined) => boolean, what: string): Check =>
   (operand, actual, path) =>
-    holds(operand, actual) ? [] : [`${path}: expected ${what} ${shown(operand)}, got ${shown(actual)}`];
+    holds(operand, actual) ? [] : [mismatch(path, `expected ${what} ${shown(operand)}, got ${shown(actual)}`)];
 
 const compared = (holds: (a: number, b: number) => boolean, what: string): Check =>
   simple(
@@ -82,10 +116,13 @@ const typeOf = (value: JsonValue | undefined): string => {
 };
 
 const checks: Readonly<Record<string, Check>> = {
-  $regex: simple(
-    (operand, actual) => typeof actual === "string" && new RegExp(String(operand)).test(actual),
-    "a text that matches",
-  ),
+  $regex: (operand, actual, path) => {
+    const found = typeof actual === "string" ? matchesInTime(String(operand), actual) : false;
+    if (found === true) return [];
+    return [
+      mismatch(path, found === false ? `expected a text that matches ${shown(operand)}, got ${shown(actual)}` : found),
+    ];
+  },
   $gt: compared((a, b) => a > b, "more than"),
   $gte: compared((a, b) => a >= b, "at least"),
   $lt: compared((a, b) => a < b, "less than"),
@@ -105,16 +142,20 @@ const checks: Readonly<Record<string, Check>> = {
   $exact: (operand, actual, path) =>
     actual !== undefined && jsonEqual(operand, actual)
       ? []
-      : [`${path}: expected exactly ${shown(operand)}, got ${shown(actual)}`],
+      : [mismatch(path, `expected exactly ${shown(operand)}, got ${shown(actual)}`)],
   $contains: (operand, actual, path) => contains(isJsonArray(operand) ? operand : [operand], actual, path),
+  $cel: (operand, actual, path) => {
+    const problem = judgeExpression(String(operand), { self: actual ?? null });
+    return problem === undefined ? [] : [mismatch(path, problem)];
+  },
 };
 
 /** The operators that values can be matched by. */
 export const operators: readonly string[] = [...Object.keys(checks)];
 
-function applyOperator({ name, operand }: Operator, actual: JsonValue | undefined, path: string): Mismatch[] {
+function applyOperator({ name, operand }: Operator, actual: JsonValue | undefined, path: Place): Mismatch[] {
   const check = checks[name];
-  if (check === undefined) return [`${path}: unknown operator ${name}: expected one of ${operators.join(", ")}`];
+  if (check === undefined) return [mismatch(path, `unknown operator ${name}: expected one of ${operators.join(", ")}`)];
   return check(operand, actual, path);
 }
 
@@ -123,14 +164,23 @@ function lengthOf(value: JsonValue | undefined): number | undefined {
   return value !== undefined && isJsonObject(value) ? Object.keys(value).length : undefined;
 }
 
+/** Why an expression over JSON variables is not true; undefined if it is. */
+export function judgeExpression(expression: string, variables: JsonObject): string | undefined {
+  const outcome = evaluateExpression(expression, variables);
+  if ("problem" in outcome) return `${expression}: ${outcome.problem}`;
+  return outcome.value === true ? undefined : `${expression}: expected true, got ${JSON.stringify(outcome.value)}`;
+}
+
 /** Each wanted item matches some item of a list. The differences are those from the closest one. */
-export function contains(wanted: readonly JsonValue[], actual: JsonValue | undefined, path: string): Mismatch[] {
-  if (!isJsonArray(actual)) return [`${path}: expected a list, got ${shown(actual)}`];
-  return wanted.flatMap((item) => {
-    const tries = actual.map((one) => mismatches(item, one, path));
+export function contains(wanted: readonly JsonValue[], actual: JsonValue | undefined, path: Place): Mismatch[] {
+  if (!isJsonArray(actual)) return [mismatch(path, `expected a list, got ${shown(actual)}`)];
+  return wanted.flatMap((one, index) => {
+    const tries = actual.map((candidate) => mismatches(one, candidate, path));
     if (tries.some((found) => found.length === 0)) return [];
     const closest = tries.toSorted((a, b) => a.length - b.length)[0] ?? [];
-    const near = closest.length === 0 ? "" : `; closest: ${closest.join(", ")}`;
-    return [`${path}: expected an item ${shown(item)}, got ${actual.length}${near}`];
+    const near = closest.length === 0 ? "" : `; closest: ${closest.map(({ text }) => text).join(", ")}`;
+    return [
+      { text: `${path.shown}: expected an item ${shown(one)}, got ${actual.length}${near}`, at: [...path.at, index] },
+    ];
   });
 }

@@ -1,22 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 import { harmless } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
+import { type CoverageReport, coverageText } from "./coverage.ts";
 import type { TestCase } from "./test-file.ts";
+
+/** Something that is not as expected. */
+export interface FailureLine {
+  readonly text: string;
+  /** `file:line:column` of the expectation. */
+  readonly at?: string | undefined;
+}
 
 /** How a case ended. */
 export interface CaseOutcome {
   readonly test: TestCase;
   readonly status: "passed" | "failed" | "skipped";
-  /** What is not as expected, a line each; of a skipped case, the reason. */
-  readonly lines: readonly string[];
+  /** What is not as expected; of a skipped case, the reason. */
+  readonly lines: readonly FailureLine[];
+  /** The objects of a case that failed. */
+  readonly tree?: string | undefined;
   readonly ms: number;
 }
 
 /** Prints cases as they end, and a summary. */
 export interface Reporter {
   ended(outcome: CaseOutcome): string;
-  summary(outcomes: readonly CaseOutcome[], ms: number): string;
+  /** The end of the report, with the coverage if that was asked for. */
+  summary(outcomes: readonly CaseOutcome[], ms: number, coverage?: CoverageReport): string;
 }
+
+const textsOf = ({ lines }: Pick<CaseOutcome, "lines">): readonly string[] => lines.map(({ text }) => text);
+const coveredText = (coverage: CoverageReport | undefined): string =>
+  coverage === undefined ? "" : harmless(coverageText(coverage));
 
 const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
 const count = (outcomes: readonly CaseOutcome[], status: CaseOutcome["status"]): number =>
@@ -36,25 +51,28 @@ function specReporter(style: Style): Reporter {
   const marks = { passed: style.good("✓"), failed: style.bad("✗"), skipped: style.faint("-") };
   return {
     ended({ test, status, lines, ms }) {
+      const texts = textsOf({ lines });
       const heading = test.file === file ? "" : `${test.file}\n`;
       file = test.file;
-      const note = status === "skipped" ? ` (skipped: ${lines.join(" ")})` : ` (${Math.round(ms)} ms)`;
-      const details = status === "failed" ? lines.map((line) => `      ${line}\n`).join("") : "";
+      const note = status === "skipped" ? ` (skipped: ${texts.join(" ")})` : ` (${Math.round(ms)} ms)`;
+      const placed = lines.map(({ text, at }) => `      ${text}${at === undefined ? "" : style.faint(`  at ${at}`)}\n`);
+      const details = status === "failed" ? placed.join("") : "";
       const where = status === "failed" ? `      ${style.faint(`at ${test.at}`)}\n` : "";
       return harmless(`${heading}  ${marks[status]} ${test.name}${style.faint(note)}\n`) + harmless(details) + where;
     },
-    summary: (outcomes, ms) => `\n${summaryLine(outcomes, ms)}`,
+    summary: (outcomes, ms, coverage) => `\n${summaryLine(outcomes, ms)}${coveredText(coverage)}`,
   };
 }
 
 const dotReporter: Reporter = {
   ended: ({ status }) => ({ passed: ".", failed: "F", skipped: "-" })[status],
-  summary(outcomes, ms) {
+  summary(outcomes, ms, coverage) {
     const failed = outcomes.filter(({ status }) => status === "failed");
     const lines = failed.map(
-      ({ test, lines: found }) => `${test.at}: ${test.name}\n${found.map((line) => `  ${line}\n`).join("")}`,
+      (one) =>
+        `${one.test.at}: ${one.test.name}\n${one.lines.map(({ text, at }) => `  ${at ? `${at}: ` : ""}${text}\n`).join("")}`,
     );
-    return `\n${harmless(lines.join(""))}${summaryLine(outcomes, ms)}`;
+    return `\n${harmless(lines.join(""))}${summaryLine(outcomes, ms)}${coveredText(coverage)}`;
   },
 };
 
@@ -63,19 +81,21 @@ function tapReporter(): Reporter {
   return {
     ended({ test, status, lines }) {
       number += 1;
-      const skipped = status === "skipped" ? ` # SKIP ${lines.join(" ")}` : "";
-      const details = status === "failed" ? lines.map((line) => `# ${line}\n`).join("") : "";
+      const skipped = status === "skipped" ? ` # SKIP ${textsOf({ lines }).join(" ")}` : "";
+      const placed = lines.map(({ text, at }) => `# ${at === undefined ? "" : `${at}: `}${text}\n`);
+      const details = status === "failed" ? placed.join("") : "";
       return harmless(
         `${status === "failed" ? "not ok" : "ok"} ${number} - ${test.file}: ${test.name}${skipped}\n${details}`,
       );
     },
-    summary: (outcomes) => `1..${outcomes.length}\n`,
+    summary: (outcomes, _ms, coverage) =>
+      `${coveredText(coverage).replaceAll(/^(?=.)/gm, "# ")}1..${outcomes.length}\n`,
   };
 }
 
 const jsonReporter: Reporter = {
   ended: () => "",
-  summary: (outcomes, ms) =>
+  summary: (outcomes, ms, coverage) =>
     `${JSON.stringify(
       {
         summary: {
@@ -89,9 +109,12 @@ const jsonReporter: Reporter = {
           file: test.file,
           name: test.name,
           status,
-          lines,
+          lines: textsOf({ lines }),
+          at: test.at,
+          ...(status === "failed" && { failures: lines }),
           ms: Math.round(own),
         })),
+        ...(coverage !== undefined && { coverage }),
       },
       undefined,
       2,
@@ -103,10 +126,12 @@ function githubReporter(style: Style): Reporter {
   const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
   return {
     ended(outcome) {
-      const [, file = outcome.test.file, line = "1"] = /^(.*):(\d+):\d+$/s.exec(outcome.test.at) ?? [];
-      const text = escaped(`${outcome.test.name}\n${outcome.lines.join("\n")}`);
-      const annotation = outcome.status === "failed" ? `::error file=${file},line=${line}::${text}\n` : "";
-      return spec.ended(outcome) + annotation;
+      const { test, status, lines } = outcome;
+      const annotations = lines.map(({ text, at = test.at }) => {
+        const [, file = test.file, line = "1"] = /^(.*):(\d+):\d+$/s.exec(at) ?? [];
+        return `::error file=${file},line=${line}::${escaped(`${test.name}\n${text}`)}\n`;
+      });
+      return spec.ended(outcome) + (status === "failed" ? annotations.join("") : "");
     },
     summary: spec.summary,
   };
@@ -133,15 +158,19 @@ export function junitXml(outcomes: readonly CaseOutcome[]): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join("")}</testsuites>\n`;
 }
 
-function junitCase({ test, status, lines, ms }: CaseOutcome): string {
+function junitCase({ test, status, lines: found, tree, ms }: CaseOutcome): string {
+  const lines = textsOf({ lines: found });
   const attributes = `classname="${xml(test.suite)}" name="${xml(test.name)}" time="${(ms / 1000).toFixed(3)}"`;
   if (status === "passed") return `    <testcase ${attributes}/>\n`;
   const inner =
     status === "skipped"
       ? `<skipped message="${xml(lines.join(" "))}"/>`
-      : `<failure message="${xml(lines[0] ?? "")}">${xml(lines.join("\n"))}</failure>`;
+      : `<failure message="${xml(lines[0] ?? "")}">${xml(lines.join("\n"))}</failure>${systemOut(tree)}`;
   return `    <testcase ${attributes}>${inner}</testcase>\n`;
 }
+
+const systemOut = (tree: string | undefined): string =>
+  tree === undefined ? "" : `<system-out>${xml(tree)}</system-out>`;
 
 const entities: Readonly<Record<string, string>> = {
   "&": "&amp;",

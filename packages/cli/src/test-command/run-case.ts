@@ -5,45 +5,61 @@ import { isNoMatch } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isInvalid } from "@purlin/kube-objects/errors";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { annotationOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { annotationOf, controllerOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { openSession, type Session, type SessionBase } from "@purlin/preview";
 import { textOf, UserError } from "../user-error.ts";
 import { defines, permissiveCrd, permissiveDefinition } from "./case-kinds.ts";
 import { CaseRecord } from "./case-record.ts";
-import { type CaseState, type Expecting, expectationMismatches, stateOf } from "./expectations.ts";
+import type { Coverage } from "./coverage.ts";
+import { type CaseState, type Expecting, expectationMismatches, stateOf, stateTree } from "./expectations.ts";
 import { type CaseInputs, type InputReader, patched } from "./inputs.ts";
+import type { FailureLine } from "./report-cases.ts";
 import type { Reconcile, TestCase } from "./test-file.ts";
-import type { TestFunctions } from "./test-functions.ts";
+import { asTestFunction, type PendingCall, type TestFunctions, testManager } from "./test-functions.ts";
 
 const { resourceName } = crossplaneAnnotations;
-/** Whose annotations of Functions count. */
-export const testManager = "purlin-test";
 const maxRounds = 100;
 
+/** What a case waits for. */
+export interface CaseProgress {
+  call?: PendingCall;
+}
+
+/** What a case came to. */
+export interface CaseResult {
+  /** What is not as expected. */
+  readonly lines: readonly FailureLine[];
+  /** The objects of a case that failed. */
+  readonly tree?: string | undefined;
+}
+
 /** What cases share. */
-interface CaseDeps {
+export interface CaseDeps {
   readonly inputs: InputReader;
   readonly functions: TestFunctions;
   /** The server from which cases with these definitions begin. */
   readonly baseOf: (definitions: readonly KubeObject[], crds: readonly KubeObject[]) => Promise<SessionBase>;
   readonly expecting: Expecting;
+  readonly coverage: Coverage;
+  readonly progress: CaseProgress;
   readonly signal: AbortSignal;
+  /** Called when the time limit of the case begins: what cases share is ready. */
+  readonly onStart: () => void;
 }
 
-/** Runs a case in objects of its own. Resolves to what is not as expected, a line each. */
-export async function runCase(test: TestCase, deps: CaseDeps): Promise<string[]> {
+/** Runs a case in objects of its own. */
+export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResult> {
   const inputs = await deps.inputs.read(test);
   const definitions = withDefinition(inputs);
   const base = await deps.baseOf(definitions, inputs.crds);
+  deps.onStart();
   const record = new CaseRecord();
-  const { signal } = deps;
+  const { signal, coverage } = deps;
+  coverage.expect(inputs.compositions, inputs.definitions);
   const open = (client: ControllerClient): ReturnType<TestFunctions["open"]> => {
-    const functions = deps.functions.open(client, base.client);
-    return {
-      ...functions,
-      close: () => functions.close(),
-      runStep: definingKinds(record.recording(functions.runStep), { base, inputs }),
-    };
+    const functions = deps.functions.open({ client, server: base.client, asCrossplane: inputs.asCrossplane });
+    const runStep = noting(record.recording(functions.runStep), deps);
+    return { ...functions, close: () => functions.close(), runStep: definingKinds(runStep, { base, inputs }) };
   };
   await using session = await openSession({
     base,
@@ -53,11 +69,27 @@ export async function runCase(test: TestCase, deps: CaseDeps): Promise<string[]>
     parallel: 1,
     maxRounds,
     events: record.recorder(),
+    context: inputs.context,
     onWrite: (change, { controller }) => void (controller === "" || record.wrote(change)),
   });
   const running: Running = { test, inputs, session, record, base, deps };
   const invalid = await setUp(running, definitions);
-  return invalid === undefined ? await reconcileAll(running) : invalidMismatches(running, invalid);
+  return invalid === undefined ? await reconcileAll(running) : { lines: invalidMismatches(running, invalid) };
+}
+
+/** Notes which call a case waits for, and what it covers. */
+function noting(runStep: RunStep, { progress, coverage }: CaseDeps): RunStep {
+  return async (reference, request, call) => {
+    const { step, functionName } = reference;
+    progress.call = { step, functionName };
+    const run = await runStep(reference, request, call);
+    delete progress.call;
+    coverage.step(step, request, run.response);
+    const xr = request.observed?.composite?.resource?.value as KubeObject | undefined;
+    // What a composite resource composes is set by the composition, not by the case.
+    if (xr !== undefined && controllerOf(xr) !== undefined) coverage.composite(xr);
+    return run;
+  };
 }
 
 interface Running {
@@ -84,7 +116,8 @@ async function setUp(running: Running, definitions: readonly KubeObject[]): Prom
   try {
     for (const object of [inputs.root, ...inputs.others, ...inputs.observed]) await defineKind(object, running);
     await session.start();
-    for (const object of [...inputs.functions, ...inputs.compositions]) await client.apply(object, apply);
+    for (const object of [...inputs.functions.map(asTestFunction), ...inputs.compositions])
+      await client.apply(object, apply);
     for (const object of inputs.others) await session.store(placed(object, inputs.root));
     await session.settle();
   } catch (error) {
@@ -92,6 +125,7 @@ async function setUp(running: Running, definitions: readonly KubeObject[]): Prom
   }
   try {
     const { status, ...written } = inputs.root;
+    running.deps.coverage.composite(inputs.root);
     const stored = await client.create(written, { fieldManager: testManager, fieldValidation: "Strict" });
     const root = status === undefined ? stored : { ...stored, status };
     if (root !== stored) await session.store(root);
@@ -131,31 +165,34 @@ async function observe(
     const one = placed(object, root);
     const owned = { ...one, metadata: { ...one.metadata, ownerReferences: [owner] } };
     await session.store(owned as KubeObject);
-    refs.push({ apiVersion: one.apiVersion, kind: one.kind, name: one.metadata.name ?? "" });
+    const { name = "", namespace } = one.metadata;
+    // Objects of a namespaced composite resource are in its namespace.
+    const elsewhere = metadata.namespace === undefined && namespace !== undefined ? { namespace } : {};
+    refs.push({ apiVersion: one.apiVersion, kind: one.kind, name, ...elsewhere });
   }
   const { schema } = definitionFacts(definition);
   await session.store(withCrossplaneFields(root, schema, { resourceRefs: refs }));
 }
 
-async function reconcileAll(running: Running): Promise<string[]> {
+async function reconcileAll(running: Running): Promise<CaseResult> {
   const { test, deps } = running;
-  const found: string[] = [];
+  const found: FailureLine[] = [];
   for (const [index, reconcile] of test.reconciles.entries()) {
     const isLast = index === test.reconciles.length - 1;
     await advance(running, reconcile);
     const prefix = test.reconciles.length === 1 ? "" : `${reconcile.name}: `;
     const expected = [
-      ...(reconcile.expect === undefined ? [] : [reconcile.expect]),
-      ...(isLast && test.expect ? [test.expect] : []),
+      ...(reconcile.expect === undefined ? [] : [{ expect: reconcile.expect, at: index }]),
+      ...(isLast && test.expect ? [{ expect: test.expect, at: undefined }] : []),
     ];
     // What no expectation says: the objects are valid, and nothing failed that was not expected to.
-    for (const expect of expected.length === 0 ? [{}] : expected) {
-      const lines = await expectationMismatches(expect, await currentState(running), deps.expecting);
-      found.push(...lines.map((line) => `${prefix}${line}`));
+    for (const { expect, at } of expected.length === 0 ? [{ expect: {}, at: undefined }] : expected) {
+      const mismatches = await expectationMismatches(expect, await currentState(running), deps.expecting);
+      found.push(...mismatches.map((one) => ({ text: `${prefix}${one.text}`, at: test.locate(one.at, at) })));
     }
-    if (found.length > 0) return found;
+    if (found.length > 0) return { lines: found, tree: await stateTree(await currentState(running)) };
   }
-  return found;
+  return { lines: found };
 }
 
 async function advance(running: Running, { change, until }: Reconcile): Promise<void> {
@@ -183,11 +220,13 @@ async function currentState({ session, inputs, record, test }: Running): Promise
   return await stateOf({ session, root: inputs.root, record, test });
 }
 
-function invalidMismatches({ test }: Running, text: string): string[] {
+function invalidMismatches({ test }: Running, text: string): FailureLine[] {
   const expected = [test.expect, ...test.reconciles.map(({ expect }) => expect)].find(
     (one) => one?.["valid"] === false,
   );
-  return expected === undefined ? [`valid: expected true, got false: ${text}`] : [];
+  return expected === undefined
+    ? [{ text: `valid: expected true, got false: ${text}`, at: test.locate(["valid"]) }]
+    : [];
 }
 
 /** Plays what users and other controllers do between reconciles. */
@@ -197,7 +236,11 @@ async function applyChange(running: Running, change: JsonObject): Promise<void> 
   const { xr, observed, ready, required, functions } = change;
   if (xr !== undefined) {
     const current = await client.get(inputs.root, keyOf(inputs.root));
-    if (current !== undefined) await client.update(patched(current, xr, test), { fieldManager: testManager });
+    if (current !== undefined) {
+      const changed = patched(current, xr, test);
+      deps.coverage.composite(changed);
+      await client.update(changed, { fieldManager: testManager });
+    }
   }
   if (isJsonObject(observed)) await changeObserved(running, observed);
   if (ready !== undefined) await makeReady(running, ready);
@@ -206,7 +249,7 @@ async function applyChange(running: Running, change: JsonObject): Promise<void> 
     await session.store(placed(object, inputs.root));
   }
   for (const object of await deps.inputs.objects(functions, test, "change.functions")) {
-    await client.apply(object, { fieldManager: testManager, force: true });
+    await client.apply(asTestFunction(object), { fieldManager: testManager, force: true });
   }
   if (change["delete"] === true) await client.delete({ ...inputs.root, ...keyOf(inputs.root) });
 }

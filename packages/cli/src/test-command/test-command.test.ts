@@ -2,10 +2,16 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { PassThrough } from "node:stream";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { eventually } from "@purlin/kube-controller/testing";
+import { startRegistry } from "@purlin/oci";
+import type { Io } from "../io.ts";
+import { run as runCommand } from "../run.ts";
+import { functionPackage } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
 import { operators } from "./match.ts";
 import { expectKeys } from "./test-file.ts";
 
@@ -17,6 +23,12 @@ export default async (req, ctx) => {
   const observed = request.getObservedComposedResources(req);
   const spec = xr.object.spec ?? {};
   if (spec.hang) await new Promise(() => {});
+  if (spec.block) for (;;) {}
+  if (spec.tier) response.setDesiredCompositeStatus(rsp, { tier: req.context?.value?.env?.tier ?? "none" });
+  if (spec.schemas) {
+    const has = (req.meta?.capabilities.length ?? 0) > 0;
+    if (!has) response.warning(rsp, "no schemas: Crossplane is too old");
+  }
   if (spec.port === 0) { response.fatal(rsp, "port must not be 0"); return rsp; }
   if (spec.image?.startsWith("nowhere/")) {
     response.warning(rsp, "image " + spec.image + " not found").targetCompositeAndClaim();
@@ -74,6 +86,12 @@ spec:
               wrong: {type: boolean}
               login: {type: boolean}
               hang: {type: boolean}
+              block: {type: boolean}
+              tier: {type: boolean}
+              schemas: {type: boolean}
+          status:
+            type: object
+            properties: {tier: {type: string}}
 `;
 
 const composition = `apiVersion: apiextensions.crossplane.io/v1
@@ -201,7 +219,7 @@ test("failures name each field, the step that set it and the place of the case",
       ready: true
   - {name: number, expect: {writes: {$gt: 1}}}
   - {name: "invalid \\x01 output", patch: {spec: {wrong: true}}, expect: {resources: {count: 1}}}
-  - {name: hangs, timeout: 1s, patch: {spec: {hang: true}}}
+  - {name: hangs, timeout: 3s, patch: {spec: {hang: true}}}
   - {name: golden, expect: {golden: golden.yaml}}
   - {name: secret, patch: {spec: {login: true}}, expect: {resource: {login: {data: {token: dGVzdA==}}}}}
 `;
@@ -212,7 +230,8 @@ test("failures name each field, the step that set it and the place of the case",
     'resource.web.data.replicas: expected "2", got "1" (set by step "compose")',
     "resource.db: resource is missing; composed: web",
     "writes: expected more than 1, got 1",
-    "timed out after 1s",
+    "timed out after 3s",
+    'expected "2", got "1" (set by step "compose")  at apps.test.yaml:9:31',
     "golden: golden.yaml does not exist: write it with --update new",
     "at apps.test.yaml:7:5",
   ]) {
@@ -225,6 +244,7 @@ test("failures name each field, the step that set it and the place of the case",
   assert.doesNotMatch(outcome.stdout, new RegExp(`very-secret|${Buffer.from("very-secret").toString("base64")}`));
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for one.
   assert.doesNotMatch(readFileSync(join(folder.path, "r.xml"), "utf8"), /\u0001/);
+  assert.match(readFileSync(join(folder.path, "r.xml"), "utf8"), /<system-out>App\/shop .*Ready=False/);
 });
 
 test("a wrong test file ends with 2, with the place and the closest key", async () => {
@@ -258,6 +278,172 @@ test("cases are selected by name and tag, listed, and their absence is an error"
   assert.equal(none.exitCode, 1);
   assert.match(none.stderr, /no tests: none of 2 cases is selected/);
   assert.equal((await run(folder, "-t", "three", "--pass-with-no-tests")).exitCode, 0);
+});
+
+test("a function that blocks its process fails its case, and the others run in another process", async () => {
+  const others = Array.from({ length: 6 }, (_, at) => `  - {name: other ${at}, expect: {resources: {count: 1}}}\n`);
+  const cases = `${others.slice(0, 3).join("")}  - {name: blocks, timeout: 6s, patch: {spec: {block: true}}}\n${others.slice(3).join("")}`;
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const outcome = await run(folder, "--parallel", "4", "--timeout", "2m", "--reporter", "json");
+  const { summary, cases: ended } = JSON.parse(outcome.stdout) as {
+    readonly summary: { readonly passed: number; readonly failed: number };
+    readonly cases: readonly { readonly name: string; readonly status: string; readonly lines: readonly string[] }[];
+  };
+  assert.deepEqual([summary.passed, summary.failed], [6, 1], outcome.stdout);
+  const blocked = ended.find(({ status }) => status === "failed");
+  assert.equal(blocked?.name, "blocks");
+  // On a busy machine the time may be over before the call begins.
+  const text = /^timed out after 6s(: step "compose": function-app did not answer; its process was ended)?$/;
+  assert.match(blocked.lines.join("\n"), text);
+});
+
+test("an expression that would never end fails its case alone", async () => {
+  const long = `${"a".repeat(40)}!`;
+  const cases = `  - {name: hostile, patch: {spec: {image: nowhere/${long}}}, expect: {results: [{message: {$regex: "^image nowhere/(a+)+$"}}]}}
+  - {name: hostile fatal, patch: {spec: {port: 0}}, expect: {fatal: "("}}
+  - {name: fine, expect: {resource: {web: {data: {replicas: {$cel: "self == '1'"}}}}}}
+  - {name: not fine, expect: {resource: {web: {data: {replicas: {$cel: "self == '2'"}}}}}}
+`;
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const outcome = await run(folder);
+  assert.match(
+    outcome.stdout,
+    /✗ hostile \(.*\n.*the regular expression .* took more than 1 s on 65 characters: make it simpler/,
+  );
+  assert.match(outcome.stdout, /fatal: Invalid regular expression/);
+  assert.match(outcome.stdout, /✓ fine/);
+  assert.match(outcome.stdout, /resource\.web\.data\.replicas: self == '2': expected true, got false/);
+});
+
+test("the context of a case, and the release line of Crossplane that it imitates, reach the function", async () => {
+  const cases = `  - {name: context, patch: {spec: {tier: true}}, inputs: {context: {env: {tier: dev}}}, expect: {xr: {status: {tier: dev}}}}
+  - {name: no context, patch: {spec: {tier: true}}, expect: {xr: {status: {tier: none}}}}
+  - {name: old, patch: {spec: {schemas: true}}, inputs: {asCrossplane: v1.17}, expect: {results: [{severity: Warning, message: {$regex: schemas}}]}}
+  - {name: new, patch: {spec: {schemas: true}}, expect: {not: {results: [{severity: Warning}]}}}
+`;
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const outcome = await run(folder);
+  assert.equal(outcome.exitCode, 0, outcome.stdout + outcome.stderr);
+  folder.write("apps.test.yaml", testFile("  - {name: a, inputs: {asCrossplane: v1.2}}\n"));
+  const wrong = await run(folder);
+  assert.deepEqual(
+    [wrong.exitCode, /asCrossplane: expected one of v1\.15, .*, not "v1\.2"/.test(wrong.stderr)],
+    [2, true],
+  );
+});
+
+test("functions run from package files, and from images in a registry", async () => {
+  using source = functionPackage();
+  const built = await runInProcess(["xpkg", "build", "-o", "hello.xpkg"], {
+    cwd: source.path,
+    env: { ...process.env },
+  });
+  assert.equal(built.exitCode, 0, built.stderr);
+  using stored = tempFolder();
+  await using closing = new AsyncDisposableStack();
+  const registry = await startRegistry({ directory: stored.path });
+  closing.defer(() => registry.close());
+  const image = `${registry.address}/acme/function-hello:v1`;
+  const pushed = await runInProcess(["xpkg", "push", "-f", "hello.xpkg", image], { cwd: source.path, env });
+  assert.equal(pushed.exitCode, 0, pushed.stderr);
+  const head = "apiVersion: pkg.crossplane.io/v1\nkind: Function\n";
+  using folder = project({
+    "functions.yaml": `${head}metadata: {name: function-app, annotations: {purlin.dev/source: ${join(source.path, "hello.xpkg")}}}\n`,
+    "image.yaml": `${head}metadata: {name: function-app}\nspec: {package: "${image}"}\n`,
+    "missing.yaml": `${head}metadata: {name: function-app}\nspec: {package: "${image}-none"}\n`,
+    "apps.test.yaml": testFile("  - {name: a, expect: {resources: {count: 0}, calls: {function-app: 1}}}\n"),
+    "image.test.yaml": testFile("  - {name: b, expect: {resources: {count: 0}, synced: true}}\n").replace(
+      "functions.yaml",
+      "image.yaml",
+    ),
+    "missing.test.yaml": testFile("  - {name: c}\n").replace("functions.yaml", "missing.yaml"),
+  });
+  const outcome = await run(folder, "--parallel", "1", "--reporter", "tap");
+  assert.match(outcome.stdout, /^ok \d - apps\.test\.yaml: a$/m);
+  assert.match(outcome.stdout, /^ok \d - image\.test\.yaml: b$/m);
+  assert.match(outcome.stdout, /^not ok \d - missing\.test\.yaml: c\n# .*function-hello:v1-none.*not found/m);
+});
+
+test("--coverage reports what no case covers, and fails below its minimum", async () => {
+  const patches = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: acme.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: compose
+    functionRef: {name: function-app}
+    input:
+      apiVersion: pt.fn.crossplane.io/v1beta1
+      kind: Resources
+      resources:
+      - {name: web, patches: [{fromFieldPath: spec.size, toFieldPath: data.size}, {fromFieldPath: spec.image, toFieldPath: data.image}]}
+      - {name: db}
+`;
+  const cases = "  - {name: small, expect: {resources: {count: 1}}}\n";
+  using folder = project({ "composition.yaml": patches, "apps.test.yaml": testFile(cases) });
+  const outcome = await run(folder, "--coverage", ".");
+  assert.equal(outcome.exitCode, 0, outcome.stdout + outcome.stderr);
+  assert.match(outcome.stdout, /^Coverage: \d+(\.\d)? % \(\d+ of \d+\)$/m);
+  assert.match(outcome.stdout, /^ {2}Composition apps: 1 of 1 steps, 1 of 2 resources, 1 of 2 patches$/m);
+  assert.match(outcome.stdout, /^ {4}resources without a case: db$/m);
+  assert.match(outcome.stdout, /^ {4}patches without a case: web: spec\.image -> data\.image$/m);
+  assert.match(outcome.stdout, /^ {2}App\.acme\.org: 1 of 13 fields, 1 of 2 enum values$/m);
+  assert.match(outcome.stdout, /^ {4}enum values without a case: spec\.size=l$/m);
+  folder.write("apps.test.yaml", testFile(`${cases}  - {name: large, patch: {spec: {size: l, image: a, db: true}}}\n`));
+  const more = await run(folder, "--coverage=90%", "--reporter", "json");
+  assert.equal(more.exitCode, 1);
+  assert.match(more.stderr, /^coverage: \d+(\.\d)? % is below the minimum of 90 %$/m);
+  const { coverage } = JSON.parse(more.stdout) as {
+    readonly coverage: {
+      readonly owners: readonly { readonly name: string; readonly patches?: { readonly missing: readonly string[] } }[];
+    };
+  };
+  assert.deepEqual(coverage.owners.find(({ name }) => name === "Composition apps")?.patches?.missing, []);
+  const wrong = await run(folder, "--coverage=much");
+  assert.deepEqual([wrong.exitCode, wrong.stderr.includes("expected a percentage from 0 to 100")], [2, true]);
+});
+
+test("--only-failed runs what failed in the last run in the folder, and --bail ends after some failures", async () => {
+  const cases = "  - {name: one}\n  - {name: two, expect: {writes: 7}}\n  - {name: three, expect: {writes: 8}}\n";
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const own = { cwd: folder.path, env: { ...env, XDG_CACHE_HOME: join(folder.path, "cache") } };
+  assert.match((await runInProcess(["test"], own)).stdout, /\n2 failed, 1 passed/);
+  folder.write("apps.test.yaml", testFile(cases.replace("writes: 7", "writes: 1")));
+  assert.match((await runInProcess(["test", "--only-failed"], own)).stdout, /\n1 failed, 1 passed/);
+  assert.match((await runInProcess(["test", "--only-failed"], own)).stdout, /\n1 failed, 0 passed/);
+  const all = testFile(
+    "  - {name: a, expect: {writes: 7}}\n  - {name: b, expect: {writes: 7}}\n  - {name: c, expect: {writes: 7}}\n",
+  );
+  folder.write("apps.test.yaml", all);
+  assert.match((await runInProcess(["test", "--bail", "--parallel", "1", "."], own)).stdout, /\n1 failed, 0 passed/);
+  assert.match((await runInProcess(["test", "--bail", "2", "--parallel", "1"], own)).stdout, /\n2 failed, 0 passed/);
+});
+
+test("keys of --watch run failed, filtered and all cases, write golden files, and quit", async () => {
+  const cases = "  - {name: one, expect: {golden: golden/one.yaml}}\n  - {name: two, expect: {writes: 7}}\n";
+  using folder = project({ "apps.test.yaml": testFile(cases), "golden/one.yaml": "old\n" });
+  const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: () => stdin });
+  let text = "";
+  const write = (more: string): void => {
+    text += more;
+  };
+  const stdout = { isTTY: true, columns: 100, write };
+  const io = new TestIo({ cwd: folder.path, env: { ...env, XDG_CACHE_HOME: join(folder.path, "cache") } });
+  const watching = runCommand(["test", "--watch", "--reporter", "dot"], { ...io, stdin, stdout } as Io);
+  const shows = async (key: string, pattern: RegExp): Promise<void> => {
+    text = "";
+    stdin.write(key);
+    await eventually(`${key} shows ${pattern}`, () => pattern.test(text) && text.includes("keys: a all"));
+  };
+  await shows("", /2 failed, 0 passed/);
+  await shows("u", /1 failed, 1 passed/);
+  await shows("f", /\n1 failed, 0 passed/);
+  await shows("tone\r", /\n1 passed/);
+  await shows("a", /1 failed, 1 passed/);
+  stdin.write("q");
+  assert.equal(await watching, 0);
 });
 
 test("the help names every expectation and operator", () => {

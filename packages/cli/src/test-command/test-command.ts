@@ -1,119 +1,188 @@
 // SPDX-License-Identifier: Apache-2.0
-import { stat } from "node:fs/promises";
-import { availableParallelism } from "node:os";
-import { resolve } from "node:path";
-import { forEachLimited } from "@purlin/base";
-import { evaluateExpression } from "@purlin/cel";
-import { compositionCrds, deriveCrds, keptCrds } from "@purlin/composition";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
-import { packageCrds } from "@purlin/package-manager";
-import { createSessionBase, type SessionBase } from "@purlin/preview";
-import { explain } from "../files/read-text.ts";
+import { createHash } from "node:crypto";
+import { mkdir, rm, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { explain, readTextIfThere } from "../files/read-text.ts";
 import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
-import { findManifests } from "../manifests/find-manifests.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
-import { parseDuration } from "../options/duration.ts";
+import { findManifests, isTestFile } from "../manifests/find-manifests.ts";
+import { type CommandInput, isSet } from "../options/command-spec.ts";
+import { KeyPrompt, keysOf, onKeys, quitKeys } from "../terminal/keys.ts";
 import { createStyle } from "../terminal/style.ts";
 import { runOnSaves } from "../up/run-on-saves.ts";
-import { isUserError, textOf, UserError } from "../user-error.ts";
-import { Goldens, type UpdateMode } from "./goldens.ts";
-import { InputReader } from "./inputs.ts";
-import { type CaseOutcome, junitXml, type Reporter, reporters } from "./report-cases.ts";
-import { runCase } from "./run-case.ts";
+import { isUserError, textOf } from "../user-error.ts";
+import { cacheFolder } from "../validate/packages.ts";
+import { Coverage } from "./coverage.ts";
+import { Goldens, obsoleteGoldens } from "./goldens.ts";
+import { type CaseOutcome, junitXml, reporters } from "./report-cases.ts";
+import { runAll } from "./run-all.ts";
 import { readTestFile, type TestCase } from "./test-file.ts";
-import { openTestFunctions } from "./test-functions.ts";
-
-const ending = /\.test\.ya?ml$/;
-const defaultTimeout = "30s";
+import { caseId, patternOf, readOptions, selected, type TestOptions, usage } from "./test-options.ts";
+import { isXprinFile, readXprinFile } from "./xprin-file.ts";
 
 /** `purlin test [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const options = readOptions(input, io);
   const paths = input.args.length === 0 ? ["."] : input.args;
-  if (!isSet(input, "watch")) return await testOnce(paths, options, io);
-  return await runOnSaves(paths, io, () => testOnce(paths, options, io));
+  return isSet(input, "watch") ? await watchTests(paths, options, io) : await testOnce(paths, options, io);
 }
 
-interface TestOptions {
-  readonly reporter: string;
-  readonly junit: string | undefined;
-  readonly pattern: RegExp | undefined;
-  readonly tags: readonly string[];
-  readonly bail: number;
-  readonly update: UpdateMode;
-  readonly parallel: number;
-  readonly timeoutMs: number;
-  readonly isCi: boolean;
-  readonly listsOnly: boolean;
-  readonly passWithNoTests: boolean;
+const keyHelp = "a all, f failed, u update golden files, t filter by name, q quit";
+
+/** Runs on each save, and as keys say. What a key chose stays until another key. */
+async function watchTests(paths: readonly string[], options: TestOptions, io: Io): Promise<number> {
+  const quitting = new AbortController();
+  const watching = { ...io, signal: AbortSignal.any([io.signal, quitting.signal]) };
+  const chosen = new ChosenTests(options, io);
+  const keys = keysOf(io);
+  const prompt = new KeyPrompt("filter", io, (text) => chosen.filter(text));
+  const quit = (): void => quitting.abort();
+  using _keys =
+    keys &&
+    onKeys(
+      keys,
+      {
+        a: () => chosen.choose({ pattern: undefined, tags: [], onlyFailed: false }),
+        f: () => chosen.choose({ onlyFailed: true }),
+        u: () => chosen.updateOnce(),
+        t: () => prompt.open(),
+        q: quit,
+        ...quitKeys(quit),
+      },
+      (key) => prompt.type(key),
+    );
+  return await runOnSaves(paths, watching, {
+    async run() {
+      await testOnce(paths, { ...chosen.take(), passWithNoTests: true }, watching);
+      if (keys !== undefined) io.stdout.write(`\nkeys: ${keyHelp}\n`);
+    },
+    onStart: (wake) => chosen.onChange(wake),
+  });
 }
 
-function readOptions(input: CommandInput, io: Io): TestOptions {
-  const isCi = Boolean(io.env["CI"]) && io.env["CI"] !== "false";
-  const reporter = textOption(input, "reporter") ?? "spec";
-  if (reporters[reporter] === undefined)
-    throw usage(`--reporter ${reporter}: expected ${Object.keys(reporters).join(", ")}`);
-  const update = textOption(input, "update") ?? (isCi ? "none" : "new");
-  if (!isUpdateMode(update)) throw usage(`--update ${update}: expected new, all or none`);
-  return {
-    reporter,
-    junit: textOption(input, "junit"),
-    pattern: patternOf(textOption(input, "testNamePattern")),
-    tags: listOption(input, "tag"),
-    bail: isSet(input, "bail") ? 1 : Number.POSITIVE_INFINITY,
-    update,
-    parallel: numberOf(textOption(input, "parallel"), "--parallel") ?? availableParallelism(),
-    timeoutMs: durationOf(textOption(input, "timeout") ?? defaultTimeout),
-    isCi,
-    listsOnly: isSet(input, "list"),
-    passWithNoTests: isSet(input, "passWithNoTests"),
-  };
-}
+/** Which tests run next, and how. */
+class ChosenTests {
+  readonly #options: TestOptions;
+  readonly #io: Io;
+  #current: TestOptions;
+  #isUpdating = false;
+  #wake = (): void => {};
 
-const usage = (text: string): UserError => new UserError(text, { exitCode: 2 });
-const isUpdateMode = (value: string): value is UpdateMode => ["new", "all", "none"].includes(value);
-
-function patternOf(text: string | undefined): RegExp | undefined {
-  try {
-    return text === undefined ? undefined : new RegExp(text);
-  } catch (error) {
-    throw usage(`--test-name-pattern: ${textOf(error)}`);
+  constructor(options: TestOptions, io: Io) {
+    this.#options = options;
+    this.#current = options;
+    this.#io = io;
   }
-}
 
-function durationOf(text: string): number {
-  const ms = parseDuration(text);
-  if (ms !== undefined) return ms;
-  throw usage(`--timeout ${text}: expected a duration, such as 5s or 1m30s`);
-}
+  onChange(wake: () => void): void {
+    this.#wake = wake;
+  }
 
-function numberOf(text: string | undefined, flag: string): number | undefined {
-  if (text === undefined) return undefined;
-  const number = Number(text);
-  if (Number.isInteger(number) && number > 0) return number;
-  throw usage(`${flag} ${text}: expected an integer of at least 1`);
+  choose(change: Partial<TestOptions>): void {
+    this.#current = { ...this.#options, ...change };
+    this.#wake();
+  }
+
+  filter(text: string): void {
+    try {
+      this.choose({ pattern: patternOf(text) });
+    } catch (error) {
+      this.#io.stdout.write(`error: ${textOf(error)}\n`);
+    }
+  }
+
+  updateOnce(): void {
+    this.#isUpdating = true;
+    this.#wake();
+  }
+
+  take(): TestOptions {
+    const taken = this.#isUpdating ? { ...this.#current, update: "all" as const } : this.#current;
+    this.#isUpdating = false;
+    return taken;
+  }
 }
 
 async function testOnce(paths: readonly string[], options: TestOptions, io: Io): Promise<number> {
   const started = performance.now();
-  const all = (await Promise.all((await testFiles(paths, io)).map((file) => readTestFile(file, io)))).flat();
-  const cases = selected(all, options);
+  const all = (await Promise.all((await testFiles(paths, io)).map((file) => readCases(file, io)))).flat();
+  const failures = failuresFile(io);
+  const cases = selected(all, options, options.onlyFailed ? await lastFailures(failures) : new Set());
   if (options.listsOnly) {
     for (const { file, name } of cases) io.stdout.write(`${file}: ${name}\n`);
     return 0;
   }
   if (cases.length === 0) return noTests(paths, all.length, { options, io });
-  const style = createStyle(io.stdout, io.env);
-  const reporter = reporters[options.reporter]?.(style);
+  const reporter = reporters[options.reporter]?.(createStyle(io.stdout, io.env));
   if (reporter === undefined) throw new Error(`no reporter ${options.reporter}`);
   const goldens = new Goldens(options.update, io);
-  const outcomes = await runAll(cases, { options, io, reporter, goldens });
+  const coverage = new Coverage();
+  const outcomes = await runAll(cases, { options, io, reporter, goldens, coverage });
   for (const file of goldens.written) io.stderr.write(`wrote ${file}\n`);
-  io.stdout.write(reporter.summary(outcomes, performance.now() - started));
+  const report = options.coverage === undefined ? undefined : coverage.report();
+  io.stdout.write(reporter.summary(outcomes, performance.now() - started, report));
   if (options.junit !== undefined) await replaceFile(resolve(io.cwd, options.junit), junitXml(outcomes));
-  return outcomes.some(({ status }) => status === "failed") ? 1 : 0;
+  await keepFailures(failures, outcomes);
+  const isObsolete = await reportObsolete(all, paths, { options, io });
+  const isUncovered = report !== undefined && report.percent < (options.coverage ?? 0);
+  if (isUncovered) io.stderr.write(`coverage: ${report.percent} % is below the minimum of ${options.coverage} %\n`);
+  return isObsolete || isUncovered || outcomes.some(({ status }) => status === "failed") ? 1 : 0;
+}
+
+/** Where the failures of the last run in this folder are kept; undefined when the user has no folder for caches. */
+function failuresFile(io: Io): string | undefined {
+  const folder = cacheFolder(io, "tests");
+  return folder && join(folder, `${createHash("sha256").update(io.cwd).digest("hex")}.json`);
+}
+
+async function lastFailures(file: string | undefined): Promise<ReadonlySet<string>> {
+  const text = file && (await readTextIfThere(file, file));
+  try {
+    return new Set(text ? (JSON.parse(text) as string[]) : []);
+  } catch {
+    return new Set();
+  }
+}
+
+/** A run of some cases forgets nothing about the others. */
+async function keepFailures(file: string | undefined, outcomes: readonly CaseOutcome[]): Promise<void> {
+  if (file === undefined) return;
+  const before = await lastFailures(file);
+  const failed = new Set(before);
+  for (const { test, status } of outcomes) {
+    if (status === "failed") failed.add(caseId(test));
+    else failed.delete(caseId(test));
+  }
+  if (failed.symmetricDifference(before).size === 0) return;
+  await mkdir(resolve(file, ".."), { recursive: true, mode: 0o700 });
+  await replaceFile(file, JSON.stringify([...failed]));
+}
+/** Golden files that no case names: removed with `--update all`, a failure where CI is set, otherwise a note. */
+async function reportObsolete(
+  cases: readonly TestCase[],
+  paths: readonly string[],
+  { options, io }: { readonly options: TestOptions; readonly io: Io },
+): Promise<boolean> {
+  const roots: string[] = [];
+  for (const path of paths.map(folderName)) {
+    const whole = resolve(io.cwd, path);
+    if (await isDirectory(whole, path)) roots.push(whole);
+  }
+  const files = await obsoleteGoldens(cases, roots, io);
+  for (const file of files) {
+    if (options.update === "all") await rm(resolve(io.cwd, file), { force: true });
+    const what = options.update === "all" ? "removed" : "no case names";
+    const advice = options.update === "all" ? "" : ": remove it, or run with --update all";
+    io.stderr.write(`${what} ${file}${advice}\n`);
+  }
+  return files.length > 0 && options.isCi && options.update !== "all";
+}
+
+/** `DIR/...` is how xprin writes a folder with those below it. */
+const folderName = (path: string): string => path.replace(/(?<=[^/])\/\.\.\.$/, "");
+
+function readCases(file: string, io: Io): Promise<TestCase[]> {
+  return isXprinFile(file) ? readXprinFile(file, io) : readTestFile(file, io);
 }
 
 function noTests(
@@ -127,27 +196,15 @@ function noTests(
   return options.passWithNoTests ? 0 : 1;
 }
 
-function selected(cases: readonly TestCase[], { pattern, tags, isCi }: TestOptions): readonly TestCase[] {
-  const only = cases.filter(({ isOnly }) => isOnly);
-  const [first] = only;
-  if (first !== undefined && isCi)
-    throw usage(`${first.at}: case "${first.name}": only: remove it; CI is set, and the other cases would not run`);
-  const chosen = only.length > 0 ? only : cases;
-  return chosen.filter(
-    ({ name, tags: own }) =>
-      (pattern === undefined || pattern.test(name)) && (tags.length === 0 || tags.some((tag) => own.includes(tag))),
-  );
-}
-
 /** The test files that paths stand for. A file that is named is one whatever its name. */
 async function testFiles(paths: readonly string[], io: Io): Promise<string[]> {
   const files: string[] = [];
-  for (const path of paths) {
+  for (const path of paths.map(folderName)) {
     const isFolder = await isDirectory(resolve(io.cwd, path), path);
     if (!isFolder) files.push(path);
     else
       files.push(
-        ...(await findManifests([path], io, { tests: true }).catch(noneFound)).filter((file) => ending.test(file)),
+        ...(await findManifests([path], io, { tests: true }).catch(noneFound)).filter((file) => isTestFile(file)),
       );
   }
   return [...new Set(files)];
@@ -164,93 +221,4 @@ async function isDirectory(path: string, shown: string): Promise<boolean> {
 function noneFound(error: unknown): string[] {
   if (isUserError(error)) return [];
   throw error;
-}
-
-interface Running {
-  readonly options: TestOptions;
-  readonly io: Io;
-  readonly reporter: Reporter;
-  readonly goldens: Goldens;
-}
-
-async function runAll(cases: readonly TestCase[], { options, io, reporter, goldens }: Running): Promise<CaseOutcome[]> {
-  await using closing = new AsyncDisposableStack();
-  const functions = closing.use(openTestFunctions(io));
-  const inputs = new InputReader(io);
-  const baseOf = sharedBases(closing);
-  const expecting = {
-    golden: (file: string, text: string, test: TestCase) => goldens.compare(file, text, test),
-    cel: judgeExpression,
-  };
-  const outcomes: CaseOutcome[] = [];
-  let failed = 0;
-  await forEachLimited(cases, options.parallel, async (test) => {
-    if (failed >= options.bail) return;
-    io.signal.throwIfAborted();
-    const deps = { functions, inputs, baseOf, expecting };
-    const outcome = await outcomeOf(test, options.timeoutMs, (signal) =>
-      runCase(test, { ...deps, signal: AbortSignal.any([signal, io.signal]) }),
-    );
-    if (outcome.status === "failed") failed += 1;
-    outcomes.push(outcome);
-    io.stdout.write(reporter.ended(outcome));
-  });
-  return outcomes;
-}
-
-async function outcomeOf(
-  test: TestCase,
-  defaultMs: number,
-  runIt: (signal: AbortSignal) => Promise<string[]>,
-): Promise<CaseOutcome> {
-  if (test.skip !== undefined) return { test, status: "skipped", lines: [test.skip], ms: 0 };
-  const started = performance.now();
-  const limitMs = test.timeoutMs ?? defaultMs;
-  const signal = AbortSignal.timeout(limitMs);
-  const lines = await runIt(signal).catch((error: unknown) => {
-    if (signal.aborted) return [`timed out after ${limitMs / 1000}s`];
-    if (isUserError(error) && error.exitCode === 2) throw error;
-    return [textOf(error)];
-  });
-  return { test, status: lines.length === 0 ? "passed" : "failed", lines, ms: performance.now() - started };
-}
-
-/** Cases with the same definitions begin from one server. */
-function sharedBases(
-  closing: AsyncDisposableStack,
-): (definitions: readonly KubeObject[], crds: readonly KubeObject[]) => Promise<SessionBase> {
-  const bases = new Map<string, Promise<SessionBase>>();
-  const settings = { developmentFunctions: true, functionRevisionSelectors: true };
-  return (definitions, crds) => {
-    const key = JSON.stringify([definitions, crds]);
-    const known = bases.get(key);
-    if (known !== undefined) return known;
-    const made = makeBase(definitions, [...compositionCrds(), ...keptCrds(), ...packageCrds(settings), ...crds]);
-    closing.defer(() => made.then((base) => base[Symbol.asyncDispose](), ignored));
-    bases.set(key, made);
-    return made;
-  };
-}
-
-/** A base that could not be made has failed its cases. */
-const ignored = (): void => {};
-
-/** Definitions are stored first: the CRDs that they become are theirs. */
-async function makeBase(definitions: readonly KubeObject[], crds: readonly KubeObject[]): Promise<SessionBase> {
-  const base = await createSessionBase(crds);
-  for (const definition of definitions) {
-    try {
-      const stored = await base.client.create(definition, { fieldValidation: "Strict" });
-      await base.define(deriveCrds(stored, { functionRevisions: false }));
-    } catch (error) {
-      throw usage(`definition ${definition.metadata.name ?? ""}: ${textOf(error)}`);
-    }
-  }
-  return base;
-}
-
-function judgeExpression(expression: string, variables: JsonObject): string | undefined {
-  const outcome = evaluateExpression(expression, variables);
-  if ("problem" in outcome) return `cel: ${expression}: ${outcome.problem}`;
-  return outcome.value === true ? undefined : `cel: ${expression}: expected true, got ${JSON.stringify(outcome.value)}`;
 }

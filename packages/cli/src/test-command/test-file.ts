@@ -7,6 +7,16 @@ import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
 import { parseDuration } from "../options/duration.ts";
 import { UserError } from "../user-error.ts";
+import {
+  caseFields,
+  changeFields,
+  expectFields,
+  inputFields,
+  reconcileFields,
+  rowFields,
+  testApiVersion,
+  testKind,
+} from "./test-schema.ts";
 
 /** One reconcile of a case, or several until nothing changes. */
 export interface Reconcile {
@@ -34,46 +44,17 @@ export interface TestCase {
   readonly expect: JsonObject | undefined;
   /** `file:line:column` of the case. */
   readonly at: string;
+  /** `file:line:column` of an expectation: of the case, or of the reconcile with this index. */
+  readonly locate: (expectation: readonly PathSegment[], reconcile?: number) => string;
 }
 
-const apiVersion = "test.purlin.dev/v1alpha1";
-const kind = "CompositionTest";
-
-const inputKeys = [
-  "xr",
-  "claim",
-  "xrd",
-  "composition",
-  "functions",
-  "crds",
-  "observed",
-  "required",
-  "credentials",
-  "context",
-  "secrets",
-];
-const caseKeys = ["name", "tags", "skip", "only", "timeout", "inputs", "patch", "each", "reconciles", "expect"];
-const rowKeys = ["name", "patch", "expect", "skip", "only"];
-const reconcileKeys = ["name", "change", "until", "expect"];
-const changeKeys = ["xr", "observed", "ready", "required", "delete", "functions"];
+const inputKeys = Object.keys(inputFields);
+const caseKeys = Object.keys(caseFields);
+const rowKeys = Object.keys(rowFields);
+const reconcileKeys = Object.keys(reconcileFields);
+const changeKeys = Object.keys(changeFields);
 /** What can be expected. */
-export const expectKeys: readonly string[] = [
-  ...[
-    "resources",
-    "resource",
-    "xr",
-    "claim",
-    "nested",
-    "conditions",
-    "results",
-    "events",
-    "fatal",
-    "ready",
-    "synced",
-    "deleted",
-  ],
-  ...["writes", "calls", "requirements", "context", "ttl", "cel", "golden", "unchanged", "valid", "not"],
-];
+export const expectKeys: readonly string[] = Object.keys(expectFields);
 
 /** Reads the cases of a file. Throws a UserError with file, line and column of what is wrong. */
 export async function readTestFile(file: string, io: Io): Promise<TestCase[]> {
@@ -91,6 +72,9 @@ const wrong = (at: string, text: string): UserError => new UserError(`${at}: ${t
 
 type Path = readonly PathSegment[];
 
+const placeOf = (reconcile: number | undefined): Path =>
+  reconcile === undefined ? ["expect"] : ["reconciles", reconcile, "expect"];
+
 class FileReader {
   readonly #document: YamlDocument;
   readonly #file: string;
@@ -103,8 +87,8 @@ class FileReader {
   cases(): TestCase[] {
     const { value } = this.#document;
     const root = this.#object(value as JsonValue, [], ["apiVersion", "kind", "metadata", "spec"]);
-    if (root["apiVersion"] !== apiVersion || root["kind"] !== kind) {
-      throw this.#wrong([], `expected apiVersion ${apiVersion} and kind ${kind}`);
+    if (root["apiVersion"] !== testApiVersion || root["kind"] !== testKind) {
+      throw this.#wrong([], `expected apiVersion ${testApiVersion} and kind ${testKind}`);
     }
     const spec = this.#object(root["spec"], ["spec"], ["inputs", "cases"]);
     const inputs = this.#object(spec["inputs"] ?? {}, ["spec", "inputs"], inputKeys);
@@ -135,6 +119,7 @@ class FileReader {
       reconciles: this.#reconciles(written["reconciles"], [...path, "reconciles"]),
       expect: this.#expect(written["expect"], [...path, "expect"]),
       at: this.#document.at(path),
+      locate: (expectation, reconcile) => this.#document.at([...path, ...placeOf(reconcile), ...expectation]),
     };
     if (written["each"] === undefined) return [whole];
     return this.#list(written["each"], [...path, "each"]).map((row, index) =>
@@ -153,6 +138,10 @@ class FileReader {
       patches: row["patch"] === undefined ? whole.patches : [...whole.patches, row["patch"]],
       expect: expect === undefined ? whole.expect : { ...whole.expect, ...expect },
       at: this.#document.at(path),
+      locate: (expectation, reconcile) => {
+        const isOwn = reconcile === undefined && expect?.[String(expectation[0])] !== undefined;
+        return isOwn ? this.#document.at([...path, "expect", ...expectation]) : whole.locate(expectation, reconcile);
+      },
     };
   }
 

@@ -52,18 +52,96 @@ export function argumentsOf({ observed, xrd, args = [] }: RenderCase): string[] 
   return [...files, ...(observed ? ["-o", "observed.yaml"] : []), ...(xrd ? ["--xrd", "xrd.yaml"] : []), ...args];
 }
 
-function compositionOf(compositeTypeRef: JsonObject, steps: readonly Script[]): JsonObject {
+/** Inputs of a render of an operation, and what the real command made of them. */
+export interface OperationRenderCase extends Pick<RenderCase, "name" | "steps" | "args" | "exitCode" | "documents"> {
+  /** Operation unless given. */
+  readonly kind?: string;
+  /** Over the members of the object. */
+  readonly object?: JsonObject;
+  /** Over the members of the spec of the Operation, or of the template. */
+  readonly spec?: JsonObject;
+  /** Over the members of the first step. */
+  readonly first?: JsonObject;
+  readonly required?: readonly JsonObject[];
+  readonly watched?: readonly JsonObject[];
+  readonly credentials?: readonly JsonObject[];
+}
+
+/** All recorded renders of operations. */
+export function readOperationRenderCases(): OperationRenderCase[] {
+  const file = join(import.meta.dirname, "../operation/testdata/crossplane-operation-render.json");
+  return JSON.parse(readFileSync(file, "utf8")) as OperationRenderCase[];
+}
+
+/** The files of a render of an operation, and its arguments behind the name of the command. */
+export function operationInputs(
+  { kind = "Operation", object, spec, first, steps, required, watched, credentials, args = [] }: OperationRenderCase,
+  port: number,
+): { readonly files: Record<string, string>; readonly args: readonly string[] } {
+  const pipeline = pipelineOf(steps).map((step, index) => (index === 0 ? { ...step, ...first } : step));
+  const own = { mode: "Pipeline", pipeline, ...spec };
+  const rest = kind === "Operation" ? own : { operationTemplate: { spec: own } };
+  const operation = {
+    apiVersion: "ops.crossplane.io/v1alpha1",
+    kind,
+    metadata: { name: "one" },
+    spec: rest,
+    ...object,
+  };
+  const more = [
+    ["-e", "required.yaml", required],
+    ["-w", "watched.yaml", watched],
+    ["--function-credentials", "credentials.yaml", credentials],
+  ] as const;
+  const given = more.flatMap(([flag, file, objects]) => (objects === undefined ? [] : [{ flag, file, objects }]));
+  const files = [
+    { file: "operation.yaml", objects: [operation] },
+    { file: "functions.yaml", objects: [functionAt(port)] },
+    ...given,
+  ];
+  const text = (objects: readonly JsonObject[]): string => objects.map((one) => JSON.stringify(one)).join("\n---\n");
+  return {
+    files: Object.fromEntries(files.map(({ file, objects }) => [file, text(objects as readonly JsonObject[])])),
+    args: ["operation.yaml", "functions.yaml", ...given.flatMap(({ flag, file }) => [flag, file]), ...args],
+  };
+}
+
+/**
+ * The documents of a render of an operation, without what depends on the version and time of the real command: it prints the spec also
+ * without `-o` (its help says otherwise), a resourceVersion of its memory, and the time at which it ran.
+ */
+export function operationDocuments(output: string, { args = [] }: Pick<OperationRenderCase, "args">): JsonObject[] {
+  const [operation, ...others] = documentsIn(output);
+  const applied = others.filter(({ kind }) => kind !== "Result" && kind !== "Context");
+  // The real command applies resources in random order.
+  const sorted = applied.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+  const documents = operation === undefined ? [] : [operation, ...sorted, ...others.slice(applied.length)];
+  return documents.map((document) => {
+    if (document["kind"] !== "Operation") return document;
+    const { spec, metadata, status, ...type } = document as Record<string, JsonObject>;
+    const { resourceVersion: _version, ...named } = metadata ?? {};
+    const { conditions = [], ...others } = status ?? {};
+    const timeless = (conditions as readonly JsonObject[]).map(({ lastTransitionTime: _time, ...one }) => one);
+    const kept = args.includes("-o") && spec !== undefined ? { spec } : {};
+    return { ...type, metadata: named, ...kept, status: { conditions: timeless, ...others } };
+  });
+}
+
+function pipelineOf(steps: readonly Script[]): JsonObject[] {
   const input = { apiVersion: "example.org/v1", kind: "Script" };
-  const pipeline = steps.map((script, index) => ({
+  return steps.map((script, index) => ({
     step: `step-${index}`,
     functionRef: { name: "scripted" },
     input: { ...input, ...(script as JsonObject) },
   }));
+}
+
+function compositionOf(compositeTypeRef: JsonObject, steps: readonly Script[]): JsonObject {
   return {
     apiVersion: "apiextensions.crossplane.io/v1",
     kind: "Composition",
     metadata: { name: "comp" },
-    spec: { compositeTypeRef, mode: "Pipeline", pipeline },
+    spec: { compositeTypeRef, mode: "Pipeline", pipeline: pipelineOf(steps) },
   };
 }
 

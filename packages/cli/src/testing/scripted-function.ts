@@ -8,7 +8,9 @@ import {
   Ready,
   Resource,
   Result,
+  type RunFunctionRequest,
   request,
+  response,
   State,
   Struct,
 } from "@purlin/function-sdk";
@@ -26,6 +28,11 @@ export interface Script {
   readonly results?: readonly JsonObject[];
   /** Whether the desired status lists the resource names of what is observed. */
   readonly listObserved?: boolean;
+  readonly output?: JsonObject;
+  /** Keys that are added to the context. */
+  readonly context?: JsonObject;
+  /** Whether the output says which objects and credentials the function was given. */
+  readonly listGiven?: boolean;
 }
 
 /** A function that answers with what its input says. */
@@ -44,7 +51,22 @@ export const scriptedFunction: FunctionHandler = (req, ctx) => {
     const ready = script.ready?.includes(name) ? Ready.READY_TRUE : Ready.READY_UNSPECIFIED;
     desired.resources.set(name, create(Resource, { resource: Struct.from(object), ready }));
   }
+  const output = script.listGiven ? givenTo(req) : script.output;
+  if (output !== undefined) rsp.output = Struct.from(output);
+  for (const [key, value] of Object.entries(script.context ?? {})) response.setContextKey(rsp, key, value);
   rsp.conditions.push(...(script.conditions ?? []).map((condition) => fromJson(Condition, condition)));
   rsp.results.push(...(script.results ?? []).map((result) => fromJson(Result, result)));
   return rsp;
 };
+
+function givenTo(req: RunFunctionRequest): JsonObject {
+  const required = [...req.requiredResources].map(([name, { items }]) => [
+    name,
+    items.map(({ resource }) => resource?.value["metadata"] ?? {}),
+  ]);
+  const credentials = [...req.credentials].map(([name, { source }]) => [
+    name,
+    source?.case === "credentialData" ? [...source.value.data.keys()].sort() : [],
+  ]);
+  return { required: Object.fromEntries(required), credentials: Object.fromEntries(credentials) };
+}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { packageState, packageTypes, referencesOf } from "@purlin/explain";
 import type { KubeReader } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { isOffered, kindsOf, referencesOf } from "../tree/composite-kinds.ts";
+import { isOffered, kindsOf } from "../tree/composite-kinds.ts";
 import { definitionType } from "../tree/defined-kinds.ts";
-import { packageState, packageTypes } from "../tree/object-state.ts";
 import { isFollowed, noControlPlane } from "./print-tree.ts";
 
 /** The claims and composite resources that no other one refers to, and the packages that are not healthy. */

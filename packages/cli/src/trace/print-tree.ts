@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import { buildForest, buildTree, composedState, packageTypes, referencesOf, type TreeNode } from "@purlin/explain";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
 import { createInformerPool, type KubeReader } from "@purlin/kube-client";
-import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
+import { conditionsOf, type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Resource } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
@@ -9,9 +10,6 @@ import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
-import { referencesOf } from "../tree/composite-kinds.ts";
-import { buildForest, buildTree, type TreeNode } from "../tree/forest.ts";
-import { composedState, conditionOf, conditionsOf, packageTypes } from "../tree/object-state.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -62,7 +60,7 @@ async function brokenPackages(client: KubeReader, signal: AbortSignal): Promise<
 
 /** Whether a package reports its state: a Function that another program serves has no conditions. */
 export function isFollowed(object: KubeObject): boolean {
-  if (object.kind !== "Function" || conditionOf(object, "Development") !== undefined) return true;
+  if (object.kind !== "Function" || conditionsOf(object).some(({ type }) => type === "Development")) return true;
   return honoredDevelopmentOf(object, {})?.kind !== "target";
 }
 
@@ -88,7 +86,7 @@ function conditionsTable(object: KubeObject, style: Style): string {
     harmlessLine(type),
     status === "True" ? style.good(status) : status === "False" ? style.bad(status) : style.doubtful(status),
     harmlessLine(reason),
-    harmlessLine(message),
+    harmlessLine(message ?? ""),
   ]);
   return rows.length === 0 ? "" : formatTable([["CONDITION", "STATUS", "REASON", "MESSAGE"], ...rows]);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  type LastRun,
   type TraceColumn,
   type TraceNode,
   type TraceOptions,
@@ -10,9 +11,10 @@ import {
   traceTree,
 } from "@purlin/explain";
 import { guardTransport } from "@purlin/kube-client";
-import { isNotFound } from "@purlin/kube-objects/errors";
+import { isForbidden, isNotFound } from "@purlin/kube-objects/errors";
 import { createTemplatePrinter } from "@purlin/kube-objects/json-path";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { RunSummary } from "@purlin/run-store";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findResource, type Resource } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";
@@ -32,9 +34,11 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   if (!formats.includes(output)) {
     throw new UserError(`--output ${output}: expected ${formats.join(", ")}`, { exitCode: 2 });
   }
-  const print = printerOf(input, output, io);
   const packages = packageOptions(input);
+  columnsOf(textOption(input, "columns"));
   await using cluster = await openCluster(input, io, { transport: guardTransport });
+  const lastRun = output === "json" || output === "yaml" ? await lastRuns(cluster, io) : undefined;
+  const print = printerOf(input, output, lastRun);
   const [type, name] = input.args;
   const resource = type === undefined ? undefined : await findResource(cluster.client, type, io.signal);
   if (output === "tree" && (resource === undefined || name !== undefined)) {
@@ -44,7 +48,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   }
   const roots = (): Promise<readonly KubeObject[]> => readRoots(resource, name, { input, cluster, io });
   const trace = async (): Promise<readonly TraceNode[]> => {
-    const options = { client: cluster.client, signal: io.signal, ...packages };
+    const connectionSecrets = isSet(input, "showConnectionSecrets");
+    const options = { client: cluster.client, signal: io.signal, connectionSecrets, ...packages };
     return Promise.all((await roots()).map((root) => traceTree(root, options)));
   };
   if (isSet(input, "watch")) return await watchTrace({ trace, print, client: cluster.client, io });
@@ -95,7 +100,26 @@ function choice<T extends string>(input: CommandInput, option: string, values: r
 
 type Printer = (nodes: readonly TraceNode[], isOne: boolean) => string;
 
-function printerOf(input: CommandInput, output: string, _: Io): Printer {
+/** The newest recorded run of each composite resource; none where the control plane serves no runs. */
+async function lastRuns({ client }: Cluster, { signal }: Io): Promise<LastRun> {
+  const { queryOf, runsPath } = await import("@purlin/run-store");
+  const path = runsPath;
+  const answer = await client.raw({ method: "GET", path, query: queryOf({}), signal }).catch((error: unknown) => {
+    signal.throwIfAborted();
+    if (isNotFound(error) || isForbidden(error)) return { items: [] };
+    throw error;
+  });
+  const { items } = answer as unknown as { readonly items: readonly RunSummary[] };
+  const newest = new Map(items.toReversed().map(({ uid, id }) => [uid, id]));
+  return ({ metadata }) => newest.get(metadata.uid ?? "");
+}
+
+function printerOf(input: CommandInput, output: string, lastRun: LastRun | undefined): Printer {
+  const documentOf = (nodes: readonly TraceNode[], isOne: boolean): object => {
+    const [first] = nodes;
+    if (isOne && first !== undefined) return traceDocument(first, lastRun);
+    return { items: nodes.map((node) => traceDocument(node, lastRun)) };
+  };
   const columns = columnsOf(textOption(input, "columns"));
   switch (output) {
     case "json":
@@ -113,11 +137,6 @@ function printerOf(input: CommandInput, output: string, _: Io): Printer {
       return (nodes) =>
         traceTable(nodes, { wide: output === "wide", now: Date.now(), columns, clean: (text) => harmlessLine(text) });
   }
-}
-
-function documentOf(nodes: readonly TraceNode[], isOne: boolean): object {
-  const [first] = nodes;
-  return isOne && first !== undefined ? traceDocument(first) : { items: nodes.map(traceDocument) };
 }
 
 /** The columns of `--columns TITLE=JSONPATH,…`. */

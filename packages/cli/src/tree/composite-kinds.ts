@@ -32,38 +32,6 @@ export function isOffered(definition: KubeObject): boolean {
   return isTrue("Established") && (kindsOf(definition)?.claim === undefined || isTrue("Offered"));
 }
 
-/** A reference of a claim to its composite resource, or of a composite resource to what it composes. */
-export interface ObjectReference extends TypeRef {
-  readonly name: string;
-  readonly namespace?: string | undefined;
-}
-
-/**
- * What an object refers to: a claim its composite resource, a composite resource what it composes, in either place where
- * these are kept. What a namespaced composite resource composes is in its own namespace unless the reference names one.
- */
-export function referencesOf(object: KubeObject): ObjectReference[] {
-  const spec = objectOf(object["spec"]);
-  const lists = [spec["resourceRefs"], objectOf(spec["crossplane"])["resourceRefs"]].filter(isJsonArray).flat();
-  const claimed = isJsonObject(spec["resourceRef"]) ? [spec["resourceRef"]] : [];
-  const own = claimed.length === 0 ? object.metadata.namespace : undefined;
-  return [...claimed, ...lists].flatMap((value) => referenceOf(value, own) ?? []);
-}
-
-/** The function revisions that last composed a composite resource, without duplicates; empty if they are not recorded. */
-export function functionRevisionsOf(object: KubeObject): readonly string[] {
-  const records = objectOf(objectOf(object["status"])["crossplane"])["functionRevisions"];
-  const names = isJsonArray(records) ? records.map((record) => objectOf(record)["functionRevision"]) : [];
-  return [...new Set(names.filter((name) => typeof name === "string"))];
-}
-
-function referenceOf(value: JsonValue, ownNamespace: string | undefined): ObjectReference | undefined {
-  const { apiVersion, kind, name, namespace } = objectOf(value);
-  if (typeof apiVersion !== "string" || typeof kind !== "string" || typeof name !== "string") return undefined;
-  const where = typeof namespace === "string" ? namespace : ownNamespace;
-  return { apiVersion, kind, name, ...(where === undefined ? {} : { namespace: where }) };
-}
-
 function objectOf(value: unknown): JsonObject {
   return isJsonObject(value as JsonValue) ? (value as JsonObject) : {};
 }

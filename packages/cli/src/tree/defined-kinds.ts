@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isNoMatch, type KubeReader } from "@purlin/kube-client";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
-import { conditionOf } from "./object-state.ts";
+import { type Condition, conditionsOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
 
 /** The type of XRDs, in a version that is not deprecated. */
 export const definitionType: TypeRef = {
@@ -20,6 +19,10 @@ export function isDefinition({ apiVersion, kind }: Pick<KubeObject, "apiVersion"
 /** Whether an object is a CRD, of any version. */
 export function isCrd({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean {
   return kind === crdType.kind && apiVersion.startsWith("apiextensions.k8s.io/");
+}
+
+function conditionOf(object: KubeObject, type: string): Condition | undefined {
+  return conditionsOf(object).find((condition) => condition.type === type);
 }
 
 /** The object that is to make a type available, and what it says about that. */

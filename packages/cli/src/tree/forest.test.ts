@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { buildForest, buildTree, type ForestSource, referencesOf } from "@purlin/explain";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { plainStyle } from "../testing/test-style.ts";
-import { isOffered, kindsOf, referencesOf } from "./composite-kinds.ts";
-import { buildForest, buildTree, type ForestSource } from "./forest.ts";
+import { isOffered, kindsOf } from "./composite-kinds.ts";
 import { changedLines, renderForest, stateLines } from "./render-forest.ts";
 
 const apiVersion = "example.org/v1";
@@ -102,6 +102,16 @@ test("trees have the state of each object, and the function revisions that compo
   assert.deepEqual(made?.madeBy, ["fn-1"]);
 });
 
+test("texts of objects are safe for a terminal", () => {
+  const conditions = [
+    ...ready.conditions,
+    { type: "A\u001b[2J", status: "True" },
+    { type: "B", status: "False", reason: "\u0007C", message: "one\n  two\u001b]0;x\u0007" },
+  ];
+  const lines = renderForest(buildForest(sourceOf([object("XApp", "app", { status: { conditions } })])), plainStyle);
+  assert.deepEqual(lines, ["! XApp app  Ready, A\\x1b[2J", "    B: \\x07C: one two\\x1b]0;x\\x07"]);
+});
+
 test("a tree can begin anywhere", () => {
   const part = forest.composites[0] ?? assert.fail();
   assert.deepEqual(renderForest([buildTree(part, forest)], plainStyle), ["✓ XPart part  Ready"]);
@@ -133,8 +143,8 @@ test("references are read from both places, and malformed ones are ignored", () 
   assert.deepEqual(
     referencesOf(odd).map(({ kind, namespace }) => [kind, namespace]),
     [
-      ["A", "ns"],
       ["C", "ns"],
+      ["A", "ns"],
     ],
   );
   assert.deepEqual(referencesOf(object("App", "ns/a", { spec: { resourceRef: ref("XA", "a") } })), [ref("XA", "a")]);

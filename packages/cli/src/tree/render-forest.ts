@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Health, ObjectState, TreeNode } from "@purlin/explain";
+import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
-import type { TreeNode } from "./forest.ts";
-import type { Health, ObjectState } from "./object-state.ts";
 
 const marks: Readonly<Record<Health, string>> = {
   ready: "✓",
@@ -23,11 +23,11 @@ interface Indent {
 }
 
 function renderNode({ title, state, madeBy, children }: TreeNode, style: Style, indent: Indent): string[] {
-  const word = state.word === "" ? "" : `  ${paint(state, style)(state.word)}`;
+  const word = state.word === "" ? "" : `  ${paint(state, style)(harmlessLine(state.word))}`;
   const bar = children.length > 0 ? "│ " : "  ";
   return [
-    `${indent.own}${paint(state, style)(marks[state.health])} ${title}${word}${madeBy ? style.faint(`  by ${madeBy.join(", ")}`) : ""}`,
-    ...state.reasons.map((reason) => `${indent.below}${style.faint(bar)}  ${reason}`),
+    `${indent.own}${paint(state, style)(marks[state.health])} ${harmlessLine(title)}${word}${madeBy ? style.faint(`  by ${harmlessLine(madeBy.join(", "))}`) : ""}`,
+    ...state.reasons.map((reason) => `${indent.below}${style.faint(bar)}  ${harmlessLine(reason)}`),
     ...children.flatMap((child, index) => {
       const last = index === children.length - 1;
       return renderNode(child, style, {
@@ -68,15 +68,15 @@ export function changedLines(
 
 /** A state in one line: `Waiting: Ready: Creating; DatabaseReady: Creating`. */
 export function stateText({ word, reasons }: ObjectState): string {
-  return reasons.length === 0 ? word : `${word}: ${reasons.join("; ")}`;
+  return harmlessLine(reasons.length === 0 ? word : `${word}: ${reasons.map(harmlessLine).join("; ")}`);
 }
 
 /** The state of every object in trees, in one line each, by title. */
 export function stateLines(nodes: readonly TreeNode[]): Map<string, string> {
   const lines = new Map<string, string>();
   const visit = ({ title, state, madeBy, children }: TreeNode): void => {
-    const by = madeBy ? `, by ${madeBy.join(", ")}` : "";
-    lines.set(title, state.word === "" ? "there" : `${stateText(state)}${by}`);
+    const by = madeBy ? harmlessLine(`, by ${madeBy.join(", ")}`) : "";
+    lines.set(harmlessLine(title), state.word === "" ? "there" : `${stateText(state)}${by}`);
     children.forEach(visit);
   };
   nodes.forEach(visit);

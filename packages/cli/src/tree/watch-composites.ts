@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type ForestSource, type ObjectRef, referencesOf } from "@purlin/explain";
 import type { InformerLease, InformerPool } from "@purlin/kube-client";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
-import { isOffered, kindsOf, type ObjectReference, referencesOf } from "./composite-kinds.ts";
+import { isOffered, kindsOf } from "./composite-kinds.ts";
 import { definitionType } from "./defined-kinds.ts";
-import type { ForestSource } from "./forest.ts";
 
 /** All claims and composite resources of an API server, kept up to date with what they compose. */
 export interface CompositeWatch extends ForestSource, AsyncDisposable {
@@ -57,7 +57,7 @@ class Watching implements CompositeWatch {
       .some((one) => textOf(one) === textOf(type));
   }
 
-  find(reference: ObjectReference): KubeObject | undefined {
+  find(reference: ObjectRef): KubeObject | undefined {
     return this.#watch(reference).informer.get(reference);
   }
 

@@ -20,7 +20,7 @@ import { generateTypes } from "./generate-types.ts";
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 
 async function writeAll(folder: TempFolder, kinds: readonly CustomKind[]): Promise<void> {
-  for (const { path, text } of await generateTypes(kinds, undefined)) folder.write(join("types", path), text);
+  for (const { path, text } of await generateTypes(kinds)) folder.write(join("types", path), text);
 }
 
 /** A schema and a value that it accepts. */

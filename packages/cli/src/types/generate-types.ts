@@ -3,12 +3,20 @@
 import { inTurns, type Work } from "@purlin/base";
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { limitSettings } from "../options/limit-flags.ts";
+import { testFileSchema } from "../test-command/test-schema.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type BuiltinComponent, builtinComponents, metaApiVersion, objectMeta } from "./builtin-components.ts";
 import { type CustomKind, customModule } from "./custom-module.ts";
 import { docComment, docLines } from "./doc-comment.ts";
-import { type GeneratedFile, generatedMark, moduleHeader, projectSchemaFile, schemaFile } from "./generated-file.ts";
-import { manifestSchema } from "./manifest-schema.ts";
+import {
+  type GeneratedFile,
+  generatedMark,
+  moduleHeader,
+  projectSchemaFile,
+  schemaFile,
+  testSchemaFile,
+} from "./generated-file.ts";
+import { manifestSchema, type SchemaOptions } from "./manifest-schema.ts";
 import { shapeOf } from "./schema-shape.ts";
 import { createTypeNames, importPath, modulePath, quoted } from "./type-names.ts";
 import { memberParts, objectParts, type TypeContext, type TypePart, TypeTooLargeError, typeText } from "./type-text.ts";
@@ -17,12 +25,12 @@ import { memberParts, objectParts, type TypeContext, type TypePart, TypeTooLarge
 let builtin: Promise<readonly GeneratedFile[]> | undefined;
 
 /**
- * All files of a project's types: modules of the built-in kinds and of the given ones, and the schemas for editors. `sources` are
- * recorded with them. Lets others have their turn meanwhile.
+ * All files of a project's types: modules of the built-in kinds and of the given ones, and the schemas for editors. Lets others
+ * have their turn meanwhile.
  */
 export async function generateTypes(
   kinds: readonly CustomKind[],
-  sources: readonly string[] | undefined,
+  options: SchemaOptions = {},
 ): Promise<readonly GeneratedFile[]> {
   builtin ??= inTurns(builtinModules());
   const files = [...(await builtin)];
@@ -36,8 +44,24 @@ export async function generateTypes(
     if (at < 0) files.push({ path, text });
     else files[at] = { path, text };
   }
-  const schema = await inTurns(manifestSchema(kinds, sources));
-  return [...files, { path: schemaFile, text: schema }, { path: projectSchemaFile, text: projectSchema() }];
+  return [...files, ...(await generateSchemas(kinds, options))];
+}
+
+/** The JSON Schemas of all YAML of a project: manifests, test files and purlin.yaml. */
+export async function generateSchemas(
+  kinds: readonly CustomKind[],
+  options: SchemaOptions,
+): Promise<readonly GeneratedFile[]> {
+  return [
+    { path: schemaFile, text: await inTurns(manifestSchema(kinds, options)) },
+    { path: projectSchemaFile, text: projectSchema() },
+    { path: testSchemaFile, text: wholeSchema(testFileSchema()) },
+  ];
+}
+
+function wholeSchema(schema: JsonObject): string {
+  const head = { $schema: "http://json-schema.org/draft-07/schema#", $comment: generatedMark };
+  return `${printJson({ ...head, ...schema }, { indent: 2 })}\n`;
 }
 
 async function orUserError(apiVersion: string, generate: () => Promise<string>): Promise<string> {
@@ -71,7 +95,10 @@ export function projectSchema(): string {
     },
     ports: closed({ api: port("As --port."), registry: port("As --registry-port.") }, "Where to listen on loopback."),
     features: closed(
-      { functionRevisionSelectors: toggle("As --enable-function-revision-selectors.") },
+      {
+        functionRevisionSelectors: toggle("As --enable-function-revision-selectors."),
+        functionRollouts: toggle("As --enable-function-rollouts."),
+      },
       "Features that are off by default.",
     ),
     functions: closed(
@@ -80,9 +107,7 @@ export function projectSchema(): string {
     ),
     namespace: text("Namespace of objects and commands that name none (default)."),
   };
-  const schema = closed(properties, "Settings of a project.");
-  const head = { $schema: "http://json-schema.org/draft-07/schema#", $comment: generatedMark };
-  return `${printJson({ ...head, ...schema }, { indent: 2 })}\n`;
+  return wholeSchema(closed(properties, "Settings of a project."));
 }
 
 /** The modules of the built-in kinds, one for each group-version, and one for what they share. */

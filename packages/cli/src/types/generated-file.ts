@@ -19,6 +19,9 @@ export const sourcesKeyword = "x-purlin-sources";
 /** The JSON Schema of purlin.yaml. */
 export const projectSchemaFile = "purlin.schema.json";
 
+/** The JSON Schema of test files. */
+export const testSchemaFile = "test.schema.json";
+
 /** One generated file. */
 export interface GeneratedFile {
   /** Below the output folder, with `/`. */

@@ -92,7 +92,7 @@ const app: CustomKind = {
 };
 
 test("one schema has the built-in kinds, those of Crossplane and packages, and the given ones", () => {
-  const text = finish(manifestSchema([app], [".."]));
+  const text = finish(manifestSchema([app], { sources: [".."] }));
   const schema = JSON.parse(text) as Record<string, JsonValue>;
   const rules = schema["allOf"] as readonly { readonly if: JsonObject; readonly then: { readonly $ref: string } }[];
   const kinds = rules.map(({ if: condition }) => {
@@ -107,17 +107,53 @@ test("one schema has the built-in kinds, those of Crossplane and packages, and t
       "v1 ConfigMap",
       "apps/v1 Deployment",
     ],
+    ...["Usage", "ClusterUsage"].map((kind) => `protection.crossplane.io/v1beta1 ${kind}`),
+    "apiextensions.crossplane.io/v1beta1 Usage",
+    ...["Operation", "CronOperation", "WatchOperation"].map((kind) => `ops.crossplane.io/v1alpha1 ${kind}`),
+    "apiextensions.crossplane.io/v1alpha1 ManagedResourceDefinition",
+    "apiextensions.crossplane.io/v1alpha1 ManagedResourceActivationPolicy",
+    ...["FunctionRollout", "FunctionRolloutTemplate"].map((kind) => `pkg.crossplane.io/v1alpha1 ${kind}`),
+    ...["DeploymentRuntimeConfig", "ImageConfig"].map((kind) => `pkg.crossplane.io/v1beta1 ${kind}`),
     "e.org/v1 App",
   ]) {
     assert.ok(kinds.includes(kind), kind);
   }
   assert.deepEqual([...new Set(kinds)].length, kinds.length, "each kind has one rule");
   assert.deepEqual(schema["x-purlin-sources"], [".."]);
-  assert.equal(text, finish(manifestSchema([app], [".."])), "the same input gives the same text");
+  assert.equal(text, finish(manifestSchema([app], { sources: [".."] })), "the same input gives the same text");
+});
+
+const inputs = new Map([
+  ["function-one", [{ ...{ group: "fn.e.org", version: "v1", kind: "Input" }, schema: { type: "object" } }]],
+  [
+    "function-two",
+    ["v1", "v2"].map((version) => ({ ...{ group: "two.e.org", version, kind: "Input" }, schema: { type: "object" } })),
+  ],
+]);
+
+test("the input of a step has the schema of its function's package", () => {
+  const schema = JSON.parse(finish(manifestSchema([], { inputs }))) as JsonObject;
+  const definitions = schema["definitions"] as Record<string, JsonObject>;
+  const composition = definitions["io.crossplane.apiextensions.v1.Composition"];
+  const step = ["properties", "spec", "properties", "pipeline", "items"].reduce<JsonObject>(
+    (at, name) => at[name] as JsonObject,
+    composition ?? {},
+  );
+  const rules = step["allOf"] as readonly { readonly if: JsonObject; readonly then: JsonObject }[];
+  const reference = (name: string): JsonObject => ({ $ref: `#/definitions/${name}` });
+  assert.deepEqual(
+    rules.map(({ then }) => (then["properties"] as JsonObject)["input"]),
+    [
+      reference("input.org.e.fn.v1.Input"),
+      { anyOf: [reference("input.org.e.two.v1.Input"), reference("input.org.e.two.v2.Input")] },
+    ],
+  );
+  const { properties } = definitions["input.org.e.fn.v1.Input"] as { readonly properties: JsonObject };
+  assert.deepEqual(properties["kind"], { const: "Input" });
 });
 
 test("every reference of the schema leads to a definition", () => {
-  const schema = JSON.parse(finish(manifestSchema([app], undefined))) as JsonObject;
+  const schema = JSON.parse(finish(manifestSchema([app], { inputs }))) as JsonObject;
   const definitions = schema["definitions"] as JsonObject;
   const pending: JsonValue[] = [schema];
   let references = 0;

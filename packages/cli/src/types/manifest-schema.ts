@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Work } from "@purlin/base";
-import { compositionCrds } from "@purlin/composition";
-import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { compositionCrds, keptCrds } from "@purlin/composition";
+import { isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { customResourceComponent, servedVersions } from "@purlin/kube-objects/openapi";
 import { packageCrds } from "@purlin/package-manager";
 import { builtinComponents, objectMeta } from "./builtin-components.ts";
@@ -19,11 +19,23 @@ interface ManifestKind {
 
 const metadata = definitionReference(objectMeta);
 
+/** What else the schema of manifests is made from. */
+export interface SchemaOptions {
+  /** Paths of the definitions, recorded in the schema. */
+  readonly sources?: readonly string[] | undefined;
+  /** The kinds of input that functions take, by the name of the Function. */
+  readonly inputs?: ReadonlyMap<string, readonly CustomKind[]> | undefined;
+}
+
 /**
  * One JSON Schema for every manifest of a project: the built-in kinds, those of Crossplane and packages, and the given ones. Which of
- * them an object must match is decided by its apiVersion and kind; other kinds are not checked. `sources` are recorded in it.
+ * them an object must match is decided by its apiVersion and kind; other kinds are not checked. The input of a pipeline step must
+ * match a kind of input of its function, where those are known.
  */
-export function* manifestSchema(custom: readonly CustomKind[], sources: readonly string[] | undefined): Work<string> {
+export function* manifestSchema(
+  custom: readonly CustomKind[],
+  { sources, inputs = new Map() }: SchemaOptions = {},
+): Work<string> {
   const kinds: ManifestKind[] = [];
   const definitions = new Map<string, JsonSchema>();
   for (const { name, schema, apiVersion, kind } of builtinComponents().values()) {
@@ -38,11 +50,54 @@ export function* manifestSchema(custom: readonly CustomKind[], sources: readonly
     if (!definitions.has(definition)) kinds.push({ apiVersion, kind, definition });
     definitions.set(definition, withIdentity(converted, apiVersion, kind));
   }
+  for (const { group, version, kind, schema } of [...inputs.values()].flat()) {
+    const converted = schema === undefined ? {} : yield* toJsonSchema(schema, { metadata, isCustom: true });
+    definitions.set(inputDefinition({ group, version, kind }), withIdentity(converted, `${group}/${version}`, kind));
+  }
+  addInputs(definitions, inputs);
   return schemaText(kinds, definitions, sources);
 }
 
+/** Apart from those of manifests: a kind of input may have the name of a kind of object. */
+const inputDefinition = (kind: Pick<CustomKind, "group" | "version" | "kind">): string =>
+  `input.${customResourceComponent(kind)}`;
+
+const compositionDefinition = customResourceComponent({
+  ...{ group: "apiextensions.crossplane.io", version: "v1", kind: "Composition" },
+});
+
+/** Makes the steps of Compositions take the inputs of their functions. */
+function addInputs(definitions: Map<string, JsonSchema>, inputs: ReadonlyMap<string, readonly CustomKind[]>): void {
+  const composition = definitions.get(compositionDefinition);
+  const rules = [...inputs].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, kinds]) => inputRule(name, kinds));
+  if (composition === undefined || rules.length === 0) return;
+  const steps = ["properties", "spec", "properties", "pipeline", "items"];
+  definitions.set(compositionDefinition, withMember(composition, steps, { allOf: rules }));
+}
+
+function inputRule(name: string, kinds: readonly CustomKind[]): JsonSchema {
+  const references = kinds.map((kind) => ({ $ref: definitionReference(inputDefinition(kind)) }));
+  const [only] = references;
+  return {
+    if: { required: ["functionRef"], properties: { functionRef: { properties: { name: { const: name } } } } },
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    then: { properties: { input: references.length === 1 && only !== undefined ? only : { anyOf: references } } },
+  };
+}
+
+/** A schema with more keywords at a path inside. */
+function withMember(schema: JsonSchema, [first, ...rest]: readonly string[], added: JsonObject): JsonSchema {
+  if (first === undefined) return { ...schema, ...added };
+  const inner = schema[first];
+  return { ...schema, [first]: withMember(isJsonObject(inner) ? inner : {}, rest, added) };
+}
+
 function crossplaneKinds(): CustomKind[] {
-  const crds = [...compositionCrds(), ...packageCrds({ functionRevisionSelectors: false })];
+  const crds = [
+    ...compositionCrds(),
+    ...keptCrds(),
+    ...packageCrds({ functionRevisionSelectors: false, functionRollouts: true }),
+  ];
   // Revisions and the lock are written by controllers only.
   return crds.flatMap((crd) => servedVersions(crd)).filter(({ kind }) => !/Revision$|^Lock$/.test(kind));
 }

@@ -9,8 +9,10 @@ import { makeFolder, whyNoFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import { isUserError, UserError } from "../user-error.ts";
+import type { CustomKind } from "./custom-module.ts";
 import { definesKinds, definitionKinds } from "./definition-kinds.ts";
-import { generateTypes } from "./generate-types.ts";
+import { functionInputs } from "./function-inputs.ts";
+import { generateSchemas, generateTypes } from "./generate-types.ts";
 import { type GeneratedFile, isGenerated, metaModule, schemaFile, sourcesKeyword } from "./generated-file.ts";
 
 /** The generated types of a project. */
@@ -23,6 +25,10 @@ export interface ProjectTypes {
   readonly sources: readonly string[];
   /** Definitions from elsewhere; types with such are not refreshed by themselves. */
   readonly others?: readonly Manifest[];
+  /** The kinds of input that functions take; those of packages in the cache unless given. */
+  readonly inputs?: ReadonlyMap<string, readonly CustomKind[]>;
+  /** Write the JSON Schemas and no types. */
+  readonly onlySchemas?: boolean;
   /** Whether sources without any definition are an error: the user named them. */
   readonly mustDefine?: boolean;
 }
@@ -51,7 +57,10 @@ export async function writeProjectTypes(
       `${project.sources.map((source) => shownPath(source, io)).join(", ")}: no XRD or CRD found: check the path`,
     );
   }
-  const files = await generateTypes(kinds, project.others === undefined ? recorded(project) : undefined);
+  const sources = project.others === undefined ? recorded(project) : undefined;
+  const inputs = project.inputs ?? (await functionInputs(project, io));
+  const generate = project.onlySchemas === true ? generateSchemas : generateTypes;
+  const files = await generate(kinds, { sources, inputs });
   return { ...(await writeTypes(project.folder, project.shown, files)), kinds: kinds.length };
 }
 
@@ -108,7 +117,10 @@ export async function writeTypes(
     if (before !== undefined && !isGenerated(before)) throw inTheWay(join(shown, file.path));
     changed.push(file);
   }
-  const stale = await staleFiles(folder, shown, new Set(files.map(({ path }) => path)));
+  const hasTypes = files.some(({ path }) => path.endsWith(".d.ts"));
+  const stale = (await staleFiles(folder, shown, new Set(files.map(({ path }) => path)))).filter(
+    (path) => hasTypes || !path.endsWith(".d.ts"),
+  );
   try {
     for (const { path, text } of changed) await replace(join(folder, path), text);
     for (const path of stale) await remove(folder, path);

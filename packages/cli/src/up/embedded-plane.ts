@@ -2,11 +2,18 @@
 
 import { join } from "node:path";
 import { type Clock, type Log, systemClock } from "@purlin/base";
-import { functionRevisionType, packageLabel } from "@purlin/composition";
+import {
+  createDeletionGuard,
+  createUsageGuard,
+  type DeletionGuard,
+  functionRevisionType,
+  packageLabel,
+} from "@purlin/composition";
 import {
   type ControlPlane,
   type ControlPlaneDeps,
   collectRegularly,
+  defaultNamespace,
   openPackageManagement,
   type PackageManagement,
   startControlPlane,
@@ -19,18 +26,25 @@ import {
   findSandbox,
   type ProcessState,
   type SandboxSupport,
+  type SourceOptions,
 } from "@purlin/function-process";
 import { isServing, readRevision } from "@purlin/function-runner";
 import { mastersGroup, type User } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { digestsOfRevisions } from "@purlin/package-manager";
+import {
+  createDeniedRequests,
+  digestsOfRevisions,
+  type ProviderHost,
+  type WebhookTarget,
+} from "@purlin/package-manager";
 import { openRunStore, type RunStore, runsDocument } from "@purlin/run-store";
 import { Registry } from "prom-client";
-import { controlPlaneRoles, controlPlaneUser, simulatorRoles } from "../apiserver/controller-roles.ts";
+import { controlPlaneRoles, controlPlaneUser, grantorUser, simulatorRoles } from "../apiserver/controller-roles.ts";
 import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { simulateWorkloads } from "../apiserver/simulated-workloads.ts";
 import { eachOnce, type Io } from "../io.ts";
+import { processesDocument } from "../top/processes-document.ts";
 import { UserError } from "../user-error.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
 import { followFunctions, guardDevelopment, sourceFolders, upTrust } from "./source-functions.ts";
@@ -46,6 +60,8 @@ export interface EmbeddedPlane extends AsyncDisposable {
   /** Those of the controllers. */
   readonly informers: InformerPool;
   readonly processes: FunctionProcesses;
+  /** Where the source files of functions may be. */
+  readonly sources: SourceOptions;
   readonly packages: PackageManagement;
   readonly registry: KeptRegistry;
 }
@@ -56,13 +72,16 @@ interface PlaneSurroundings {
   readonly log: Log;
   readonly warn: (text: string) => void;
   readonly onFunctionChange: (process: FunctionProcess) => void;
+  /** Called for a save of a function's source; the new version starts by itself unless given. */
+  readonly onSourceSave?: ((process: FunctionProcess) => void) | undefined;
   /** By which the registry is collected; the machine's own unless given. */
   readonly clock?: Clock | undefined;
 }
 
 type DocumentsOf = NonNullable<EmbeddedServerOptions["documents"]>;
 
-const operator = { name: "admin", groups: [mastersGroup] };
+/** The user that owns the control plane. */
+export const operator: User = { name: "admin", groups: [mastersGroup] };
 
 /** Starts API server, registry, controllers and functions. Resolves when all controllers run. */
 export async function startEmbeddedPlane(options: UpOptions, surroundings: PlaneSurroundings): Promise<EmbeddedPlane> {
@@ -70,18 +89,24 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const sandbox = await findSandbox();
   if (options.requireSandbox === true) refuseWithout(sandbox);
   await using starting = new AsyncDisposableStack();
+  starting.defer(() => functionFeatures?.sink?.close());
+  for (const setting of options.unused ?? []) log.info("setting has no effect", { ...setting });
   let functions: FunctionProcesses | undefined;
   const onClockJump = (byMs: number): void => {
     log.info("system clock changed", { milliseconds: Math.round(byMs) });
     functions?.checkCertificates();
   };
   const metrics = new Registry();
-  const otherMetrics = (): Promise<string> => metrics.metrics();
-  const { authorization = "rbac" } = options;
+  const { authorization = "rbac", functionFeatures } = options;
   const roles = [...controlPlaneRoles, ...(options.workloads === "simulate" ? simulatorRoles : [])];
   let runs: RunStore | undefined;
-  const documents: DocumentsOf = (path, query) => runs && runsDocument(runs, path, query);
-  const serving = { warn, onClockJump, otherMetrics, guard: guardDevelopment, roles, documents };
+  const documents: DocumentsOf = (path, query) =>
+    processesDocument(functions?.list() ?? [], path) ?? (runs && runsDocument(runs, path, query));
+  const webhookTargets = new Map<string, WebhookTarget>(options.webhookTargets);
+  const denied = createDeniedRequests(defaultNamespace);
+  const hooks = { guardDelete: deletionGuard(options), onDenied: denied.record };
+  const others = { otherMetrics: () => metrics.metrics(), documents, webhookTargets, ...hooks };
+  const serving = { warn, onClockJump, guard: guardDevelopment, roles, ...others };
   const embedded = starting.use(await startEmbeddedServer({ ...options, ...serving }));
   runs = openRunStore({ directory: options.directory, redact: options.redact, clock, log, onWarning: warn });
   starting.use(runs);
@@ -96,22 +121,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   const wake = (functionName: string): void => {
     if (parts !== undefined) void wakeComposites(parts, functionName, log);
   };
-  const logChange = createProcessLog(log);
-  const processes = createFunctionProcesses({
-    directory: join(options.directory, "functions"),
-    // For `purlin render`, like the kubeconfig beside it for everybody else.
-    clientFolder: join(options.directory, "function-client"),
-    env: io.env,
-    requireSandbox: options.requireSandbox,
-    supervision: { limits: options.functionLimits },
-    onChange: (process) => {
-      logChange(process);
-      surroundings.onFunctionChange(process);
-      // What a source file composed so far was composed by another version of it. Packages are followed by their revisions.
-      const isSource = process.root === undefined;
-      if (isSource && process.state.phase === "serving") wake(process.name);
-    },
-  });
+  const processes = createProcesses(options, surroundings, wake);
   functions = processes;
   starting.defer(() => processes.close());
   log.info("function limits are enforced", { mechanism: processes.mechanism });
@@ -123,15 +133,16 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     if (parts !== undefined) await registry.collect(await digestsOfRevisions(parts.client, signal));
   };
   starting.use(collectRegularly(collect, { clock, log }));
-  const { functionRevisionSelectors } = options;
-  const settings = { developmentFunctions: true, developmentTrust: upTrust, functionRevisionSelectors };
+  const settings = settingsOf(options);
   const sources = { cwd: io.cwd, within: await sourceFolders(options, io.cwd) };
   const packages = await openPackageManagement({
     ...settings,
+    dependencyVersions: options.dependencyVersions,
     directory: options.directory,
     ownRegistry: registry.access,
     processes,
     sandbox,
+    providers: { ...apiOf(embedded), grants: connect(grantorUser(authorization), "purlin"), webhookTargets, denied },
     log,
   });
   const plane = startControlPlane({
@@ -141,6 +152,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
       security: processes.security,
       sources: createSourceRuntime(processes, sources),
       answerLimits: options.answerLimits,
+      ...functionFeatures,
     },
     settings,
     registry: metrics,
@@ -155,8 +167,47 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   starting.defer(() => following.stop());
   const closing = starting.move();
   const { informers } = parts;
-  const running = { embedded, client, plane, informers, processes, packages, registry };
+  const running = { embedded, client, plane, informers, processes, sources, packages, registry };
   return { ...running, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+}
+
+/** Usages protect unless they are switched off. */
+function deletionGuard({ features }: UpOptions): DeletionGuard {
+  return createDeletionGuard(features?.usages === false ? undefined : createUsageGuard());
+}
+
+function createProcesses(
+  options: UpOptions,
+  surroundings: PlaneSurroundings,
+  wake: (functionName: string) => void,
+): FunctionProcesses {
+  const logChange = createProcessLog(surroundings.log);
+  return createFunctionProcesses({
+    directory: join(options.directory, "functions"),
+    // For `purlin render`, like the kubeconfig beside it for other clients.
+    clientFolder: join(options.directory, "function-client"),
+    env: surroundings.io.env,
+    requireSandbox: options.requireSandbox,
+    supervision: { limits: options.functionLimits },
+    onSave: surroundings.onSourceSave,
+    onChange: (process) => {
+      logChange(process);
+      surroundings.onFunctionChange(process);
+      // What a source file composed so far was composed by another version of it. Packages are followed by their revisions.
+      const isSource = process.root === undefined;
+      if (isSource && process.state.phase === "serving") wake(process.name);
+    },
+  });
+}
+
+function settingsOf({ features, functionRevisionSelectors }: UpOptions) {
+  return { ...features, developmentFunctions: true, developmentTrust: upTrust, functionRevisionSelectors };
+}
+
+/** Where Providers reach the API server, and the authority that they trust. */
+function apiOf({ url, server }: EmbeddedServer): Pick<ProviderHost, "api" | "authority"> {
+  const api = { host: "127.0.0.1", port: Number(new URL(url).port) };
+  return { api, authority: () => server.certificates.authority.certPem };
 }
 
 /** Says what is missing, before anything is started. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { packageState } from "@purlin/explain";
 import type { FunctionProcess } from "@purlin/function-process";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { packageState } from "../tree/object-state.ts";
 import { stateText } from "../tree/render-forest.ts";
 import { upTrust } from "./source-functions.ts";
 import type { Part } from "./status-snapshot.ts";

@@ -14,16 +14,37 @@ test("it runs at once and on each save of a named file, goes on after an error, 
   const stop = new AbortController();
   const io = new TestIo({ cwd: folder.path, signal: stop.signal });
   let runs = 0;
-  const running = runOnSaves(["a.yaml"], io, async () => {
-    runs += 1;
-    if (runs === 3) stop.abort();
-    // After the run, so that the save is not part of it.
-    setTimeout(() => folder.write("a.yaml", String(runs)), 20);
-    if (runs === 1) throw new UserError("a.yaml:1:1: wrong");
+  const running = runOnSaves(["a.yaml"], io, {
+    async run() {
+      runs += 1;
+      if (runs === 3) stop.abort();
+      // After the run, so that the save is not part of it.
+      setTimeout(() => folder.write("a.yaml", String(runs)), 20);
+      if (runs === 1) throw new UserError("a.yaml:1:1: wrong");
+    },
   });
   assert.equal(await running, 0);
   assert.equal(runs, 3);
   assert.equal(io.stdout.text, "error: a.yaml:1:1: wrong\n");
+});
+
+test("it runs again when it is woken, also while it runs", async () => {
+  using folder = tempFolder({ "a.yaml": "a" });
+  const stop = new AbortController();
+  let [runs, wake] = [0, (): void => {}];
+  const running = runOnSaves(["a.yaml"], new TestIo({ cwd: folder.path, signal: stop.signal }), {
+    async run() {
+      runs += 1;
+      if (runs === 1) wake();
+      else if (runs === 2) setTimeout(wake, 20);
+      else stop.abort();
+    },
+    onStart(start) {
+      wake = start;
+    },
+  });
+  assert.equal(await running, 0);
+  assert.equal(runs, 3);
 });
 
 test("validate --watch takes a file by its absolute path, and stops", async () => {

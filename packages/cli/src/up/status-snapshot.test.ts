@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Explanation } from "@purlin/explain";
 import type { FunctionProcess, ProcessState } from "@purlin/function-process";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -15,7 +16,7 @@ import {
   snapshotTexts,
   unsettledLines,
 } from "./status-snapshot.ts";
-import { createLiveView, createStatusWatcher } from "./status-watcher.ts";
+import { createLiveView, createStatusWatcher, showCauses } from "./status-watcher.ts";
 import type { PackageSource } from "./watch-packages.ts";
 
 function composite(name: string, status: "True" | "False", more: object = {}): KubeObject {
@@ -256,6 +257,47 @@ test("without a terminal each change is a line; on one the tree is drawn again",
     terminal.stdout.text,
     "\n… X a  Waiting\n    Ready: Creating\n\r\x1b[3A\x1b[0J\n✓ X a  Ready\n\r\x1b[2A\x1b[0Jhello\n\n✓ X a  Ready\n",
   );
+});
+
+test("on a terminal the causes of failures are below the tree, and gone when nothing fails", async ({ mock }) => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const terminal = new TestIo({ isTTY: true, env: { NO_COLOR: "1" } });
+  const view = createLiveView(terminal);
+  const watcher = createStatusWatcher();
+  const object = { apiVersion: "e/v1", kind: "X", name: "a" };
+  const cause = {
+    code: "E29",
+    object,
+    sentence: "no\u001b[2J port",
+    evidence: [],
+    next: ["add it"],
+    effects: [],
+  } as const;
+  const none = { waiting: [], unknown: [], notes: [], notRead: [] };
+  const explanation: Explanation = {
+    apiVersion: "explain.purlin.dev/v1alpha1",
+    kind: "Explanation",
+    ...{ object, verdict: "broken", causes: [cause], ...none },
+  };
+  const asked = Promise.withResolvers<void>();
+  const failing = composite("a", "False");
+  const conditions = [{ type: "Synced", status: "False", reason: "ReconcileError", message: "no port" }];
+  watcher.collect = () => collectStatus(sourceOf([{ ...failing, status: { conditions } }]), []);
+  using _ = showCauses(watcher, view, async () => {
+    asked.resolve();
+    return [explanation];
+  });
+  const text = (): string => terminal.stdout.text;
+  assert.equal(text(), "", "not explained at once");
+  mock.timers.tick(1000);
+  await asked.promise;
+  await Promise.resolve();
+  await Promise.resolve();
+  assert.equal(text(), "\nX a: E29 FATAL_RESULT: no\\x1b[2J port\nNext:     add it\n");
+  watcher.collect = () => collectStatus(sourceOf([composite("a", "True")]), []);
+  watcher.changed();
+  mock.timers.tick(100);
+  assert.ok(text().endsWith("\x1b[0J"), "drawn without them");
 });
 
 test("lines say that a problem is resolved, and that an object is gone only if it is", () => {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { functionReferences } from "@purlin/composition";
+import { buildForest, type ForestSource, type Health, isSound, type TreeNode } from "@purlin/explain";
 import type { FunctionProcess } from "@purlin/function-process";
 import { functionNotFound } from "@purlin/function-runner";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
-import { buildForest, type ForestSource, type TreeNode } from "../tree/forest.ts";
-import { conditionOf, conditionsOf, type Health } from "../tree/object-state.ts";
 import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
 import { packageParts } from "./package-parts.ts";
 import type { PackageSource } from "./watch-packages.ts";
@@ -67,10 +66,10 @@ export interface AppliedObject {
 }
 
 function definitionPart(definition: KubeObject): Part {
-  const reason = conditionsOf(definition).find(({ status, message }) => status !== "True" && message !== "");
+  const reason = conditionsOf(definition).find(({ status, message }) => status !== "True" && message);
   const title = `${definition.kind} ${definition.metadata.name ?? ""}`;
   if (reason === undefined) return { title, text: "not offered yet", state: "waiting" };
-  return { title, text: harmlessLine(reason.message), state: "problem" };
+  return { title, text: harmlessLine(reason.message ?? ""), state: "problem" };
 }
 
 /** Resource versions of the embedded API server are increasing numbers. */
@@ -92,7 +91,13 @@ function unreadyParts(snapshot: StatusSnapshot): readonly Part[] {
 }
 
 function isReady({ state, children }: TreeNode): boolean {
-  return state.health !== "waiting" && state.health !== "failed" && children.every(isReady);
+  return isSound(state) && children.every(isReady);
+}
+
+/** Whether an object or a part reports an error. */
+export function hasFailed(snapshot: StatusSnapshot): boolean {
+  const failed = ({ state, children }: TreeNode): boolean => state.health === "failed" || children.some(failed);
+  return partsOf(snapshot).some(({ state }) => state === "problem") || snapshot.forest.some(failed);
 }
 
 /** Everything as lines for a screen of so many rows. Where not all of it fits, what needs attention comes first. */
@@ -141,9 +146,7 @@ function textsOf(parts: readonly Part[]): (readonly [string, string])[] {
 export function unsettledLines(snapshot: StatusSnapshot): string[] {
   const waiting: string[] = unreadyParts(snapshot).map(({ title, text }) => `${title}: ${text}`);
   const visit = ({ title, state, children }: TreeNode): void => {
-    if (state.health === "waiting" || state.health === "failed") {
-      waiting.push(`${title}: ${stateText(state)}`);
-    }
+    if (!isSound(state)) waiting.push(harmlessLine(`${title}: ${stateText(state)}`));
     children.forEach(visit);
   };
   snapshot.forest.forEach(visit);
@@ -186,6 +189,6 @@ function numberOf(revision: KubeObject): number {
 }
 
 function invalidity(revision: KubeObject | undefined): string | undefined {
-  const condition = revision && conditionOf(revision, "ValidPipeline");
+  const condition = revision && conditionsOf(revision).find(({ type }) => type === "ValidPipeline");
   return condition?.status === "False" ? `${condition.reason}: ${condition.message}` : undefined;
 }

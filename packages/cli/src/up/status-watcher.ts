@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Explanation, groupByCause, groupText } from "@purlin/explain";
 import type { Io } from "../io.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createScreen } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
 import { changedLines } from "../tree/render-forest.ts";
-import { isSettled, problemTexts, type StatusSnapshot, snapshotLines, snapshotTexts } from "./status-snapshot.ts";
+import {
+  hasFailed,
+  isSettled,
+  problemTexts,
+  type StatusSnapshot,
+  snapshotLines,
+  snapshotTexts,
+} from "./status-snapshot.ts";
 
 /** Shows the status: redrawn on a terminal, otherwise one line per change. */
 export interface LiveView extends Disposable {
   /** Prints a line that stays on the screen. */
   say(text: string): void;
   show(snapshot: StatusSnapshot): void;
+  /** Shows a line below the status until it is replaced; none for an empty text. Not shown outside of a terminal. */
+  prompt(text: string): void;
+  /** Shows why objects are unhealthy, below the status; undefined off a terminal, where `purlin explain` says it. */
+  readonly causes: ((lines: readonly string[]) => void) | undefined;
 }
 
 /** A view for the output: a terminal or a stream. */
@@ -21,12 +34,27 @@ function onTerminal(io: Io): LiveView {
   const screen = createScreen(io.stdout);
   const style = createStyle(io.stdout, io.env);
   let last: StatusSnapshot | undefined;
-  const lines = (): string[] => (last === undefined ? [] : ["", ...snapshotLines(last, style, screen.room() - 1)]);
+  let prompt: readonly string[] = [];
+  let causes: readonly string[] = [];
+  const lines = (): string[] => {
+    const why = causes.length === 0 ? [] : ["", ...causes];
+    const room = screen.room() - 1 - prompt.length - why.length;
+    return [...(last === undefined ? [] : ["", ...snapshotLines(last, style, room)]), ...why, ...prompt];
+  };
   const stop = io.stdout.onResize?.(() => screen.resized(lines()));
   return {
     say: (text) => screen.print(`${text}\n`),
     show(snapshot) {
       last = snapshot;
+      screen.draw(lines());
+    },
+    prompt(text) {
+      prompt = text === "" ? [] : ["", text];
+      screen.draw(lines());
+    },
+    causes(found) {
+      if (found.join("\n") === causes.join("\n")) return;
+      causes = found;
       screen.draw(lines());
     },
     [Symbol.dispose]: () => stop?.(),
@@ -46,6 +74,8 @@ function inLines(io: Io): LiveView {
       before = now;
       problems = problemsNow;
     },
+    prompt() {},
+    causes: undefined,
     [Symbol.dispose]() {},
   };
 }
@@ -109,4 +139,46 @@ export function createStatusWatcher(): StatusWatcher {
     },
   };
   return statusWatcher;
+}
+
+/** Objects that have just changed are not explained: most become ready by themselves. */
+const explainAfterMs = 1000;
+const shownCauses = 5;
+
+/** What explanations of all unhealthy objects need. */
+type ExplainUnhealthy = () => Promise<readonly Explanation[]>;
+
+/** Keeps the causes on the screen up to date while something is unhealthy: what `purlin explain` says, the largest group first. */
+export function showCauses(statusWatcher: StatusWatcher, view: LiveView, explain: ExplainUnhealthy): Disposable {
+  const { causes } = view;
+  if (causes === undefined) return { [Symbol.dispose]() {} };
+  let timer: NodeJS.Timeout | undefined;
+  const refresh = async (): Promise<void> => {
+    const start = performance.now();
+    const lines = causeLines(await explain().catch(() => []));
+    if (timer === undefined) return;
+    causes(hasFailed(statusWatcher.collect()) ? lines : []);
+    const pause = Math.max(explainAfterMs, (performance.now() - start) * pausePerCollect);
+    timer = lines.length === 0 ? undefined : setTimeout(() => void refresh(), pause);
+  };
+  const showing = statusWatcher.subscribe((snapshot) => {
+    if (!hasFailed(snapshot)) return causes([]);
+    timer ??= setTimeout(() => void refresh(), explainAfterMs);
+  });
+  return {
+    [Symbol.dispose]() {
+      showing[Symbol.dispose]();
+      clearTimeout(timer);
+      timer = undefined;
+    },
+  };
+}
+
+/** The causes of unhealthy objects, each with the next step. */
+function causeLines(explanations: readonly Explanation[]): string[] {
+  const groups = groupByCause(explanations).filter(({ code }) => code !== undefined);
+  return groups
+    .slice(0, shownCauses)
+    .flatMap((group) => groupText(group).trimEnd().split("\n"))
+    .map(harmlessLine);
 }

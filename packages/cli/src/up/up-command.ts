@@ -2,7 +2,8 @@
 
 import { statSync, watch } from "node:fs";
 import { basename, dirname, resolve } from "node:path";
-import { openLogFile } from "@purlin/function-process";
+import { explainAll, type ObjectRef } from "@purlin/explain";
+import { type FunctionProcess, openLogFile } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { untilStopped } from "../apiserver/embedded-server.ts";
@@ -11,22 +12,27 @@ import type { Io } from "../io.ts";
 import { skippedLine } from "../manifests/manifest.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
-import type { ObjectReference } from "../tree/composite-kinds.ts";
 import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { createFileApplier, type FileApplier } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
-import { inventoryPath, openInventory } from "./inventory.ts";
+import { type Inventory, inventoryPath, openInventory } from "./inventory.ts";
 import { createTypesRefresher } from "./refresh-types.ts";
 import { type AppliedObject, collectStatus, unsettledLines } from "./status-snapshot.ts";
-import { createLiveView, createStatusWatcher, type LiveView, type StatusWatcher } from "./status-watcher.ts";
+import {
+  createLiveView,
+  createStatusWatcher,
+  type LiveView,
+  type StatusWatcher,
+  showCauses,
+} from "./status-watcher.ts";
 import { readUpOptions, type UpOptions } from "./up-options.ts";
-import { type FileChanges, followFiles, watchFolder } from "./watch-files.ts";
+import { type FileChanges, type FollowedFiles, followFiles, watchFolder } from "./watch-files.ts";
 import { type PackageWatch, watchPackages } from "./watch-packages.ts";
 
 /** Editors write a file in several steps, and a branch changes many files; what happens within this time is one change. */
-const settleMs = 150;
+const usualSettleMs = 150;
 
 type Changed = (name: string | null, only: string | undefined) => void;
 
@@ -36,7 +42,23 @@ const logBytes = 4 * 1024 * 1024;
 
 /** `purlin up [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
-  const options = readUpOptions(input, io);
+  return await runControlPlane(readUpOptions(input, io), io, { work });
+}
+
+/** What a command does with a control plane that runs. */
+export interface PlaneWork {
+  /** Runs until the control plane is to be stopped. Resolves to the exit code. */
+  readonly work: (scene: UpScene) => Promise<number>;
+  /** Called for a save of a function's source; the new version starts by itself unless given. */
+  readonly onSourceSave?: ((process: FunctionProcess) => void) | undefined;
+}
+
+/** Starts a control plane, shows its status, and stops it when the work is done. */
+export async function runControlPlane(
+  options: UpOptions,
+  io: Io,
+  { work: workWith, onSourceSave }: PlaneWork,
+): Promise<number> {
   using view = createLiveView(io);
   const style = createStyle(io.stdout, io.env);
   const onSkipped = (names: readonly string[]): void => view.say(style.faint(skippedLine(names)));
@@ -44,7 +66,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   // Mistakes in files are reported before anything is started.
   const changes = await files.read();
   const statusWatcher = createStatusWatcher();
-  await using running = await start(options, { io, view, statusWatcher });
+  await using running = await start(options, { io, view, statusWatcher, onSourceSave });
   view.say(greeting(running.embedded, style, io));
   view.say(`${style.good("✓")} registry at ${style.strong(running.registry.address)}`);
   if (options.workloads === "simulate") view.say(`${style.good("✓")} ${simulationNote}`);
@@ -55,9 +77,9 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   for (const warning of warnings) if (warning !== undefined) view.say(warning);
   await using composites = watchComposites(running.informers, statusWatcher.changed);
   await using packages = watchPackages(running.informers, statusWatcher.changed);
+  const inventory = await openInventory(inventoryPath(options.directory), io.cwd);
   const applier = createFileApplier({
-    ...{ client: running.client, files, io, style },
-    inventory: await openInventory(inventoryPath(options.directory), io.cwd),
+    ...{ client: running.client, files, inventory, io, style },
     paths: options.paths,
     prune: options.prune === true,
     say: (text) => view.say(text),
@@ -65,13 +87,18 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   statusWatcher.collect = () => {
     const awaited = [...applier.applied].flatMap((object) => seenBy(object, composites, packages));
     const { composites: all, pending } = composites;
-    const source = { composites: all, pending, packages, find: (to: ObjectReference) => composites.find(to) };
+    const source = { composites: all, pending, packages, find: (to: ObjectRef) => composites.find(to) };
     return collectStatus(source, running.processes.list(), awaited);
   };
   await Promise.all([composites.ready(io.signal), packages.ready(io.signal)]);
   using _showing = statusWatcher.subscribe((snapshot) => view.show(snapshot));
+  using _explaining = showCauses(statusWatcher, view, async () => {
+    const { explanations } = await explainAll({ client: running.client, signal: io.signal });
+    return explanations;
+  });
   const refreshTypes = createTypesRefresher({ paths: options.paths, io, style, say: (text) => view.say(text) });
-  return await work({ options, changes, running, applier, refreshTypes, view, style, statusWatcher, io });
+  const scene = { options, changes, files, inventory, running, applier, refreshTypes, view, style, statusWatcher, io };
+  return await workWith(scene);
 }
 
 /** Where an applied object will be seen; nowhere for a kind that is not followed. */
@@ -81,10 +108,13 @@ function seenBy(object: KubeObject, composites: CompositeWatch, packages: Packag
   return [{ object, seen: (one) => composites.find({ ...one, ...keyOf(one) }) }];
 }
 
-interface Scene {
+/** A control plane that runs, with the files that are applied to it. */
+export interface UpScene {
   readonly options: UpOptions;
   /** The files as they were before anything was started. */
   readonly changes: FileChanges;
+  readonly files: FollowedFiles;
+  readonly inventory: Inventory;
   readonly running: EmbeddedPlane;
   readonly applier: FileApplier;
   /** Brings generated types in step with the definitions. */
@@ -97,8 +127,9 @@ interface Scene {
 
 function start(
   options: UpOptions,
-  { io, view, statusWatcher }: Pick<Scene, "io" | "view" | "statusWatcher">,
+  scene: Pick<UpScene, "io" | "view" | "statusWatcher"> & Pick<PlaneWork, "onSourceSave">,
 ): Promise<EmbeddedPlane> {
+  const { io, view, statusWatcher, onSourceSave } = scene;
   let file: ReturnType<typeof openLogFile> | undefined;
   const write = (line: string): void => {
     // Made only now: the folder belongs to another control plane until it is taken.
@@ -111,11 +142,11 @@ function start(
   };
   const warn = (text: string): void => view.say(text);
   const log = newLogger({ debug: options.debug, write });
-  return startEmbeddedPlane(options, { io, log, warn, onFunctionChange: statusWatcher.changed });
+  return startEmbeddedPlane(options, { io, log, warn, onFunctionChange: statusWatcher.changed, onSourceSave });
 }
 
-async function work(scene: Scene): Promise<number> {
-  const { options, changes, applier, refreshTypes, view, io, running, statusWatcher } = scene;
+async function work(scene: UpScene): Promise<number> {
+  const { options, changes, applier, refreshTypes, io } = scene;
   const applied = await applier.apply(changes, options.paths);
   await refreshTypes();
   if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
@@ -123,22 +154,31 @@ async function work(scene: Scene): Promise<number> {
     await applier.applyAgain();
     await refreshTypes();
   });
-  using _watching = watchManifests(options.paths, io.cwd, applyAgain);
+  using _watching = watchManifests(options.paths, io.cwd, { onChange: applyAgain });
   // Saves before the files were watched.
   if (await applier.isStale()) applyAgain();
-  if (applied) {
-    void statusWatcher.settled(io.signal).then(
-      () => view.say(allReady(scene)),
-      () => {},
-    );
-  }
+  if (applied) announceReady(scene);
+  await untilEnded(scene, untilStopped(io));
+  return 0;
+}
+
+/** Says once that everything is ready, and what to try next. */
+export function announceReady(scene: UpScene): void {
+  const { statusWatcher, view, io } = scene;
+  void statusWatcher.settled(io.signal).then(
+    () => view.say(allReady(scene)),
+    () => {},
+  );
+}
+
+/** Waits until the command is to stop. Rejects when the control plane stops by itself. */
+export async function untilEnded({ running, statusWatcher, view }: UpScene, stopped: Promise<unknown>): Promise<void> {
   const broken = running.plane.ended.then(() => undefined);
-  await Promise.race([untilStopped(io), broken]).catch((error: unknown) => {
+  await Promise.race([stopped, broken]).catch((error: unknown) => {
     throw new UserError(`the control plane stopped: ${textOf(error)}`, { cause: error });
   });
   statusWatcher.close();
   view.say("Stopping. Stored data is kept.");
-  return 0;
 }
 
 /** A change that comes while the last one is being applied is handled afterwards, once. */
@@ -160,7 +200,7 @@ function oneAtATime(task: () => Promise<void>): () => void {
 }
 
 /** Exit code 0 when all is ready in time, 1 with what is not. */
-async function waitForAll({ statusWatcher, view, io, style }: Scene, waitMs: number): Promise<number> {
+async function waitForAll({ statusWatcher, view, io, style }: UpScene, waitMs: number): Promise<number> {
   try {
     await statusWatcher.settled(AbortSignal.any([io.signal, AbortSignal.timeout(waitMs)]));
     view.say(`${style.good("✓")} everything is ready`);
@@ -173,13 +213,17 @@ async function waitForAll({ statusWatcher, view, io, style }: Scene, waitMs: num
   }
 }
 
-function allReady({ options, io, style, statusWatcher }: Scene): string {
+function allReady({ options, io, style, statusWatcher }: UpScene): string {
   const what = statusWatcher.collect().forest.length === 0 ? "The control plane is ready." : "Everything is ready.";
   return `${style.good("✓")} ${style.strong(what)}\n\n${nextSteps(options.paths, io)}\n\n${style.faint("Press Ctrl-C to stop; stored data is kept.")}\n`;
 }
 
 /** Calls back when a manifest under one of the paths is saved, added or removed. Folders are watched with all below. */
-export function watchManifests(paths: readonly string[], cwd: string, onChange: () => void): Disposable {
+export function watchManifests(
+  paths: readonly string[],
+  cwd: string,
+  { onChange, settleMs = usualSettleMs }: { readonly onChange: () => void; readonly settleMs?: number },
+): Disposable {
   let timer: NodeJS.Timeout | undefined;
   const changed = (name: string | null, only: string | undefined): void => {
     const matters = only === undefined ? /\.ya?ml$|(^|\/)\.purlinignore$/.test(name ?? "") : name === only;

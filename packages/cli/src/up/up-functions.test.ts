@@ -9,7 +9,7 @@ import { setTimeout } from "node:timers/promises";
 import { eventually } from "@purlin/kube-controller/testing";
 import { claimsExample, edit, image, purlin, untilSettings, up } from "../testing/claims-folder.ts";
 import { functionPackage } from "../testing/function-package.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 
 const functionManifest = (name: string, more: string): string =>
   `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata:\n  name: ${name}\n${more}`;
@@ -54,6 +54,23 @@ test("--wait never succeeds while a function cannot run, and everything says why
     await setTimeout(50);
 });
 
+/** Calls and reconciles of the control plane are counted, and the process of its function is measured. */
+async function topShows(folder: TempFolder): Promise<void> {
+  const found = await eventually("a measurement of the function", async () => {
+    const { stdout } = await purlin(folder, "top", "-o", "json", "--interval", "10ms");
+    const { functions, xrs } = JSON.parse(stdout) as {
+      readonly functions: readonly Record<string, number>[];
+      readonly xrs: readonly { readonly composite: string; readonly reconciles: number }[];
+    };
+    const own = functions.find((one) => String(one["function"]) === "claims-app" && (one["memoryBytes"] ?? 0) > 0);
+    const xr = xrs.find(({ composite }) => composite.startsWith("XApp/shop"));
+    return own === undefined || xr === undefined ? undefined : { own, xr };
+  });
+  const { own, xr } = found;
+  assert.ok((own["calls"] ?? 0) > 0 && (own["p95Seconds"] ?? 0) > 0, JSON.stringify(own));
+  assert.ok(xr.reconciles > 0);
+}
+
 test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
   using folder = claimsExample();
   edit(folder, "src/app.ts", (text) => `${text}\nthis is not TypeScript\n`);
@@ -64,6 +81,7 @@ test("a function is reloaded with everything it composes; a broken version is sh
   ]);
   edit(folder, "src/app.ts", (text) => text.replace("\nthis is not TypeScript\n", ""));
   await running.next("stdout", /Everything is ready\./);
+  await topShows(folder);
 
   edit(folder, "src/app.ts", (text) =>
     text.replace("not known yet", "?").replace("data: { image,", "data: { image, note: 'new',"),
@@ -129,7 +147,24 @@ export default (req: never) => {
   await publish("v2");
   // It is not polled before tomorrow: see its annotation.
   await made("v2");
+  await replayOnNextRevision(folder);
 });
+
+/** A run of the revision before is replayed on the one that serves now, which is said. */
+async function replayOnNextRevision(folder: TempFolder): Promise<void> {
+  const runs = await eventually("runs of both revisions", async () => {
+    const { stdout } = await purlin(folder, "runs", "ls", "thing/a", "-o", "json");
+    const { items } = JSON.parse(stdout) as {
+      readonly items: readonly { readonly id: string; readonly outcome: string }[];
+    };
+    const composed = items.filter(({ outcome }) => outcome === "composed");
+    return composed.length > 1 && composed;
+  });
+  const replayed = await purlin(folder, "runs", "replay", runs.at(-1)?.id ?? "");
+  assert.equal(replayed.exitCode, 3, replayed.stdout + replayed.stderr);
+  assert.match(replayed.stderr, /^note: the run used revision f-\w+; this is f-\w+$/m);
+  assert.match(replayed.stdout, /data\.version: "v1" -> "v2"/);
+}
 
 const platform = `apiVersion: apiextensions.crossplane.io/v2
 kind: CompositeResourceDefinition

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { relative } from "node:path";
+import { join, relative } from "node:path";
+import type { ControlPlaneSettings } from "@purlin/control-plane";
 import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
 import type { Authorization } from "@purlin/kube-apiserver";
@@ -14,6 +15,8 @@ import { readTimeout } from "../options/duration.ts";
 import { limitOption, readFunctionLimits, readLimits } from "../options/function-limits.ts";
 import { ownDataDir } from "../project/data-dir.ts";
 import { readProjectFile } from "../project/project-file.ts";
+import { type FunctionFeatures, readFunctionFeatures } from "../start/function-features.ts";
+import { dependencyVersions, readFeatures, readStartInput, type StartInput } from "../start/start-input.ts";
 import { UserError } from "../user-error.ts";
 
 /** The command line of `purlin up`, understood. */
@@ -45,6 +48,14 @@ export interface UpOptions {
   readonly authorization?: Authorization;
   /** Several revisions of a function at once, and compositions that choose. */
   readonly functionRevisionSelectors: boolean;
+  /** The other features; the defaults unless given. */
+  readonly features?: Partial<ControlPlaneSettings>;
+  /** Whether dependencies of packages may be moved to other versions. */
+  readonly dependencyVersions?: ReturnType<typeof dependencyVersions>;
+  /** The response cache and the pipeline inspector; `up` closes the latter. */
+  readonly functionFeatures?: FunctionFeatures;
+  /** Settings that were accepted and change nothing. */
+  readonly unused?: StartInput["unused"];
   /** Whether workloads are simulated, or only stored. */
   readonly workloads?: WorkloadMode;
   /** Refuse to run functions without a sandbox. */
@@ -60,10 +71,14 @@ export interface UpOptions {
 /** Reads the command line. */
 export function readUpOptions(input: CommandInput, io: Io): UpOptions {
   const project = readProjectFile(io);
+  const directory = ownDataDir(input, io);
+  const { input: complete, unused } = readFeatureInput(input, directory);
+  const features = readFeatures(complete);
+  const functionRollouts = features.functionRollouts || project.features.functionRollouts === true;
   const timeoutMs = readTimeout(textOption(input, "timeout") ?? "5m");
   return {
     paths: input.args.length > 0 ? input.args : (project.paths ?? []).map((path) => relative(io.cwd, path) || "."),
-    directory: ownDataDir(input, io),
+    directory,
     port: readPort(input.options["port"] ?? project.ports.api?.toString()),
     registryPort: readPort(input.options["registryPort"] ?? project.ports.registry?.toString(), "--registry-port"),
     repairCertificates: isSet(input, "repairCertificates"),
@@ -71,18 +86,28 @@ export function readUpOptions(input: CommandInput, io: Io): UpOptions {
     prune: isSet(input, "prune"),
     acceptsLoss: isSet(input, "acceptDataLoss"),
     maxRequestsInFlight: readMaxRequestsInFlight(input.options["maxRequestsInflight"]),
-    audit: readAuditSettings(input, ownDataDir(input, io), io),
+    audit: readAuditSettings(input, directory, io),
     webhookTargets: readWebhookTargets(input),
     authorization: readAuthorization(input.options["authorization"]),
     debug: isSet(input, "debug"),
     functionRevisionSelectors:
-      isSet(input, "enableFunctionRevisionSelectors") || project.features.functionRevisionSelectors === true,
+      functionRollouts || features.functionRevisionSelectors || project.features.functionRevisionSelectors === true,
+    features: { ...features, functionRollouts },
+    dependencyVersions: dependencyVersions(complete),
+    functionFeatures: readFunctionFeatures(complete, io),
+    unused,
     workloads: readWorkloads(input, "simulate"),
     requireSandbox: isSet(input, "requireSandbox") || project.functions.requireSandbox === true,
     functionLimits: { ...project.functions.limits, ...limitsOf(input) },
     answerLimits: readFunctionLimits(input),
     redact: listOption(input, "redact"),
   };
+}
+
+/** Features are read as `start` reads them, but only flags count: variables are for Pods. */
+function readFeatureInput(input: CommandInput, directory: string): StartInput {
+  const { xfnCacheDir = join(directory, "xfn") } = input.options;
+  return readStartInput({ ...input, options: { ...input.options, xfnCacheDir } }, { env: {} });
 }
 
 function limitsOf(input: CommandInput): Partial<FunctionLimits> {

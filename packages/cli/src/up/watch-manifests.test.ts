@@ -15,9 +15,11 @@ test("saves of manifests are noticed, in folders and below, once for many; other
     await pending.promise;
     pending = Promise.withResolvers();
   };
-  using _ = watchManifests(["p", "one.yaml", "gone.yaml"], folder.path, () => {
-    times++;
-    pending.resolve();
+  using _ = watchManifests(["p", "one.yaml", "gone.yaml"], folder.path, {
+    onChange() {
+      times++;
+      pending.resolve();
+    },
   });
   for (const name of ["p/a.yaml", "p/below/b.yml"]) folder.write(name, "2");
   await next();
@@ -37,8 +39,10 @@ test("manifests in new, moved and replaced folders are noticed; a link to itself
   using folder = tempFolder({ "p/a.yaml": "1", "aside/inner/b.yaml": "1", "p/.hidden/c.yaml": "1" });
   const root = join(folder.path, "p");
   let times = 0;
-  using _ = watchManifests(["p"], folder.path, () => {
-    times++;
+  using _ = watchManifests(["p"], folder.path, {
+    onChange() {
+      times++;
+    },
   });
   const noticed = async (change: () => void): Promise<boolean> => {
     const before = times;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { packageTypes } from "@purlin/explain";
 import type { InformerLease, InformerPool } from "@purlin/kube-client";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
-import { packageTypes } from "../tree/object-state.ts";
 
 const extensions = "apiextensions.crossplane.io/v1";
 const compositionType: TypeRef = { apiVersion: extensions, kind: "Composition" };

@@ -6,20 +6,29 @@ import type { Manifest } from "../manifests/manifest.ts";
 export type Level = "error" | "warning";
 
 /** What kind of rule was broken. The first four are those of `crossplane resource validate`. */
-type FindingType = "schema" | "unknownField" | "cel" | "defaulting" | "missingSchema" | "reference" | "patch";
+type FindingType =
+  | "schema"
+  | "unknownField"
+  | "cel"
+  | "defaulting"
+  | "missingSchema"
+  | "reference"
+  | "patch"
+  | "syntax";
 
 /** The checks, by the codes that findings have. */
 export const checks = {
   V01: "values match the schema: types, required fields, enums, formats, unique list keys",
   V02: "fields are known",
   V03: "CEL rules hold",
-  V04: "definitions are valid: structural schemas, names, one referenceable version, CEL that compiles",
+  V04: "definitions are valid: structural schemas, names, one referenceable version, CEL that compiles; with --old, they break no objects",
   V05: "metadata is valid: names, labels, annotations, and a namespace where the scope wants one",
   V06: "Compositions compose a kind and version that a definition offers",
   V07: "the input of a step is of a kind that its function takes, and matches the schema in the package",
   V08: "steps name functions that are among the objects",
   V09: "required resources and schemas of steps are of known kinds",
   V10: "patches and transforms: paths exist, types agree, patch sets exist, bases are complete",
+  V11: "Go templates and CEL filters of steps have valid syntax",
   V12: "steps fit together: one kind for each resource name, readiness is decided",
 } as const;
 

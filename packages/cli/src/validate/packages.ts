@@ -101,7 +101,7 @@ async function packageText(
   isFetching: boolean,
   { input, io }: { readonly input: CommandInput; readonly io: Io },
 ): Promise<string | undefined> {
-  const folder = cacheFolder(io);
+  const folder = cacheFolder(io, "packages");
   const file = folder && join(folder, `${createHash("sha256").update(reference).digest("hex")}.yaml`);
   if (!isFetching) return file && (await readTextIfThere(file, file));
   const text = await readText(reference, input, io);
@@ -112,8 +112,9 @@ async function packageText(
   return text;
 }
 
-function cacheFolder({ env }: Pick<Io, "env">): string | undefined {
+/** A folder of this command among the caches of the user; undefined when the user has none. */
+export function cacheFolder({ env }: Pick<Io, "env">, name: string): string | undefined {
   const { XDG_CACHE_HOME: xdg, HOME: home } = env;
   const caches = xdg ? xdg : home && join(home, ".cache");
-  return caches && isAbsolute(caches) ? join(caches, "purlin", "packages") : undefined;
+  return caches && isAbsolute(caches) ? join(caches, "purlin", name) : undefined;
 }

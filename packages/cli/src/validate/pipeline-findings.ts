@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+import { syntaxProblem } from "@purlin/cel";
 import { isJsonArray, isJsonObject } from "@purlin/kube-objects/json";
+import { objectsAt, textAt } from "@purlin/kube-objects/object";
 import type { Finding } from "./finding.ts";
+import { templateProblem } from "./go-template.ts";
 import { isPatchInput, type Step } from "./pipeline-step.ts";
 
 /** Functions that only write resources: readiness is decided by their input or by another step. */
@@ -11,7 +14,41 @@ const readyAnnotation = /fn\.crossplane\.io\/ready|krm\.kcl\.dev\/ready|meta\.go
 
 /** What is wrong between the steps of a pipeline. */
 export function pipelineFindings(steps: readonly Step[]): Finding[] {
-  return [...kindFindings(steps), ...orderFindings(steps), ...readinessFindings(steps)];
+  return [
+    ...kindFindings(steps),
+    ...orderFindings(steps),
+    ...readinessFindings(steps),
+    ...steps.flatMap(templateFindings),
+    ...steps.flatMap(filterFindings),
+  ];
+}
+
+/** The inline template of function-go-templating. It is parsed, never run. */
+function templateFindings(step: Step): Finding[] {
+  const { input = {}, manifest, path } = step;
+  if (!String(input["apiVersion"]).startsWith("gotemplating.fn.crossplane.io/")) return [];
+  const at = ["inline", "template"];
+  const template = textAt(input, at);
+  if (template === undefined) return [];
+  const [left = "{{", right = "}}"] = ["left", "right"].map((side) => textAt(input, ["delims", side]) || undefined);
+  const problem = templateProblem(template, { left, right });
+  if (problem === undefined) return [];
+  const text = `step "${step.name}": line ${problem.line} of the template: ${problem.text}`;
+  return [{ code: "V11", level: "error", type: "syntax", manifest, path: [...path, "input", ...at], text }];
+}
+
+/** The expressions of function-cel-filter. */
+function filterFindings(step: Step): Finding[] {
+  const { input = {}, manifest, path } = step;
+  if (!String(input["apiVersion"]).startsWith("cel.fn.crossplane.io/")) return [];
+  return objectsAt(input, ["filters"]).flatMap((filter, index): Finding[] => {
+    const { expression } = filter;
+    const problem = typeof expression === "string" ? syntaxProblem(expression) : undefined;
+    if (problem === undefined) return [];
+    const text = `step "${step.name}": ${problem.split("\n", 1)[0]}`;
+    const at = [...path, "input", "filters", index, "expression"];
+    return [{ code: "V11", level: "error", type: "syntax", manifest, path: at, text }];
+  });
 }
 
 /** Two steps that give one resource name different kinds: the second would replace the resource of the first. */

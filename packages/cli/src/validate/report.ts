@@ -35,7 +35,8 @@ export function summaryOf({ judged, missingPackages }: Report): Summary {
 
 type Status = "valid" | "invalid" | "missingSchema";
 
-function statusOf({ manifest, findings }: Judged): Status {
+/** How an object is counted. */
+export function statusOf({ manifest, findings }: Judged): Status {
   const lacksSchema = findings.some(({ code, type }) => type === "missingSchema" && code === "V01");
   if (lacksSchema) return "missingSchema";
   return findings.some((finding) => finding.level === "error" && finding.manifest === manifest) ? "invalid" : "valid";
@@ -66,10 +67,18 @@ export function documentOf(report: Report): object {
   };
 }
 
+/** The path of a finding as text. */
+export function fieldOf({ path }: Pick<Finding, "path">): string {
+  return path
+    .map((segment) => (typeof segment === "number" ? `[${segment}]` : `.${segment}`))
+    .join("")
+    .replace(/^\./, "");
+}
+
 function errorOf(finding: Finding): object {
-  const { type, path, text, level, code } = finding;
-  const field = path.map((segment) => (typeof segment === "number" ? `[${segment}]` : `.${segment}`)).join("");
-  return { type, ...(field !== "" && { field: field.slice(1) }), message: text, ...placeOf(finding), level, code };
+  const { type, text, level, code } = finding;
+  const field = fieldOf(finding);
+  return { type, ...(field !== "" && { field }), message: text, ...placeOf(finding), level, code };
 }
 
 /** For GitHub Actions: annotations of the files of a pull request. */

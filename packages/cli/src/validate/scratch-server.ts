@@ -18,7 +18,7 @@ export interface ScratchServer extends AsyncDisposable {
 }
 
 const operator = { name: "admin", groups: [mastersGroup] };
-const settings = { developmentFunctions: true, functionRevisionSelectors: true };
+const settings = { developmentFunctions: true, functionRevisionSelectors: true, functionRollouts: true };
 
 /** Starts one that serves the built-in kinds and those of Crossplane. */
 export async function startScratchServer(): Promise<ScratchServer> {

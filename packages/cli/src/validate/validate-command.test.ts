@@ -146,6 +146,46 @@ spec:
     );
   });
 
+  test("Usages, Operations, managed resource definitions, rollouts and configurations are judged", async () => {
+    const pipeline = "{mode: Pipeline, pipeline: [{step: a, functionRef: {name: f}}]}";
+    const specs: Readonly<Record<string, string>> = {
+      "protection.crossplane.io/v1beta1 Usage": `{of: {apiVersion: v1, kind: ConfigMap, resourceRef: {name: a}}, reason: r}`,
+      "protection.crossplane.io/v1beta1 ClusterUsage": `{of: {apiVersion: v1, kind: Namespace, resourceRef: {name: a}}, reason: r}`,
+      "ops.crossplane.io/v1alpha1 Operation": pipeline,
+      "ops.crossplane.io/v1alpha1 CronOperation": `{schedule: "0 0 * * *", operationTemplate: {spec: ${pipeline}}}`,
+      "ops.crossplane.io/v1alpha1 WatchOperation": `{watch: {apiVersion: v1, kind: ConfigMap}, operationTemplate: {spec: ${pipeline}}}`,
+      "apiextensions.crossplane.io/v1alpha1 ManagedResourceDefinition":
+        "{group: e.org, names: {kind: X, plural: xs}, scope: Cluster, versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}]}",
+      "apiextensions.crossplane.io/v1alpha1 ManagedResourceActivationPolicy": '{activate: ["*"]}',
+      "pkg.crossplane.io/v1alpha1 FunctionRollout": "{functionRef: {name: f}, steps: [{percent: 100}]}",
+      "pkg.crossplane.io/v1alpha1 FunctionRolloutTemplate": "{steps: [{percent: 100}]}",
+      "pkg.crossplane.io/v1beta1 DeploymentRuntimeConfig": "{serviceTemplate: {metadata: {name: a}}}",
+      "pkg.crossplane.io/v1beta1 ImageConfig": "{matchImages: [{prefix: a}], rewriteImage: {prefix: b}}",
+    };
+    const manifest = (type: string, spec: string): string => {
+      const [apiVersion = "", kind = ""] = type.split(" ");
+      const where = kind === "Usage" ? ", namespace: default" : "";
+      return `apiVersion: ${apiVersion}\nkind: ${kind}\nmetadata: {name: xs.e.org${where}}\nspec: ${spec}\n`;
+    };
+    const all = (change: (spec: string) => string): string =>
+      Object.entries(specs)
+        .map(([type, spec]) => manifest(type, change(spec)))
+        .join("---\n");
+    using folder = tempFolder({
+      "good.yaml": all((spec) => spec),
+      "bad.yaml": all((spec) => `{reson: r, ${spec.slice(1)}`),
+    });
+    const good = await run(folder, "good.yaml", "--strict");
+    assert.deepEqual([good.exitCode, findings(good)], [0, []], good.stdout);
+    const unknown = findings(await run(folder, "bad.yaml")).filter((line) =>
+      line.includes("spec.reson: unknown field"),
+    );
+    assert.deepEqual(
+      unknown.map((line) => /error: (\w+)\//.exec(line)?.[1]),
+      Object.keys(specs).map((type) => type.split(" ")[1]),
+    );
+  });
+
   test("a kind without a schema is a warning, and an error with --strict; duplicate keys and broken YAML end with 2", async () => {
     using folder = tempFolder({
       "bucket.yaml": "apiVersion: s3.example.org/v1\nkind: Bucket\nmetadata: {name: a}\n",
@@ -230,6 +270,52 @@ spec:
       (await run(folder, ".")).stdout,
       /composition\.yaml:7:3: warning: .*no step decides whether resources are ready.* \[V12\]/,
     );
+  });
+
+  test("templates of function-go-templating and expressions of function-cel-filter are parsed", async () => {
+    const composition = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: acme.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - step: render
+    functionRef: {name: function-go-templating}
+    input:
+      apiVersion: gotemplating.fn.crossplane.io/v1beta1
+      kind: GoTemplate
+      source: Inline
+      inline:
+        template: |
+          {{ range .observed.composite.resource.spec.items }}
+          name: {{ .name }}
+  - step: filter
+    functionRef: {name: function-cel-filter}
+    input:
+      apiVersion: cel.fn.crossplane.io/v1beta1
+      kind: Filters
+      filters:
+      - {name: a, expression: "observed.composite.resource.spec.size == 's'"}
+      - {name: b, expression: "observed.composite.resource.spec.size =="}
+`;
+    using folder = tempFolder({ "definition.yaml": definition, "composition.yaml": composition });
+    const syntax = (outcome: Outcome): string[] => findings(outcome).filter((line) => line.endsWith("[V11]"));
+    const [template = "", filter = "", ...others] = syntax(await run(folder, "."));
+    assert.equal(
+      template,
+      'composition.yaml:15:9: error: Composition/apps: step "render": line 1 of the template: unexpected EOF: {{range}} has no {{end}} [V11]',
+    );
+    assert.match(
+      filter,
+      /^composition\.yaml:25:19: error: Composition\/apps: step "filter": ERROR: <input>:1:\d+: Syntax error: /,
+    );
+    assert.deepEqual(others, []);
+    folder.write(
+      "composition.yaml",
+      composition.replace("{{ .name }}", "{{ .name }}{{ end }}").replace('size =="', "size == 'm'\""),
+    );
+    assert.deepEqual(syntax(await run(folder, ".")), []);
   });
 
   test("patches: unknown paths, types that do not agree, patch sets, shapes", async () => {

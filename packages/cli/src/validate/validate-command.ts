@@ -42,7 +42,8 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     throw new UserError(`--output ${format}: expected ${Object.keys(printers).join(", ")}`, { exitCode: 2 });
   }
   const paths = pathsOf(input, io);
-  if (isSet(input, "watch")) return await runOnSaves(paths, io, () => validateOnce(paths, { input, io, print }));
+  if (isSet(input, "watch"))
+    return await runOnSaves(paths, io, { run: () => validateOnce(paths, { input, io, print }) });
   return await validateOnce(paths, { input, io, print });
 }
 
@@ -71,7 +72,8 @@ async function validateOnce(paths: readonly string[], { input, io, print }: Vali
 
 const strictly = (finding: Finding): Finding => ({ ...finding, level: "error" });
 
-async function validate(paths: readonly string[], input: CommandInput, io: Io): Promise<Report> {
+/** Validates the objects of paths, with packages and old objects as the command line says. */
+export async function validate(paths: readonly string[], input: CommandInput, io: Io): Promise<Report> {
   const isPackage = (path: string): boolean => path.endsWith(".xpkg");
   const onSkipped = (files: readonly string[]): void => void io.stderr.write(`${skippedLine(files)}\n`);
   const read = (from: readonly string[]): Promise<Manifest[]> =>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
+import { compareDefinitions } from "@purlin/preview";
 import type { Manifest } from "../manifests/manifest.ts";
 import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { compositionFindings } from "./composition-findings.ts";
@@ -33,7 +34,16 @@ export async function validateObjects({ manifests, packages, old, signal }: Vali
   // The files come first: what they define is newer than what was packaged.
   findings.push(...(await defineKinds(definitions, scratch)));
   await definePackages(packages, scratch);
-  const before = new Map(old.map((manifest) => [identity(manifest.object), manifest]));
+  const before = new Map(
+    old.flatMap((manifest) => [
+      [identity(manifest.object), manifest],
+      [definitionIdentity(manifest.object), manifest],
+    ]),
+  );
+  for (const manifest of definitions) {
+    const old = before.get(definitionIdentity(manifest.object));
+    if (old !== undefined) findings.push(...changeFindings(manifest, old));
+  }
   for (const manifest of manifests) {
     signal.throwIfAborted();
     // The definition of a kind is judged as the CRD that it is or becomes.
@@ -52,6 +62,18 @@ function inOrder(a: Finding, b: Finding): number {
 }
 
 const identity = (object: KubeObject): string => `${object.apiVersion} ${object.kind} ${keyText(keyOf(object))}`;
+
+/** A definition may move to another version of its own kind. */
+const definitionIdentity = ({ apiVersion, kind, metadata }: KubeObject): string =>
+  `${apiVersion.split("/")[0] ?? ""} ${kind} ${metadata.name ?? ""}`;
+
+/** What a new version of an XRD or CRD breaks. */
+function changeFindings(manifest: Manifest, old: Manifest): Finding[] {
+  return compareDefinitions(old.object, manifest.object).map(({ path, level, text }) => ({
+    ...{ code: "V04", type: "schema", manifest, path, text },
+    level: level === "breaking" ? "error" : "warning",
+  }));
+}
 
 /** Definitions of packages were valid when they were built: one that is not is left out, and its objects have no schema. */
 async function definePackages(packages: readonly KnownPackage[], scratch: ScratchServer): Promise<void> {

@@ -207,7 +207,7 @@ const refused: Record<
     files: { "a.yaml": packageMeta("p", "Provider") },
     args: ["--function", "f.ts"],
     code: 2,
-    says: /package it with --root/,
+    says: /package it with --provider or --root/,
   },
   NoOutputFolder: {
     files: { "a.yaml": meta },
@@ -227,3 +227,55 @@ for (const [name, { files, args = [], code = 1, says }] of Object.entries(refuse
     );
   });
 }
+
+/** A Provider on a stand-in for the kit, which prints its CRDs. */
+function providerProject(program: string, capabilities = "[safe-start]"): TempFolder {
+  return tempFolder({
+    "package/crossplane.yaml": `${packageMeta("provider-files", "Provider")}spec: {capabilities: ${capabilities}}\n`,
+    "package.json": '{"type": "module"}',
+    "src/main.ts": program,
+  });
+}
+
+test("a Provider project needs no option: its program is bundled and prints its CRDs", async () => {
+  const made = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "a.e.org" },
+  };
+  const program = `if (process.argv.includes("--print-crds")) console.log(${JSON.stringify(JSON.stringify([made]))});\n`;
+  using project = providerProject(program);
+  const { exitCode, stdout, stderr } = await xpkg(project, "build", "-o", "x.xpkg");
+  assert.deepEqual([exitCode, stderr], [0, ""]);
+  assert.match(
+    stdout,
+    /objects +1 CustomResourceDefinition\n.*\n {2}runs +src\/main\.ts, bundled; runs on Purlin's own Node/,
+  );
+  const found = await inspect(project, "x.xpkg");
+  assert.deepEqual([found.runtime, found.process.entrypoint.at(-1)], ["node", "/function/main.mjs"]);
+  project.write("package/crd.yaml", crd.replace("inputs.example.org", "a.e.org"));
+  const again = await xpkg(project, "build", "-o", "y.xpkg", "--provider", "src/main.ts");
+  assert.match(again.stdout, /objects +1 CustomResourceDefinition\n/, "a CRD of the folder is not added twice");
+});
+
+test("a program that does not print CRDs, and a Provider that may not read them, are reported", async () => {
+  using silent = providerProject("export {};\n");
+  const { exitCode, stderr } = await xpkg(silent, "build");
+  assert.equal(exitCode, 1);
+  assert.match(
+    stderr,
+    /^error: src\/main\.ts --print-crds failed: .*: call runProvider of @purlin\/provider-sdk in the program/,
+  );
+  using unsafe = providerProject('console.log("[]");\n', "[]");
+  const { stderr: warning } = await xpkg(unsafe, "build", "-o", "x.xpkg");
+  assert.match(
+    warning,
+    /^warning: crossplane\.yaml: add "safe-start" to spec\.capabilities: without it the provider may not read CRDs/,
+  );
+  using fn = functionPackage();
+  const refused = await xpkg(fn, "build", "--provider", "src/function.ts");
+  assert.deepEqual(
+    [refused.exitCode, refused.stderr],
+    [2, "error: --provider: this package is a Function: package it with --function or --root\n"],
+  );
+});

@@ -8,6 +8,7 @@ import { findSandbox, type StartFailure, tryImage } from "@purlin/function-proce
 import {
   type BuiltImage,
   buildImage,
+  bundleProgram,
   type Platform,
   platformOfNode,
   platformText,
@@ -22,8 +23,9 @@ import { createStyle } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
 import { defaultFile, displayName, kindCounts } from "./open-package.ts";
-import { findFunction, type ImageRuntime, imageRuntime, type RuntimeRequest } from "./package-runtime.ts";
+import { bundled, findProgram, type ImageRuntime, imageRuntime, type RuntimeRequest } from "./package-runtime.ts";
 import { joinYaml, type PackageText, packageText, readYamlFolder } from "./package-text.ts";
+import { generatedCrds } from "./provider-crds.ts";
 import { inWorkspace, platformOption, type Workspace } from "./xpkg-workspace.ts";
 
 /** A function that was built. */
@@ -52,8 +54,10 @@ export function run(input: CommandInput, io: Io): Promise<undefined> {
     );
     const except = new Set(notPackage.map((path) => resolve(io.cwd, path)));
     const files = await readYamlFolder(folder, io, { ignore: listOption(input, "ignore"), except });
-    const text = await packageText(files, folder);
-    const request = await runtimeRequest(input, io, { text, folders: [folder, project, "."] });
+    const given = await packageText(files, folder);
+    const request = await runtimeRequest(input, io, { text: given, folders: [folder, project, "."] });
+    const generated = request.provider && (await generatedCrds(request.provider, given.contents, io));
+    const text = generated === undefined ? given : await packageText([...files, generated], folder);
     const runtime = await imageRuntime(request, workspace, io);
     const image = await buildImage(workspace.store, {
       ...runtime,
@@ -77,19 +81,34 @@ async function runtimeRequest(
   const [root, base] = [textOption(input, "root"), textOption(input, "base")];
   const entrypoint = entrypointOption(input);
   const named = textOption(input, "function");
-  const given = [named && "--function", root && "--root", base && "--base", entrypoint && "--entrypoint"].find(Boolean);
+  const program = textOption(input, "provider");
+  const options = {
+    "--function": named,
+    "--provider": program,
+    "--root": root,
+    "--base": base,
+    "--entrypoint": entrypoint,
+  };
+  const given = Object.entries(options).find(([, value]) => value !== undefined)?.[0];
   if (kind === "Configuration" && given !== undefined) {
     throw new UserError(`${given}: a Configuration has no runtime: remove the option`, { exitCode: 2 });
   }
   if (kind === "Provider" && named !== undefined) {
-    throw new UserError("--function: a Provider is not a composition function: package it with --root", {
+    throw new UserError("--function: a Provider is not a composition function: package it with --provider or --root", {
       exitCode: 2,
     });
   }
-  const isLookedFor = kind === "Function" && named === undefined && root === undefined && entrypoint === undefined;
-  const file = isLookedFor ? await findFunction(folders, io) : named;
+  if (kind === "Function" && program !== undefined) {
+    throw new UserError("--provider: this package is a Function: package it with --function or --root", {
+      exitCode: 2,
+    });
+  }
+  const isLookedFor = kind !== "Configuration" && (named ?? program ?? root ?? entrypoint) === undefined;
+  const file = isLookedFor ? await findProgram(kind, folders, io) : (named ?? program);
   const isNative = root !== undefined || base !== undefined;
-  return { function: file, root, entrypoint, base, platform: platformOption(input) ?? usualPlatform(isNative) };
+  const common = { root, entrypoint, base, platform: platformOption(input) ?? usualPlatform(isNative) };
+  if (kind !== "Provider" || file === undefined) return { ...common, function: file };
+  return { ...common, provider: { file, bundle: await bundled(file, io, bundleProgram) } };
 }
 
 /** What is only data is the same everywhere; packages are read from the image of this platform. */
@@ -151,7 +170,9 @@ async function report(input: CommandInput, io: Io, made: Made): Promise<void> {
   await writeArchive(workspace.store, image, resolve(io.cwd, output));
   for (const warning of runtime.warnings) io.stderr.write(`warning: ${warning}\n`);
   if (runtime.title === undefined && meta.kind !== "Configuration") {
-    io.stderr.write(`warning: this ${meta.kind} has no runtime: add --function, or --root and --entrypoint\n`);
+    io.stderr.write(
+      `warning: this ${meta.kind} has no runtime: add --${meta.kind === "Provider" ? "provider" : "function"}, or --root and --entrypoint\n`,
+    );
   }
   const style = createStyle(io.stdout, io.env);
   const rows = [

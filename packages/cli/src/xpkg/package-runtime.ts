@@ -7,6 +7,7 @@ import {
   bundleCommand,
   bundleFunction,
   bundlePath,
+  type bundleProgram,
   fileEntry,
   folderEntries,
   isPackageError,
@@ -25,10 +26,18 @@ import type { Workspace } from "./xpkg-workspace.ts";
 /** What the user said about what runs. */
 export interface RuntimeRequest {
   readonly function?: string | undefined;
+  /** The program of a Provider, bundled. */
+  readonly provider?: BundledProvider | undefined;
   readonly root?: string | undefined;
   readonly entrypoint?: readonly string[] | undefined;
   readonly base?: string | undefined;
   readonly platform: Platform;
+}
+
+/** A Provider on the provider kit. */
+export interface BundledProvider {
+  readonly file: string;
+  readonly bundle: Awaited<ReturnType<typeof bundleProgram>>;
 }
 
 /** The part of an image that runs. */
@@ -50,7 +59,11 @@ const programFolders = ["usr/local/sbin", "usr/local/bin", "usr/sbin", "usr/bin"
 export async function imageRuntime(request: RuntimeRequest, workspace: Workspace, io: Io): Promise<ImageRuntime> {
   refuseContradictions(request);
   const base = await openBase(request, workspace, io);
-  if (request.function !== undefined) return functionRuntime(request.function, base, io);
+  if (request.function !== undefined) {
+    const bundle = await bundled(request.function, io, bundleFunction);
+    return bundleRuntime({ file: request.function, bundle }, base, io);
+  }
+  if (request.provider !== undefined) return bundleRuntime(request.provider, base, io);
   const { root } = request;
   const entrypoint = request.entrypoint ?? base.process.entrypoint;
   const cmd = request.entrypoint === undefined ? base.process.cmd : [];
@@ -72,14 +85,15 @@ export async function imageRuntime(request: RuntimeRequest, workspace: Workspace
   };
 }
 
-function refuseContradictions({ function: file, root, entrypoint, base }: RuntimeRequest): void {
-  if (file !== undefined && root !== undefined) {
-    throw new UserError("--function and --root are mutually exclusive: use --base for what a function runs on", {
+function refuseContradictions({ function: file, provider, root, entrypoint, base }: RuntimeRequest): void {
+  const program = file === undefined ? "provider" : "function";
+  if ((file ?? provider) !== undefined && root !== undefined) {
+    throw new UserError(`--${program} and --root are mutually exclusive: use --base for what a ${program} runs on`, {
       exitCode: 2,
     });
   }
-  if (file !== undefined && entrypoint !== undefined) {
-    throw new UserError("--entrypoint requires --root: a bundled function has its own entrypoint", {
+  if ((file ?? provider) !== undefined && entrypoint !== undefined) {
+    throw new UserError(`--entrypoint requires --root: a bundled ${program} has its own entrypoint`, {
       exitCode: 2,
     });
   }
@@ -88,12 +102,21 @@ function refuseContradictions({ function: file, root, entrypoint, base }: Runtim
   }
 }
 
-async function functionRuntime(file: string, base: Base, io: Io): Promise<ImageRuntime> {
+/** Bundles a file of the user. */
+export function bundled(
+  file: string,
+  io: Io,
+  bundle: typeof bundleProgram,
+): Promise<Awaited<ReturnType<typeof bundleProgram>>> {
   const path = resolve(io.cwd, file);
-  const { code, warnings } = await bundleFunction(path).catch((error: unknown) => {
+  return bundle(path).catch((error: unknown) => {
     if (!isPackageError(error)) throw error;
     throw new UserError(error.message.replace(path, file), { cause: error });
   });
+}
+
+async function bundleRuntime({ file, bundle }: BundledProvider, base: Base, io: Io): Promise<ImageRuntime> {
+  const { code, warnings } = bundle;
   if (base.isKnown && base.isGiven) await requireProgram(bundleCommand[0] ?? "", base.folders, io);
   return {
     process: { ...withUser(base.process), entrypoint: bundleCommand, cmd: [] },
@@ -131,21 +154,27 @@ async function requireProgram(program: string, folders: readonly string[], io: I
   throw new UserError(`${where}: ${program} not found: add it, or correct --entrypoint or --base`);
 }
 
-/** Where `purlin function init` puts the function. */
-const usualFile = "src/function.ts";
+/** Where `purlin function init` puts the function, and where the program of a Provider is. */
+const usualFiles = { Function: "src/function.ts", Provider: "src/main.ts" } as const;
 
-/** The file that exports the function of a project, as the user would write it; undefined where no project says so. */
-export async function findFunction(folders: readonly string[], io: Io): Promise<string | undefined> {
+/** The file of a function or of a Provider in a project, as the user would write it; undefined where no project says so. */
+export async function findProgram(
+  kind: keyof typeof usualFiles,
+  folders: readonly string[],
+  io: Io,
+): Promise<string | undefined> {
   for (const folder of folders) {
     const project = resolve(io.cwd, folder);
     const manifest = join(project, "package.json");
     if (!existsSync(manifest)) continue;
     const shown = relative(io.cwd, manifest);
     const named = entryOf(parseManifest(await readText(shown, io, { what: "package manifest" }), shown));
-    const file = resolve(project, named ?? usualFile);
+    const file = resolve(project, named ?? usualFiles[kind]);
     if (existsSync(file)) return relative(io.cwd, file) || file;
     if (named === undefined) continue;
-    throw new UserError(`${shown}: ${named} does not exist: correct it, or specify the file with --function`);
+    throw new UserError(
+      `${shown}: ${named} does not exist: correct it, or specify the file with --${kind.toLowerCase()}`,
+    );
   }
   return undefined;
 }

@@ -19,6 +19,7 @@ const buildOptions: readonly OptionSpec[] = [
   },
   { flags: "-o, --output <file>", description: "output file (NAME-DIGEST.xpkg)" },
   { flags: "--function <file>", description: "file that exports the function (from package.json)" },
+  { flags: "--provider <file>", description: "program of a Provider on the provider kit (from package.json)" },
   { flags: "--root <dir>", description: "root file system of the image, with a program in any language" },
   {
     flags: "--entrypoint <command>",

@@ -43,4 +43,5 @@ export const systemConditionTypes: ReadonlySet<string> = new Set([
   "Healthy",
   "Responsive",
   "UpToDate",
+  "Held",
 ]);

@@ -61,6 +61,7 @@ export interface CompositeState {
   readonly verdicts: AwaitedVerdicts;
   readonly durations: StepDurations;
   readonly causes: RunCauses;
+  readonly afterwards: Afterwards;
   /** Watches on kinds, made once for each. */
   readonly dependencyWatches: Map<string, WatchSpec>;
 }
@@ -90,7 +91,33 @@ export function createCompositeState(deps: CompositeDeps): CompositeState {
     verdicts: createAwaitedVerdicts(clock),
     durations: createStepDurations(),
     causes: deps.recordRun === undefined ? noRunCauses : createRunCauses(),
+    afterwards: createAfterwards(),
     dependencyWatches,
+  };
+}
+
+/** Work to start when the reconcile of an XR has ended. */
+interface Afterwards {
+  add(xr: ObjectKey, work: () => void): void;
+  start(xr: ObjectKey): void;
+}
+
+function createAfterwards(): Afterwards {
+  const waiting = new Map<string, (() => void)[]>();
+  return {
+    add(xr, work) {
+      const key = keyText(xr);
+      const others = waiting.get(key);
+      if (others === undefined) waiting.set(key, [work]);
+      else others.push(work);
+    },
+    start(xr) {
+      if (waiting.size === 0) return;
+      const key = keyText(xr);
+      const works = waiting.get(key) ?? [];
+      waiting.delete(key);
+      for (const work of works) work();
+    },
   };
 }
 

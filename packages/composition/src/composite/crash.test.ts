@@ -9,7 +9,7 @@ import { kinds } from "../composite-resource/constants.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition } from "../testing/definitions.ts";
-import { intercepted } from "../testing/failing-client.ts";
+import { mortalClient } from "../testing/mortal-client.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { autoReady, type ResponseWish } from "../testing/test-functions.ts";
 
@@ -27,46 +27,18 @@ before(async () => {
 });
 after(() => cluster[Symbol.asyncDispose]());
 
-class Crash extends Error {}
-
 /** A control plane that dies before, or right after, its write number `at`. */
 function mortal(
   at: number,
   when: "before" | "after",
   wish: ResponseWish,
 ): { bench: CompositeBench; writes: () => number } {
-  let writes = 0;
-  let dead = false;
-  const alive = (): void => {
-    if (dead) throw new Crash("dead");
-  };
-  const live = intercepted(cluster.client, alive);
-  const strike = async <T>(write: () => Promise<T>): Promise<T> => {
-    alive();
-    if (writes++ === at && when === "before") {
-      dead = true;
-      throw new Crash("dead");
-    }
-    const result = await write();
-    if (writes - 1 === at && when === "after") {
-      dead = true;
-      throw new Crash("dead");
-    }
-    return result;
-  };
-  const client = {
-    ...live,
-    create: (...args: Parameters<typeof live.create>) => strike(() => live.create(...args)),
-    update: (...args: Parameters<typeof live.update>) => strike(() => live.update(...args)),
-    patch: (...args: Parameters<typeof live.patch>) => strike(() => live.patch(...args)),
-    delete: (...args: Parameters<typeof live.delete>) => strike(() => live.delete(...args)),
-    applyIfChanged: (...args: Parameters<typeof live.applyIfChanged>) => strike(() => live.applyIfChanged(...args)),
-  };
+  const { client, writes } = mortalClient(cluster.client, at, when);
   // Which Composition is picked must not change with the process.
   const bench = createCompositeBench(cluster, xrd, { client, random: () => (number++ % 10) / 10 });
   bench.functions.set("compose", wish);
   bench.functions.set("ready", autoReady);
-  return { bench, writes: () => writes };
+  return { bench, writes };
 }
 
 /** Everything that is stored of an XR, without what differs between runs. */

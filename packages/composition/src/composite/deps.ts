@@ -2,10 +2,11 @@
 
 import type { Clock, Log } from "@purlin/base";
 import type { Struct } from "@purlin/function-protocol";
-import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
+import type { RequirementFetchers, Rollouts, RunStep } from "@purlin/function-runner";
 import type { ControllerClient, ControllerEngine, EventRecorder } from "@purlin/kube-controller";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
+import type { Hold } from "./guard/guard.ts";
 import type { RecordRun } from "./record/run-draft.ts";
 import type { BreakerLimits, BreakerMetrics } from "./watch/circuit-breaker.ts";
 
@@ -56,6 +57,8 @@ export interface CompositeDeps {
   readonly events: EventRecorder;
   readonly engine: Pick<ControllerEngine, "enqueue" | "startWatches" | "stopWatches" | "watchesOf">;
   readonly runStep: RunStep;
+  /** Rollouts of Compositions; none unless given. */
+  readonly rollouts?: Rollouts | undefined;
   /** Read the requirements that pipeline steps declare. */
   readonly fetchers: RequirementFetchers;
   readonly clock: Clock;
@@ -73,6 +76,8 @@ export interface CompositeDeps {
   readonly refuse?: ((error: Error) => void) | undefined;
   /** Takes over the record of every reconcile; without it none is recorded. */
   readonly recordRun?: RecordRun | undefined;
+  /** Called with what would hold an XR, which is applied anyway: for previews. Without it, the XR is held. */
+  readonly onHeld?: ((xr: KubeObject, hold: Hold) => void) | undefined;
   /** Called with the final context of a pipeline, before anything is applied. */
   readonly onPipeline?: ((xr: KubeObject, context: Struct | undefined) => void) | undefined;
 }

@@ -109,6 +109,35 @@ test("a claim that cannot be read gets no event, and nothing else changes", asyn
   ]);
 });
 
+test("an approval that was given on the claim is used once: it is removed from claim and XR", async () => {
+  await bench.compositionOf("guarded", ["first"], { annotations: { "purlin.dev/max-deletes": "0" } });
+  const approve = "purlin.dev/approve-plan";
+  const map = configMap({}, { namespace: "default" });
+  const name = `web${number++}`;
+  const metadata = { name, namespace: "default" };
+  await cluster.kube.create({ ...claimRef(name), metadata, spec: {} } as never);
+  await bench.xr(name, { claimRef: claimRef(name), compositionRef: { name: "guarded" } });
+  want({}, { resources: { a: map, b: map } });
+  await bench.reconcile(name);
+  for (const ref of memberAt(await bench.read(name), ["spec", "resourceRefs"]) as never as { name: string }[]) {
+    await bench.seen({ apiVersion: "v1", kind: "ConfigMap" }, { namespace: "default", name: ref.name });
+  }
+  want({}, { resources: { a: map } });
+  await bench.reconcile(name);
+  const hash = /to apply plan (\w+)$/.exec((await bench.condition(name, "Held")).message ?? "")?.[1] ?? "";
+  // As the controller of claims hands annotations to the XR.
+  const patch = { metadata: { annotations: { [approve]: hash } } };
+  const claim = { apiVersion: "platform.example.org/v1alpha1", kind: "App" };
+  await cluster.kube.patch({ ...claim, ...metadata }, patch, { type: "merge" });
+  await cluster.kube.patch({ ...bench.kind.type, name }, patch, { type: "merge" });
+  await bench.seen(claim, metadata);
+  await bench.reconcile(name);
+  assert.equal((await bench.condition(name, "Held")).status, "False");
+  for (const one of [await bench.read(name), await cluster.kube.get(claim, metadata)]) {
+    assert.equal(memberAt(one, ["metadata", "annotations", approve]), undefined, one.kind);
+  }
+});
+
 test("an XR without a claim, and a modern XR, get the events alone", async () => {
   want({
     results: [{ severity: fatal, message: "boom", target: forClaim }],

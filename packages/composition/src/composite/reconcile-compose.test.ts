@@ -14,6 +14,7 @@ import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
 import { type ClientCall, type Intercept, intercepted } from "../testing/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { type ResponseWish, respond } from "../testing/test-functions.ts";
+import { guardAnnotations } from "./guard/guard-policy.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };
 const at = { namespace: "default" };
@@ -37,7 +38,8 @@ before(async () => {
     return intercept(call);
   });
   bench = createCompositeBench(cluster, xrd, { client });
-  await bench.compositionOf("c", ["f"]);
+  // These tests are about deletes, also of everything: no empty state is held.
+  await bench.compositionOf("c", ["f"], { annotations: { [guardAnnotations.holdEmpty]: "false" } });
 });
 after(() => cluster[Symbol.asyncDispose]());
 beforeEach(() => {

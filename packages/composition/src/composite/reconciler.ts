@@ -24,6 +24,7 @@ import { type CompositeContext, steps } from "./context.ts";
 import { type CompositeDeps, defaultSettings } from "./deps.ts";
 import { RunDraft, recordWrites } from "./record/run-draft.ts";
 import { reportFailure } from "./report/report-failure.ts";
+import { reportHeld, settleApproval } from "./report/report-held.ts";
 import { reportResult } from "./report/report-result.ts";
 import { baselineOf, writeOutcome } from "./report/status-baseline.ts";
 import { readDefinition } from "./select/definition.ts";
@@ -68,6 +69,7 @@ export function createReconcile(deps: CompositeDeps, state: CompositeState): Rec
     try {
       return await recording(key, stopping);
     } finally {
+      state.afterwards.start(key);
       const news = state.selfUpdates.end(key).filter((change) => admitted(change, state));
       for (const change of news) state.causes.note(key, causeOf(change, key));
       if (news.length > 0) deps.engine.enqueue(controllerName(deps.kind.definition), key);
@@ -156,7 +158,9 @@ async function reconcileLive(context: CompositeContext): Promise<ReconcileResult
   if (revision === undefined) return { requeueAfterMs: verdictPollMs };
   if (context.run !== undefined) context.run.revision = revision;
   const result = await compose(revision, context);
+  if ("held" in result) return reportHeld(result, context);
   if (context.run !== undefined) context.run.ttlMs = result.outcome.ttlMs;
+  await settleApproval(result, context);
   return reportResult(result, context);
 }
 

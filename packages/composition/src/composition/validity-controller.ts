@@ -121,6 +121,8 @@ interface PipelineDeps {
   readonly isUnderDevelopment: (functionName: string, signal?: AbortSignal) => Promise<boolean>;
   /** Whether steps may name revisions of functions. */
   readonly revisionSelectors: boolean;
+  /** The capability that functions must have; that of composing unless given. */
+  readonly capability?: string | undefined;
 }
 
 const validPipeline: ConditionText = { type: "ValidPipeline", status: "True", reason: "ValidPipeline" };
@@ -130,7 +132,7 @@ function invalid(reason: string, message: string): ConditionText {
 }
 
 /**
- * Whether each step's function has the capability to compose, by the revision that the step resolves to now. A function that is not
+ * Whether each step's function has the needed capability, by the revision that the step resolves to now. A function that is not
  * installed, or whose package has not been read yet, does not make a pipeline invalid: the step reports what is missing.
  */
 export async function checkPipeline(
@@ -157,20 +159,18 @@ function closedField(reference: FunctionReference): string | undefined {
   return `pipeline step ${goQuote(reference.step)} uses ${field}, which needs --enable-function-revision-selectors`;
 }
 
-const neededCapability = "composition";
-
 async function problemOf(
   reference: FunctionReference,
-  { revisions, isUnderDevelopment }: PipelineDeps,
+  { revisions, isUnderDevelopment, capability = "composition" }: PipelineDeps,
   signal?: AbortSignal,
 ): Promise<string | undefined> {
   const { functionName } = reference;
   if (functionName !== "" && (await isUnderDevelopment(functionName, signal))) return undefined;
   const found = await foundOrNothing(revisions, reference, signal);
   if (found === undefined || !found.revision.isExamined) return undefined;
-  if (found.revision.capabilities.map(normalized).includes(neededCapability)) return undefined;
+  if (found.revision.capabilities.map(normalized).includes(capability)) return undefined;
   const names = `function ${goQuote(found.functionName)} (active revision ${goQuote(found.revision.name)})`;
-  return `${names} is missing required capabilities: ${neededCapability}`;
+  return `${names} is missing required capabilities: ${capability}`;
 }
 
 /** Capabilities are compared by their letters and digits. */

@@ -22,7 +22,7 @@ import { apiextensionsGroup, crossplaneCategory } from "./crd-shapes.ts";
 import { compositionDocs, compositionRevisionDocs, environmentConfigDocs } from "./docs/composition-docs.ts";
 import { managedResourceActivationPolicyCrd, managedResourceDefinitionCrd } from "./managed-resources.ts";
 import { cronOperationCrd, operationCrd, watchOperationCrd } from "./operations.ts";
-import { compositionStep } from "./step.ts";
+import { compositionStep, revisionStep } from "./step.ts";
 import { clusterUsageCrd, legacyUsageCrd, usageCrd } from "./usages.ts";
 
 const commonFields: Fields = {
@@ -42,7 +42,7 @@ export function compositionCrds(): readonly KubeObject[] {
   return [compositeResourceDefinitionCrd(), compositionCrd(), compositionRevisionCrd(), environmentConfigCrd()];
 }
 
-/** The CRDs of kinds that no controller of this package works on: their objects are kept and checked, nothing more. */
+/** The CRDs of Usages, Operations and managed resource definitions. They are installed even while their feature is off. */
 export function keptCrds(): readonly KubeObject[] {
   return [
     managedResourceDefinitionCrd(),
@@ -89,7 +89,7 @@ function compositionCrd(): KubeObject {
 
 /** The CRD of CompositionRevision. */
 function compositionRevisionCrd(): KubeObject {
-  const pipeline = listOf(compositionStep, { mapBy: "step" });
+  const pipeline = listOf(revisionStep, { mapBy: "step" });
   const spec = object({ ...commonFields, pipeline, "revision*": integer });
   return createCrd({
     group: apiextensionsGroup,

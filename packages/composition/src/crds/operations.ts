@@ -60,6 +60,8 @@ const scheduleTexts: FieldTexts = {
   "spec.successfulHistoryLimit": "Number of successful Operations to keep.",
   "spec.operationTemplate": "The Operations to create.",
   "spec.operationTemplate.metadata": "Labels and annotations of the Operations.",
+  "spec.operationTemplate.metadata.annotations": "Annotations of the Operations.",
+  "spec.operationTemplate.metadata.labels": "Labels of the Operations.",
   "spec.operationTemplate.spec": "Spec of the Operations.",
   ...under("spec.operationTemplate.spec", operationSpecTexts),
   "status.lastScheduleTime": "When an Operation was last created.",
@@ -86,6 +88,8 @@ const watchOperationDocs: KindDocs = {
     "spec.watch.kind": "Kind of the resources. Cannot be changed.",
     "spec.watch.matchLabels": "Labels of the resources; all of them if left out.",
     "spec.watch.namespace": "Namespace of the resources; all namespaces if left out.",
+    "status.lastHandledResourceVersion":
+      "Newest resourceVersion that was handled: older changes create no Operation after a restart.",
     "status.watchingResources": "Number of resources that are watched.",
   },
 };
@@ -107,7 +111,7 @@ const operationStatus: Schema = object({
 const templateFields: Fields = {
   concurrencyPolicy: defaulted(choice("Allow", "Forbid", "Replace"), "Allow"),
   failedHistoryLimit: defaulted(integer32, 1),
-  "operationTemplate*": object({ metadata: { type: "object" }, "spec*": operationSpec }),
+  "operationTemplate*": object({ metadata: object({ labels: mapOf(), annotations: mapOf() }), "spec*": operationSpec }),
   successfulHistoryLimit: defaulted(integer32, 3),
 };
 
@@ -198,6 +202,6 @@ export function watchOperationCrd(): KubeObject {
       ...scheduleColumns,
     ],
     spec: object({ ...templateFields, "watch*": watch }),
-    status: object({ ...scheduleStatus, watchingResources: integer }),
+    status: object({ ...scheduleStatus, lastHandledResourceVersion: text, watchingResources: integer }),
   });
 }

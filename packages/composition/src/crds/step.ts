@@ -53,6 +53,22 @@ const functionSelection: Fields = {
   }),
 };
 
+const resourceName: Schema = { ...text, minLength: 1, maxLength: 253 };
+const moveComposite: Schema = object({ "apiVersion*": resourceName, "kind*": resourceName, name: resourceName });
+
+/** A composed resource that got another name in the pipeline, or another composite resource. */
+const move: Schema = object({
+  "from*": resourceName,
+  "to*": resourceName,
+  fromComposite: moveComposite,
+  toComposite: moveComposite,
+});
+
+const moveRules = {
+  "!(has(self.fromComposite) && has(self.toComposite))": "fromComposite and toComposite are mutually exclusive",
+  "self.from != self.to || has(self.fromComposite) || has(self.toComposite)": "from and to must be different names",
+};
+
 const functionSelectionRules = {
   "has(self.functionRef) != has(self.function)": "exactly one of functionRef and function is required",
   "!(has(self.functionRevisionRef) && has(self.functionRevisionSelector))":
@@ -61,11 +77,17 @@ const functionSelectionRules = {
     "function cannot be combined with functionRevisionRef or functionRevisionSelector",
 };
 
+function compositionStepWith(oneMove: Schema): Schema {
+  const moved = { ...listOf(oneMove, "atomic"), maxItems: 64 };
+  const fields = { ...stepFields(checked(credential, credentialRule)), ...functionSelection, moved };
+  return checked(object(fields), functionSelectionRules);
+}
+
 /** A step of a Composition's pipeline. */
-export const compositionStep: Schema = checked(
-  object({ ...stepFields(checked(credential, credentialRule)), ...functionSelection }),
-  functionSelectionRules,
-);
+export const compositionStep: Schema = compositionStepWith(checked(move, moveRules));
+
+/** A step of a CompositionRevision, whose Composition was checked. Its pipeline has no limit, so rules for each move would cost too much. */
+export const revisionStep: Schema = compositionStepWith(move);
 
 /** A step of an Operation's pipeline. */
 export const operationStep: Schema = object({ ...stepFields(credential), "functionRef*": nameRef });

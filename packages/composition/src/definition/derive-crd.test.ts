@@ -198,9 +198,9 @@ suite("what is injected", () => {
   test("what only legacy composite resources have", () => {
     for (const scope of ["Namespaced", "Cluster"] as const) {
       const crd = deriveCompositeCrd(cacheDefinition(scope), flagOff);
-      const machinery = objectAt(fieldsOf(crd, "spec"), ["crossplane", "properties"]);
+      const crossplaneFields = objectAt(fieldsOf(crd, "spec"), ["crossplane", "properties"]);
       assert.deepEqual(Object.keys(fieldsOf(crd, "spec")).sort(), ["crossplane", "image"]);
-      for (const name of ["claimRef", "writeConnectionSecretToRef"]) assert.ok(!(name in machinery), name);
+      for (const name of ["claimRef", "writeConnectionSecretToRef"]) assert.ok(!(name in crossplaneFields), name);
       assert.deepEqual(Object.keys(fieldsOf(crd, "status")).sort(), ["conditions", "lastHandledReconcileAt", "url"]);
     }
     const [composite, claim] = both({});

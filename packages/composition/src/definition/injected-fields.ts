@@ -40,20 +40,20 @@ interface CompositeFields {
 export function compositeSpecFields({ scope, updatePolicy }: CompositeFields): Fields {
   // A namespaced composite resource composes in its own namespace only.
   const namespace = scope === "Namespaced" ? {} : { namespace: text };
-  const machinery = {
+  const crossplaneFields = {
     ...selection,
     compositionUpdatePolicy: policy(updatePolicies, updatePolicy),
     resourceRefs: listOf(object({ "apiVersion*": text, "kind*": text, name: text, ...namespace }), "atomic"),
   };
   if (scope === "LegacyCluster") {
     return {
-      ...machinery,
+      ...crossplaneFields,
       claimRef: object({ "apiVersion*": text, "kind*": text, "namespace*": text, "name*": text }),
       writeConnectionSecretToRef: object({ "name*": text, "namespace*": text }),
     };
   }
   const description = "Configures how Crossplane will reconcile this composite resource";
-  return { crossplane: object(machinery, { description }) };
+  return { crossplane: object(crossplaneFields, { description }) };
 }
 
 /** The fields that are added to the spec of a claim. */

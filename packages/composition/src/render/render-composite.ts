@@ -73,6 +73,8 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
     settings: settingsOf(options),
     timestamp: () => renderTime,
     context: options.context && Struct.from(options.context),
+    // A render shows what the pipeline desires, as Crossplane's does.
+    onHeld() {},
     refuse: ({ message }) => warnings.push(message),
     onPipeline: (_, last) => {
       context = last?.value ?? {};

@@ -52,6 +52,7 @@ export interface CompositeBench {
 
 /** What a test wants of a Composition beside the ordinary. */
 interface CompositionWish {
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
   readonly labels?: Readonly<Record<string, string>>;
   readonly spec?: JsonObject;
   readonly valid?: JsonObject | null;
@@ -133,17 +134,17 @@ interface CompositionFacts extends CompositionWish {
 async function makeComposition(
   cluster: TestCluster,
   { type }: CompositeKind,
-  { name, steps, labels: extra = {}, spec = {}, valid }: CompositionFacts,
+  { name, steps, labels: extra = {}, annotations, spec = {}, valid }: CompositionFacts,
 ): Promise<KubeObject> {
   const pipeline = steps.map((step) => (typeof step === "string" ? { step, functionRef: { name: step } } : step));
   const whole = { compositeTypeRef: { ...type }, mode: "Pipeline", pipeline: pipeline as JsonValue, ...spec };
   const composition = await cluster.kube.create({
     ...kinds.composition,
-    metadata: { name, labels: extra },
+    metadata: { name, labels: extra, ...(annotations && { annotations }) },
     spec: whole,
   });
   await seenBy(cluster, kinds.composition, { name });
-  await makeRevision(cluster, composition, { revision: 1, labels: extra, valid });
+  await makeRevision(cluster, composition, { revision: 1, labels: extra, annotations, valid });
   return composition;
 }
 
@@ -154,6 +155,7 @@ export async function makeRevision(
   wish: {
     revision: number;
     labels?: Readonly<Record<string, string>>;
+    annotations?: Readonly<Record<string, string>> | undefined;
     valid?: JsonObject | null | undefined;
     spec?: JsonObject;
   },
@@ -165,6 +167,7 @@ export async function makeRevision(
     metadata: {
       name: `${name}-${wish.revision}`,
       labels: { ...wish.labels, [labels.compositionName]: name },
+      ...(wish.annotations && { annotations: wish.annotations }),
       ownerReferences: [controllerReference(composition)],
     },
     spec: { ...spec, revision: wish.revision, ...wish.spec },

@@ -23,6 +23,8 @@ const credentials = (more: JsonObject): KubeObject =>
   composition([step({ ...fn, credentials: [{ name: "c", ...more }] })]);
 const needsSecret = ["spec.pipeline[0].credentials[0]", "the Secret source requires a secretRef"] as const;
 
+const moveTarget: JsonObject = { apiVersion: "example.org/v1", kind: "Y" };
+
 /** What the CRDs of Compositions, their revisions and EnvironmentConfigs accept and refuse. */
 export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
   Plain: {
@@ -138,6 +140,49 @@ export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
       "spec.pipeline[0].functionRevisionSelector.matchLabels",
       "matchLabels must not contain pkg.crossplane.io/package",
     ],
+  },
+  Moved: {
+    reason: "composed resources that got another name, or another composite resource",
+    object: composition([
+      step({
+        ...fn,
+        moved: [
+          { from: "a", to: "b" },
+          { from: "c", to: "c", toComposite: { ...moveTarget, name: "x" } },
+        ],
+      }),
+    ]),
+    stored: { "spec.pipeline.0.moved.1.toComposite.name": "x" },
+  },
+  MovedNowhere: {
+    reason: "a move has two ends",
+    object: composition([step({ ...fn, moved: [{ from: "a" }] })]),
+    refused: ["spec.pipeline[0].moved[0].to", "Required value"],
+  },
+  MovedEmpty: {
+    reason: "an end has a name",
+    object: composition([step({ ...fn, moved: [{ from: "", to: "b" }] })]),
+    refused: ["spec.pipeline[0].moved[0].from", "at least 1 char"],
+  },
+  MovedToItself: {
+    reason: "the ends are different",
+    object: composition([step({ ...fn, moved: [{ from: "a", to: "a" }] })]),
+    refused: ["spec.pipeline[0].moved[0]", "from and to must be different names"],
+  },
+  MovedBetweenOthers: {
+    reason: "one end is in this composite resource",
+    object: composition([
+      step({ ...fn, moved: [{ from: "a", to: "b", fromComposite: moveTarget, toComposite: moveTarget }] }),
+    ]),
+    refused: ["spec.pipeline[0].moved[0]", "fromComposite and toComposite are mutually exclusive"],
+  },
+  MovedInRevision: {
+    reason: "a revision keeps the moves",
+    object: {
+      ...composition([step({ ...fn, moved: [{ from: "a", to: "b" }] })], { revision: 1 }),
+      ...kinds.revision,
+    },
+    stored: { "spec.pipeline.0.moved.0.to": "b" },
   },
   RevisionWithoutNumber: {
     reason: "a revision has a number",

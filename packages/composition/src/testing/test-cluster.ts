@@ -18,8 +18,8 @@ export interface TestCluster extends AsyncDisposable {
 }
 
 /** Starts one; dispose of it in the end. */
-export async function startTestCluster(): Promise<TestCluster> {
-  const server = await startTestServer();
+export async function startTestCluster(options?: Parameters<typeof startTestServer>[0]): Promise<TestCluster> {
+  const server = await startTestServer(options);
   const { transport, takeWrites } = recordRequests(server.connect());
   const kube = createKubeClient(transport);
   const informers = createInformerPool(kube);

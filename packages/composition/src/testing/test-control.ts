@@ -3,6 +3,7 @@
 import {
   createInformerPool,
   createKubeClient,
+  type InformerPool,
   type KubeClient,
   type KubeRequest,
   type KubeTransport,
@@ -26,6 +27,7 @@ export interface TestControl extends AsyncDisposable {
   readonly users: KubeClient;
   /** As controllers see it: what it wrote itself it sees at once. */
   readonly client: ClosableControllerClient;
+  readonly informers: InformerPool;
   readonly engine: ControllerEngine;
   readonly events: RecordedEvents;
   /** Every write of controllers since the last time this was asked, as `METHOD path`. */
@@ -50,6 +52,7 @@ export async function startTestControl(more: readonly KubeObject[] = [], given?:
   return {
     users,
     client,
+    informers,
     engine,
     events: new RecordedEvents(),
     takeWrites: seen.takeWrites,

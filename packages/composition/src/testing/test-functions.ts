@@ -45,6 +45,7 @@ export interface ResponseWish {
   readonly context?: JsonObject | undefined;
   readonly requires?: Readonly<Record<string, ResourceSelector>> | undefined;
   readonly extraRequires?: Readonly<Record<string, ResourceSelector>> | undefined;
+  readonly output?: JsonObject | undefined;
   /** Answer without any desired state. */
   readonly nothingDesired?: boolean | undefined;
 }
@@ -58,6 +59,7 @@ export function respond(request: RunFunctionRequest, wish: ResponseWish = {}): R
     desired: wish.nothingDesired ? undefined : desiredOf(request, wish),
     context: context === undefined ? request.context : Struct.from(context),
     results: results.map((result) => create(Result, result)),
+    output: wish.output && Struct.from(wish.output),
     conditions: conditions.map((condition) => create(Condition, condition)),
     requirements:
       wish.requires || wish.extraRequires
@@ -128,7 +130,7 @@ export function createTestFunctions(fetchers: RequirementFetchers): TestFunction
   };
 }
 
-/** Marks every desired resource that was observed as ready, as the function everybody uses does. */
+/** Marks every desired resource that was observed as ready, as function-auto-ready does. */
 export const autoReady: TestFunction = (request) => {
   const { observed, desired } = request;
   const resources = [...(desired?.resources ?? [])].map(

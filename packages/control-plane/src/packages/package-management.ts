@@ -4,14 +4,23 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { silentLog, systemClock } from "@purlin/base";
-import { type FunctionProcesses, findSandbox, mountPoints, type SandboxSupport } from "@purlin/function-process";
+import {
+  type EgressSupport,
+  type FunctionProcesses,
+  findEgress,
+  findSandbox,
+  mountPoints,
+  type SandboxSupport,
+} from "@purlin/function-process";
 import { type ContentStore, openContentStore, openImageRoots, platformOfNode } from "@purlin/oci";
 import {
   collectImages,
   createProcessRuntime,
+  createProviderRuntime,
   createRevisionLeases,
   ensureNamespace,
   openImagePins,
+  type ProviderHost,
   packageControllerName,
   packageTypes,
   pinFetched,
@@ -37,6 +46,8 @@ interface PackageManagementOptions extends PackageSettings {
   readonly ownRegistry?: OwnRegistry | undefined;
   /** The sandbox of functions; detected unless given. */
   readonly sandbox?: SandboxSupport | undefined;
+  /** What the machine gives to Providers; without it none runs. */
+  readonly providers?: Omit<ProviderHost, "egress" | "directory"> | undefined;
 }
 
 /** The package manager of one machine: packages from any registry, functions as child processes. */
@@ -85,6 +96,10 @@ export async function openPackageManagement(options: PackageManagementOptions): 
   // A process that is replaced, because its certificate was renewed, ends when its last lease is released.
   const leases = createRevisionLeases((revision, endpoint) => processes.get(revision)?.acquire(endpoint));
 
+  let found: Promise<EgressSupport> | undefined;
+  // Looked for when the first Provider runs.
+  const egress = (): Promise<EgressSupport> => (found ??= findEgress(sandbox));
+
   async function collect({ client }: ControlPlaneDeps, signal: AbortSignal): Promise<void> {
     const unpacked = { roots, used: () => processes.roots() };
     const revisions = await collectImages({ ...collectionLimits, client, store, pins, unpacked, signal });
@@ -99,7 +114,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
     async open(parts, signal) {
       await ensureNamespace(parts.kube, namespace, signal);
       const packages = pinFetched(packageClientOf(parts, { store, namespace, ownRegistry }), pins);
-      const runtime = createProcessRuntime({
+      const running = {
         client: parts.client,
         packages,
         store,
@@ -110,18 +125,28 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         namespace,
         sockets,
         clock,
-        leases,
-      });
+      };
+      const runtime = createProcessRuntime({ ...running, leases });
+      const { providers } = options;
+      const host = providers && { ...providers, egress, directory: join(directory, "providers") };
       const controllers = packageControllers(parts, options, {
         packages,
-        // The runtime reports that Providers run only on a cluster.
-        runtimes: { Function: runtime, Provider: runtime },
-        hasRuntime: { Function: true, Provider: false },
+        // Without a host, the runtime of functions reports that Providers do not run here. Changes of processes must not reach it then: a
+        // Provider by the name of a function's process is gone, and its process would be stopped.
+        runtimes: { Function: runtime, Provider: host ? createProviderRuntime({ ...running, ...host }) : runtime },
+        hasRuntime: { Function: true, Provider: host !== undefined },
         sourceState: (name) => processes.get(name)?.state,
       });
       const closing = new AsyncDisposableStack();
       closing.use(collectRegularly((stopping) => collect(parts, stopping), { clock, log }));
       closing.defer(followProcesses(processes, parts.engine));
+      if (host) {
+        const enqueue = (name: string): void =>
+          parts.engine.enqueue(runtimeControllerName(packageTypes.Provider), { name });
+        // The account of a revision has its name.
+        closing.defer(host.denied.onChange(enqueue));
+        closing.defer(processes.onChange(({ name }) => enqueue(name)));
+      }
       return { controllers, [Symbol.asyncDispose]: () => closing.disposeAsync() };
     },
   };
@@ -130,7 +155,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
 /** Reconciles a function whenever its process changes; the result ends that. */
 function followProcesses(processes: FunctionProcesses, engine: ControlPlaneDeps["engine"]): () => void {
   return processes.onChange(({ name }) => {
-    // A process is named after its FunctionRevision or, if it runs a source file, after its Function.
+    // A process is named after its revision or, if it runs a source file, after its Function.
     for (const controller of [runtimeControllerName, packageControllerName]) {
       engine.enqueue(controller(packageTypes.Function), { name });
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
-import type { DevelopmentTrust } from "@purlin/function-runner";
+import { type DevelopmentTrust, readRollout, revisionsToKeep } from "@purlin/function-runner";
 import type { ControllerClient, WatchingController } from "@purlin/kube-controller";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
@@ -18,6 +18,7 @@ import {
   type PackageClient,
   type PackageControllerOptions,
   type RevisionLeases,
+  rolloutType,
 } from "@purlin/package-manager";
 import type { ControlPlaneDeps } from "../control-plane.ts";
 
@@ -26,10 +27,14 @@ const compositionRevision = { apiVersion: "apiextensions.crossplane.io/v1", kind
 /** The settings of packages on a machine and on a cluster. */
 export interface PackageSettings {
   readonly functionRevisionSelectors: boolean;
+  /** Whether rollouts keep revisions active; not unless given. */
+  readonly functionRollouts?: boolean | undefined;
   /** Whether Functions may be run where their annotations say, without a package; not unless given. */
   readonly developmentFunctions?: boolean | undefined;
   /** Whose annotations are trusted. */
   readonly developmentTrust?: DevelopmentTrust | undefined;
+  /** Whether the CRDs of Providers are installed as managed resource definitions; they are unless given. */
+  readonly managedResourceConversion?: boolean | undefined;
   /** The namespace of pull secrets, certificates and runtimes. */
   readonly namespace?: string | undefined;
   /** Whether a dependency that violates a constraint may be moved to a higher version, or also to a lower one. */
@@ -105,16 +110,31 @@ export function packageControllers(
     maxConcurrentEstablishers: settings.maxConcurrentEstablishers,
     features: {
       functionRevisionSelectors: settings.functionRevisionSelectors,
+      functionRollouts: settings.functionRollouts,
       developmentFunctions: settings.developmentFunctions ?? false,
       developmentTrust: settings.developmentTrust,
+      managedResourceConversion: settings.managedResourceConversion ?? true,
     },
     revisionsInUse: (revisions, signal) => revisionsInUse(client, revisions, signal),
+    rolloutRevisions: settings.functionRollouts
+      ? (functionName, signal) => rolloutRevisions(client, functionName, signal)
+      : undefined,
     resolver: {
       allowUpgrades: dependencyVersions === "upgrade" || dependencyVersions === "downgrade",
       allowDowngrades: dependencyVersions === "downgrade",
     },
     cached: (type: TypeRef): readonly KubeObject[] => informers.peek(type)?.list() ?? [],
   });
+}
+
+/** The revisions that rollouts of a Function may still choose. */
+async function rolloutRevisions(
+  client: ControllerClient,
+  functionName: string,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const views = (await client.list(rolloutType, { signal })).map(readRollout);
+  return new Set(views.flatMap((view) => revisionsToKeep(view, functionName)));
 }
 
 /** The function revisions among the given ones that a step of any composition revision names, by name or by digest. */

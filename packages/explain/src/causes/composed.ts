@@ -14,7 +14,7 @@ import {
 } from "../inspect/facts.ts";
 import { found, type Inspection } from "../inspect/inspection.ts";
 import type { Edge, Finding, NodeReport, ObjectRef } from "../model/explanation.ts";
-import { deletionReport } from "./deletion.ts";
+import { deletionReport, refusedDeletion } from "./deletion.ts";
 import { podFinding } from "./pods.ts";
 import { held, paused } from "./state.ts";
 
@@ -32,7 +32,7 @@ export async function composedReport(object: KubeObject, inspection: Inspection)
   const absent = await noProvider(object, inspection);
   if (absent !== undefined) return { findings: [absent] };
   const ready = unmet(object, "Ready") ?? unmet(object, "Available");
-  if (ready === undefined) return {};
+  if (ready === undefined) return { notes: (await refusedDeletion(object, inspection)) ?? [] };
   const pod = isBuiltin(object) ? podFinding(await podsOf(object, inspection)) : undefined;
   if (pod !== undefined) return { findings: [pod] };
   const text = [`${ready.type} is ${ready.status}`, ready.reason, ready.message ?? ""]

@@ -3,6 +3,7 @@ import { type Condition, type KubeObject, stringAt } from "@purlin/kube-objects/
 import {
   ago,
   argumentOf,
+  claimedRef,
   composedRefs,
   condition,
   conditionEvidence,
@@ -10,7 +11,6 @@ import {
   refOf,
   refText,
   resourceName,
-  toRef,
   unmet,
 } from "../inspect/facts.ts";
 import { type Inspection, messageContext, type TextRule } from "../inspect/inspection.ts";
@@ -60,8 +60,7 @@ export async function claimReport(claim: KubeObject, inspection: Inspection): Pr
   const before = await beforeConditions(claim, inspection);
   if (before !== undefined) return before;
   const own = await conditionReport(claim, [...claimRules, ...resourceRules], inspection);
-  const spec = claim["spec"] as { readonly resourceRef?: Parameters<typeof toRef>[0] } | undefined;
-  const ref = spec?.resourceRef === undefined ? undefined : toRef(spec.resourceRef);
+  const ref = claimedRef(claim);
   const xr = ref && (await inspection.reader.find(ref));
   if (ref === undefined || (own.findings ?? []).some(({ code }) => code === "E55")) return own;
   if (xr === undefined) return { ...own, waiting: [{ text: `its composite resource ${ref.name} does not exist yet` }] };

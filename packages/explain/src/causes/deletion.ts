@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why an object that is being deleted still exists.
-import { controllerOf, type KubeObject, stringAt } from "@purlin/kube-objects/object";
+import { controllerOf, type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
 import {
   ago,
   argumentOf,
-  composedRefs,
   elapsed,
   fieldEvidence,
   groupOf,
   listed,
+  referencesOf,
   refOf,
   refText,
-  toRef,
 } from "../inspect/facts.ts";
 import type { Inspection } from "../inspect/inspection.ts";
 import type { Edge, Finding, NodeReport, ObjectRef } from "../model/explanation.ts";
@@ -30,10 +29,10 @@ export async function deletionReport(object: KubeObject, inspection: Inspection)
   const since = deletionTimestamp ?? undefined;
   const used = await inUse(object, inspection);
   if (used !== undefined) return { findings: [used] };
-  const children = [...composedRefs(object), ...claimedRef(object)];
+  const children = referencesOf(object);
   const left = await stillThere(children, inspection);
   if ((finalizers ?? []).includes("foregroundDeletion") && left.length > 0) {
-    return { findings: [foreground(object, left, inspection)] };
+    return { findings: [(await dependentInUse(left, inspection)) ?? foreground(object, left, inspection)] };
   }
   const edges: readonly Edge[] = left.map((to) => ({ to }));
   const age = elapsed(deletionTimestamp, inspection.now) ?? 0;
@@ -42,21 +41,35 @@ export async function deletionReport(object: KubeObject, inspection: Inspection)
   return { findings: [finalizer(object, edges, inspection)] };
 }
 
-function claimedRef(object: KubeObject): ObjectRef[] {
-  const ref = (object["spec"] as { readonly resourceRef?: never } | undefined)?.resourceRef;
-  const found = ref === undefined ? undefined : toRef(ref);
-  return found === undefined ? [] : [found];
-}
-
 async function stillThere(refs: readonly ObjectRef[], { reader }: Inspection): Promise<ObjectRef[]> {
   const reads = await Promise.all(refs.map((ref) => reader.read(ref)));
   return refs.filter((_, index) => reads[index]?.state === "found");
 }
 
+/** That a deletion of an object was refused, and still would be. */
+export async function refusedDeletion(object: KubeObject, inspection: Inspection): Promise<NodeReport["notes"]> {
+  if (object.metadata.annotations?.[attemptAnnotation] === undefined) return [];
+  const finding = await inUse(object, inspection);
+  if (finding === undefined) return [];
+  // A note begins with its object.
+  const text = finding.sentence.slice(refText(finding.object).length + 1);
+  return [{ code: finding.code, text: `${text}; ${finding.next.join("; ")}` }];
+}
+
+/** E58: a dependent whose deletion was refused. */
+async function dependentInUse(left: readonly ObjectRef[], inspection: Inspection): Promise<Finding | undefined> {
+  const reads = await Promise.all(left.map((ref) => inspection.reader.read(ref)));
+  for (const read of reads) {
+    if (read.state !== "found" || read.object.metadata.annotations?.[attemptAnnotation] === undefined) continue;
+    const finding = await inUse(read.object, inspection);
+    if (finding !== undefined) return finding;
+  }
+  return undefined;
+}
+
 /** E58: a Usage protects the object. */
 async function inUse(object: KubeObject, { reader }: Inspection): Promise<Finding | undefined> {
   const attempt = object.metadata.annotations?.[attemptAnnotation];
-  if (attempt === undefined && !object.metadata.deletionTimestamp) return undefined;
   const lists = await Promise.all(usageTypes.map((type) => reader.list(type)));
   const usage = lists.flatMap((all) => all ?? []).find((one) => isOf(one, object));
   if (usage === undefined) return undefined;
@@ -91,6 +104,9 @@ function userText(usage: KubeObject): string {
 
 function isOf(usage: KubeObject, { apiVersion, kind, metadata }: KubeObject): boolean {
   const of = ["spec", "of"];
+  const named = memberAt(usage, [...of, "resourceRef", "namespace"]);
+  const namespace = typeof named === "string" ? named : (usage.metadata.namespace ?? "");
+  if (namespace !== (metadata.namespace ?? "")) return false;
   const isKind =
     stringAt(usage, [...of, "kind"]) === kind &&
     groupOf(stringAt(usage, [...of, "apiVersion"])) === groupOf(apiVersion);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packages, their revisions, and the programs that run them.
-import { type Condition, type KubeObject, labelOf, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { condition, conditionEvidence, isTrue, refOf, refText, unmet } from "../inspect/facts.ts";
+import { type Condition, conditionsOf, type KubeObject, labelOf, stringAt } from "@purlin/kube-objects/object";
+import { condition, conditionEvidence, refOf, refText, unmet } from "../inspect/facts.ts";
 import {
   found,
   type Inspection,
@@ -12,20 +12,13 @@ import {
   type TextRule,
 } from "../inspect/inspection.ts";
 import type { Finding, NodeReport } from "../model/explanation.ts";
+import { isSound, packageState } from "../state/object-state.ts";
 import { podFinding } from "./pods.ts";
 import { held, paused } from "./state.ts";
 
 const packageGroup = "pkg.crossplane.io";
 const packageLabel = "pkg.crossplane.io/package";
 const lockRef = { apiVersion: "pkg.crossplane.io/v1beta1", kind: "Lock", name: "lock" } as const;
-
-/** Whether a type is one of packages. */
-export function isPackage({
-  apiVersion,
-  kind,
-}: KubeObject | { readonly apiVersion: string; readonly kind: string }): boolean {
-  return apiVersion.startsWith(`${packageGroup}/`) && ["Configuration", "Function", "Provider"].includes(kind);
-}
 
 /** Whether a type is one of package revisions. */
 export function isPackageRevision({
@@ -237,6 +230,5 @@ async function recognize(object: KubeObject, bad: Condition, inspection: Inspect
 
 /** Whether a package reports that it is healthy. A Function that another program serves reports nothing. */
 export function isHealthyPackage(object: KubeObject): boolean {
-  const conditions = objectsAt(object, ["status", "conditions"]);
-  return conditions.length === 0 || (isTrue(object, "Installed") && isTrue(object, "Healthy"));
+  return conditionsOf(object).length === 0 || isSound(packageState(object));
 }

@@ -45,6 +45,22 @@ const webhookDenied = rule(
     }),
 );
 
+/** E58: a resource that is no longer desired is in use. */
+const inUse = rule(
+  /webhook "nousages\.protection\.crossplane\.io" denied the request: This resource is in-use by (\d+) usage\(s\), including the \*v1beta1\.(\w+) "([^"]+)"(?: \(in namespace "([^"]+)"\))?(?: by resource (\S+?)\.| with reason: "(.*)"\.)?/,
+  ([, count, kind = "", name = "", namespaceName, user, reason], context) => {
+    const more = count === "1" ? "" : `, one of ${count},`;
+    const why = user === undefined ? (reason ?? "it is in use") : `${user} uses it`;
+    const at = namespaceName === undefined ? name : `${namespaceName}/${name}`;
+    const flag = namespaceName === undefined ? "" : ` -n ${namespaceName}`;
+    const plural = kind === "Usage" ? "usages.protection.crossplane.io" : "clusterusages.protection.crossplane.io";
+    return found("E58", context, {
+      sentence: `${resourceIn(context)} cannot be deleted: ${kind} ${at}${more} says that ${why}`,
+      next: [`delete the object that uses it first, or kubectl delete ${plural} ${name}${flag}`],
+    });
+  },
+);
+
 /** E39: a webhook does not respond. */
 const webhookDown = rule(
   /failed calling webhook "([^"]+)": ([\s\S]*)$/,
@@ -129,7 +145,7 @@ const conflict = rule(
 
 /** E43: a name or scope that cannot be applied. */
 const nameOrScope = rule(
-  /RFC 1123|cannot apply cluster scoped composed resource .*|composed resources "[^"]+" and "[^"]+" are the same object.*|is the composite resource itself|and the function set no namespace|metadata\.name: Invalid value/s,
+  /RFC 1123|cannot apply cluster scoped composed resource .*|composed resources "[^"]+" and "[^"]+" are the same object.*|is the composite resource itself|an? [^\s:]+ is namespaced, and the function set no namespace|metadata\.name: Invalid value/s,
   ([text = ""], context) => {
     const name = /(?:metadata\.name: Invalid value:|an invalid name) "([^"]*)"/.exec(context.text)?.[1];
     const sentence =
@@ -204,6 +220,7 @@ function isFor(definition: KubeObject, kind: string, apiVersion: string): boolea
 /** Recognizes why a request about an object was refused. The order matters: most are also `forbidden` or `invalid`. */
 const refusalRules: readonly TextRule[] = [
   namespace,
+  inUse,
   webhookDenied,
   webhookDown,
   quota,

@@ -50,12 +50,14 @@ export function paused(object: KubeObject): Finding | undefined {
 export function held(object: KubeObject): Finding | undefined {
   const one = condition(object, "Held");
   if (one?.status !== "True") return undefined;
+  const hash = /purlin\.dev\/approve-plan=([0-9a-f]+)/.exec(one.message ?? "")?.[1];
+  const approve = `kubectl annotate ${argumentOf(refOf(object))} purlin.dev/approve-plan=${hash}`;
   return found(
     "E67",
     { object, condition: one, evidence: [conditionEvidence(object, one)] },
     {
       sentence: `${refText(refOf(object))} is held: ${one.message || one.reason}`,
-      next: [`purlin rollout approve ${argumentOf(refOf(object))}`],
+      next: [hash === undefined ? "correct what the condition Held names" : approve],
     },
   );
 }

@@ -177,7 +177,7 @@ const credentials = rule(
 );
 
 const rpc = /rpc error: code = (\w+) desc = ([\s\S]*)$/;
-const tlsText = /certificate|x509|TLS handshake|\bTLS file\b|self[- ]signed|unable to verify/i;
+const tlsText = /certificate|x509|TLS handshake|\bTLS file\b|self[- ]signed|unable to verify|does it expect TLS/i;
 
 /** E23 to E28: a call that failed, by its gRPC status. */
 const failedCall: TextRule = (context) => {
@@ -185,9 +185,11 @@ const failedCall: TextRule = (context) => {
   const isTls = /cannot get gRPC client connection/.test(context.text) && tlsText.test(context.text);
   if (status === "" && !isTls) return undefined;
   const call: Call = { step: stepIn(context.text), status, desc: desc || context.text, context };
-  if (isTls || (status === "Unavailable" && tlsText.test(desc))) return tls(call);
-  if (status === "Unavailable" || /function unreachable/.test(desc)) return unreachable(call);
-  if (status === "DeadlineExceeded") return deadline(call);
+  // A function that cannot be reached until the deadline has the status of the deadline.
+  const isUnreachable = status === "Unavailable" || /function unreachable/.test(desc);
+  if (isTls || (isUnreachable && tlsText.test(desc))) return tls(call);
+  if (isUnreachable) return unreachable(call);
+  if (status === "DeadlineExceeded" || /the run was cancelled/.test(desc)) return deadline(call);
   if (status === "ResourceExhausted") return tooLarge(call);
   if (status === "Unimplemented") return notAFunction(call);
   return functionError(call);
@@ -200,12 +202,43 @@ interface Call {
   readonly context: TextContext;
 }
 
-function tls({ step, desc, context }: Call): Finding {
+/** What a TLS error says about the certificates, the most specific text first. Both Node's and Go's texts. */
+const tlsProblems: readonly (readonly [RegExp, string])[] = [
+  [/accept the runner's certificate/, "does not accept the certificate of the control plane"],
+  [/expect TLS/, "expects TLS, and is called without it"],
+  [/expired on (.*? GMT)/, "has a certificate that expired on $1"],
+  [/is after (\S+)/, "has a certificate that expired on $1"],
+  [/expired/, "has a certificate that expired"],
+  [/not valid before|not yet valid/, "has a certificate that is not valid yet"],
+  [
+    /altnames|is valid for|is for .*, not for|cannot validate certificate for|common name/i,
+    "has a certificate for another name",
+  ],
+  [/unknown authority|authorit|unable to (?:verify|get)|self[- ]signed/, "has a certificate of another CA"],
+];
+
+function tlsProblem(desc: string): string {
+  for (const [pattern, text] of tlsProblems) {
+    const match = pattern.exec(desc);
+    if (match !== null) return text.replace("$1", match[1] ?? "");
+  }
+  return "cannot be called over TLS";
+}
+
+async function tls({ step, desc, context }: Call): Promise<Finding> {
+  const { reader, systemNamespace } = context.inspection;
+  const labelSelector = `${packageLabel}=${step.functionName}`;
+  const revisions = (await reader.list(functionRevisionType, { labelSelector })) ?? [];
+  const active = revisions.find((one) => stringAt(one, ["spec", "desiredState"]) === "Active");
+  const secret = active === undefined ? "" : stringAt(active, ["spec", "tlsServerSecretName"]);
+  const command = `kubectl delete secret ${secret} -n ${systemNamespace}`;
   return found("E23", context, {
     via: step.text,
-    sentence: `The TLS connection to Function ${step.functionName} fails: ${desc}`,
+    sentence: `Function ${step.functionName} of step "${step.name}" ${tlsProblem(desc)}: ${desc}`,
     next: [
-      `delete the TLS Secret of Function ${step.functionName} in ${context.inspection.systemNamespace}: it is issued again`,
+      secret === ""
+        ? `delete the TLS Secret of Function ${step.functionName} in ${systemNamespace}: it is issued again`
+        : `${command}: it is issued again`,
     ],
     waitsFor: [step.edge],
   });

@@ -117,8 +117,26 @@ export function composedRefs(xr: KubeObject): ObjectRef[] {
   return refs.flatMap((ref) => toRef(ref, xr.metadata.namespace) ?? []);
 }
 
+/** The reference of a claim to its composite resource; undefined while it has none. */
+export function claimedRef(claim: KubeObject): ObjectRef | undefined {
+  const ref = memberAt(claim, ["spec", "resourceRef"]);
+  return isJsonObject(ref) ? toRef(ref) : undefined;
+}
+
+/** What an object refers to: a claim its composite resource, a composite resource what it composes. */
+export function referencesOf(object: KubeObject): ObjectRef[] {
+  const claimed = claimedRef(object);
+  return claimed === undefined ? composedRefs(object) : [claimed];
+}
+
+/** The function revisions that last composed a composite resource, without duplicates; empty if they are not recorded. */
+export function functionRevisionsOf(object: KubeObject): readonly string[] {
+  const used = objectsAt(object, ["status", "crossplane", "functionRevisions"]);
+  return [...new Set(used.map((one) => stringAt(one, ["functionRevision"])).filter((name) => name !== ""))];
+}
+
 /** A reference in a field; undefined when it is incomplete. */
-export function toRef(value: JsonObject, ownNamespace?: string): ObjectRef | undefined {
+function toRef(value: JsonObject, ownNamespace?: string): ObjectRef | undefined {
   const [apiVersion, kind, name] = ["apiVersion", "kind", "name"].map((key) => stringAt(value, [key]));
   if (!apiVersion || !kind || !name) return undefined;
   const namespace = stringAt(value, ["namespace"]) || ownNamespace;

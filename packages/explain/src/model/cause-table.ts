@@ -13,11 +13,11 @@ interface CauseDoc {
 
 type Digit = "0" | "1" | "2" | "3" | "4" | "5" | "6" | "7" | "8" | "9";
 
-/** A stable code of a cause: E01 to E67. */
+/** A stable code of a cause: E01 to E68. */
 export type CauseCode =
   | `E0${Exclude<Digit, "0">}`
   | `E${"1" | "2" | "3" | "4" | "5"}${Digit}`
-  | `E6${Exclude<Digit, "8" | "9">}`;
+  | `E6${Exclude<Digit, "9">}`;
 
 const doc = (name: string, summary: string, [signal, fix]: readonly [string, string]): CauseDoc => ({
   name,
@@ -290,11 +290,15 @@ export const causeTable: Readonly<Record<CauseCode, CauseDoc>> = {
   ]),
   E66: doc("RESOURCE_RENAMED", "A composed resource has another name in the pipeline, so it was replaced.", [
     "Recorded runs show that a resource name disappeared when another one of the same kind appeared.",
-    "Keep the old name in the function, or wait for the new resource.",
+    "Keep the old name in the function, or declare the rename on the step of the Composition: moved: [{from: old-name, to: new-name}].",
   ]),
   E67: doc("HELD", "Changes wait for approval.", [
     "The object has the condition Held=True.",
-    "Approve or reject the change.",
+    "Approve the plan whose hash the message has with the annotation purlin.dev/approve-plan, or take the change back.",
+  ]),
+  E68: doc("INVALID_SCHEDULE", "The schedule of a CronOperation cannot be used.", [
+    "Scheduling is False with the reason ScheduleInvalid.",
+    "Correct spec.schedule.",
   ]),
 };
 

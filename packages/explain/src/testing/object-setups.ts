@@ -28,6 +28,25 @@ export interface ObjectSetup {
   readonly systemNamespace?: string;
 }
 
+const template = { spec: { mode: "Pipeline", pipeline: [{ step: "one", functionRef: { name: "f" } }] } };
+const operation = (kind: string, name: string, spec: JsonObject = {}, labels: JsonObject = {}): KubeObject =>
+  ({
+    apiVersion: "ops.crossplane.io/v1alpha1",
+    kind,
+    metadata: { name, labels },
+    spec: kind === "Operation" ? template.spec : { ...spec, operationTemplate: template },
+  }) as KubeObject;
+const ended: readonly ConditionInput[] = [
+  met("Synced"),
+  unmetCondition(
+    "Succeeded",
+    "PipelineError",
+    'failure limit of 5 reached: pipeline step "one" returned a fatal result: boom',
+  ),
+];
+const notServed =
+  'cannot start watched resource controller watches: cannot get informer for "nope.example.org/v1, Kind=Nope": no matches for kind "Nope" in version "nope.example.org/v1"';
+
 const bucket = (name: string, more: JsonObject = {}): KubeObject => ({
   apiVersion: "example.org/v1",
   kind: "Bucket",
@@ -252,8 +271,62 @@ export const objectSetups: Readonly<Record<string, ObjectSetup>> = {
     code: "E67",
     root: withStatus(app("guarded"), [
       ...ready,
-      { type: "Held", status: "True", reason: "Approval", message: "2 deletions wait for approval" },
+      {
+        type: "Held",
+        status: "True",
+        reason: "TooManyDeletes",
+        message:
+          "Nothing is applied: annotate the composite resource with purlin.dev/approve-plan=0a1b to apply plan 0a1b",
+      },
     ]),
-    says: /is held: 2 deletions wait for approval/,
+    says: /is held: Nothing is applied: annotate the composite resource/,
+  },
+  "a schedule that never comes": {
+    code: "E68",
+    root: withStatus(operation("CronOperation", "never", { schedule: "0 0 30 2 *" }), [
+      unmetCondition("Scheduling", "ScheduleInvalid", 'schedule "0 0 30 2 *" never comes'),
+      failed('schedule "0 0 30 2 *" never comes'),
+    ]),
+    says: /^CronOperation never creates no Operations: schedule "0 0 30 2 \*" never comes$/,
+  },
+  "an Operation that has failed": {
+    code: "E29",
+    root: withStatus(operation("Operation", "boom"), ended),
+    says: /^Step "one" returned a fatal result: boom$/,
+  },
+  "a CronOperation whose newest Operation has failed": {
+    code: "E29",
+    root: withStatus(operation("CronOperation", "hourly", { schedule: "@hourly" }), [met("Scheduling"), met("Synced")]),
+    others: [
+      withStatus(operation("Operation", "hourly-1", {}, { "ops.crossplane.io/cronoperation": "hourly" }), [
+        met("Succeeded"),
+      ]),
+      withStatus(operation("Operation", "hourly-2", {}, { "ops.crossplane.io/cronoperation": "hourly" }), ended),
+    ],
+    says: /^Step "one" returned a fatal result: boom$/,
+    at: "Operation hourly-2",
+  },
+  "a WatchOperation of a kind that is not served": {
+    code: "E35",
+    root: withStatus(
+      operation("WatchOperation", "follow", { watch: { apiVersion: "nope.example.org/v1", kind: "Nope" } }),
+      [unmetCondition("Watching", "WatchFailed", notServed), failed(notServed)],
+    ),
+    says: /Nope/,
+  },
+  "a function that does not serve operations": {
+    code: "E07",
+    root: withStatus(operation("Operation", "incapable"), [
+      failed(
+        'function capability check failed: function "f" (active revision "f-1") is missing required capabilities: operation',
+      ),
+      { type: "Succeeded", status: "Unknown", reason: "PipelineRunning" },
+    ]),
+    says: /^The pipeline of Operation incapable is invalid: function "f" \(active revision "f-1"\) is missing/,
+  },
+  "an Operation that no control plane runs": {
+    code: "E09",
+    root: operation("Operation", "ignored"),
+    says: /^Operation ignored is not reconciled: no control plane is running/,
   },
 };

@@ -19,7 +19,7 @@ const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 let calls = 0;
 
 /** What the function does, by `do` of its input. */
-const behaviors: Readonly<Record<string, (rsp: RunFunctionResponse, name: string) => void>> = {
+const behaviors: Readonly<Record<string, (rsp: RunFunctionResponse, text: string) => void>> = {
   compose: (rsp) =>
     response.setDesiredComposedResource(rsp, "map", { ...configMap, data: { a: "b" } }, { ready: true }),
   fatal: (rsp) => response.fatal(rsp, "the port is missing"),
@@ -40,14 +40,40 @@ const behaviors: Readonly<Record<string, (rsp: RunFunctionResponse, name: string
   },
   taken: (rsp) => response.setDesiredComposedResource(rsp, "map", { ...configMap, metadata: { name: "taken" } }),
   status: (rsp) => response.setDesiredCompositeStatus(rsp, { seen: 5 }),
+  immutable: (rsp, text) =>
+    response.setDesiredComposedResource(rsp, "secret", {
+      apiVersion: "v1",
+      kind: "Secret",
+      type: `example.org/${text}`,
+    }),
+  unreadable: (rsp) =>
+    response.requireResources(rsp, "lost", { apiVersion: "lost.example.org/v1", kind: "Lost", matchName: "lost" }),
+  denied: (rsp) =>
+    response.setDesiredComposedResource(rsp, "map", { ...configMap, metadata: { labels: { policy: "denied" } } }),
+  webhook: (rsp) =>
+    response.setDesiredComposedResource(rsp, "map", { ...configMap, metadata: { labels: { policy: "webhook" } } }),
+  held: (rsp) =>
+    response.setDesiredComposedResource(rsp, "map", { ...configMap, metadata: { finalizers: ["example.org/hold"] } }),
+  sequence: (rsp) => {
+    response.setDesiredComposedResource(rsp, "files", {
+      apiVersion: "example.org/v1",
+      kind: "Bucket",
+      spec: { forProvider: {} },
+    });
+    response.normal(rsp, 'Delaying creation of resource(s) matching "cache" because "files" does not exist yet');
+  },
+  connect: (rsp) => response.setDesiredConnectionDetails(rsp, { password: "open" }),
   waiting: (rsp) =>
     response.setDesiredComposedResource(rsp, "map", { ...configMap, data: { a: "b" } }, { ready: false }),
 };
 
-function run(req: RunFunctionRequest): RunFunctionResponse {
+/** The function: it does what its input says. */
+export function behave(req: RunFunctionRequest): RunFunctionResponse {
   const rsp = response.to(req);
   const input = request.getInput(req) as { readonly do?: string } | undefined;
-  behaviors[input?.do ?? "compose"]?.(rsp, "");
+  const { resource: xr } = request.getObservedCompositeResource(req);
+  const spec = (xr.getObject("spec") ?? {}) as { readonly text?: string };
+  behaviors[input?.do ?? "compose"]?.(rsp, spec.text ?? "");
   return rsp;
 }
 
@@ -68,7 +94,7 @@ export async function startPlatform(): Promise<Platform> {
   starting.defer(() => users.close());
   const client = createKubeClient(server.connect("crossplane"));
   starting.defer(() => client.close());
-  const fn = await start(run, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
+  const fn = await start(behave, { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger });
   starting.defer(() => fn[Symbol.asyncDispose]());
   const settings = { developmentFunctions: true };
   const plane = startControlPlane({ client, functions: { security: "plaintext" }, settings });

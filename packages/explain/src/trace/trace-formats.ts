@@ -2,20 +2,27 @@
 import { isNoMatch } from "@purlin/kube-client";
 import { findStatusError, textOf } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { type KubeObject, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { condition, groupOf, refOf, refText } from "../inspect/facts.ts";
+import type { KubeObject } from "@purlin/kube-objects/object";
+import { condition, functionRevisionsOf, groupOf, refOf, refText } from "../inspect/facts.ts";
+import { composedState, compositeState, type ObjectState } from "../state/object-state.ts";
 import type { TraceNode } from "./trace-tree.ts";
 
+/** The identifier of the last recorded run of an object, where there is one. */
+export type LastRun = (object: KubeObject) => string | undefined;
+
 /** A tree for other programs: the members of the peer, and ours under `purlin`. */
-export function traceDocument({ object, error, children }: TraceNode): JsonObject {
+export function traceDocument({ object, error, children }: TraceNode, lastRun: LastRun = () => undefined): JsonObject {
+  const run = lastRun(object);
+  const { state, reasons } = stateOf(object, error);
   return {
     object: withoutSecrets(object),
     ...(error === undefined ? {} : { error: errorOf(error, object) }),
-    ...(children.length === 0 ? {} : { children: children.map(traceDocument) }),
+    ...(children.length === 0 ? {} : { children: children.map((child) => traceDocument(child, lastRun)) }),
     purlin: {
-      state: stateOf(object, error),
-      reasons: reasonsOf(object, error),
-      functionRevisions: revisionsOf(object),
+      state,
+      reasons,
+      functionRevisions: functionRevisionsOf(object),
+      ...(run === undefined ? {} : { lastRun: run }),
     },
   };
 }
@@ -29,34 +36,19 @@ function errorOf(error: unknown, { apiVersion, kind, metadata }: KubeObject): Js
   return { ErrStatus: (status ?? own) as unknown as JsonObject };
 }
 
-function stateOf(object: KubeObject, error: unknown): string {
-  if (error !== undefined) return "missing";
-  if (object.metadata.deletionTimestamp) return "deleting";
-  const [synced, ready] = [condition(object, "Synced"), condition(object, "Ready")];
-  if (synced?.status === "False") return "failed";
-  if (ready === undefined && synced === undefined) return "none";
-  return ready === undefined || ready.status === "True" ? "ready" : "waiting";
-}
-
-function reasonsOf(object: KubeObject, error: unknown): string[] {
-  if (error !== undefined) return [textOf(error)];
-  return ["Synced", "Ready", "Installed", "Healthy"].flatMap((type) => {
-    const one = condition(object, type);
-    if (one === undefined || one.status === "True") return [];
-    return [[type, one.reason, one.message ?? ""].filter((part) => part !== "").join(": ")];
-  });
-}
-
-function revisionsOf(object: KubeObject): string[] {
-  const used = objectsAt(object, ["status", "crossplane", "functionRevisions"]);
-  return [...new Set(used.map((one) => stringAt(one, ["functionRevision"])).filter((name) => name !== ""))];
+/** The state of a node, by the model that all commands share; `troubled` is ready. */
+function stateOf(object: KubeObject, error: unknown): Pick<ObjectState, "reasons"> & { readonly state: string } {
+  if (error !== undefined) return { state: "missing", reasons: [textOf(error)] };
+  const { health, reasons } = condition(object, "Synced") ? compositeState(object) : composedState(object);
+  if (object.metadata.deletionTimestamp) return { state: "deleting", reasons };
+  return { state: health === "troubled" ? "ready" : health, reasons };
 }
 
 const masked = "***";
 const lastApplied = "kubectl.kubernetes.io/last-applied-configuration";
 
-/** A Secret with its keys and without its values. */
-function withoutSecrets(object: KubeObject): KubeObject {
+/** An object as it may be shown: a Secret has its keys and not its values. */
+export function withoutSecrets(object: KubeObject): KubeObject {
   if (object.kind !== "Secret" || object.apiVersion !== "v1") return object;
   const hidden = (values: unknown): JsonObject =>
     Object.fromEntries(Object.keys((values ?? {}) as object).map((key) => [key, masked]));

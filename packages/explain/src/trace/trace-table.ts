@@ -3,7 +3,8 @@
 import { textOf } from "@purlin/kube-objects/errors";
 import { ageOf, type Condition, humanDuration, type KubeObject, stringAt } from "@purlin/kube-objects/object";
 import { condition, resourceName } from "../inspect/facts.ts";
-import { isPackageObject, isRevisionObject, type TraceNode } from "./trace-tree.ts";
+import { isPackage } from "../state/object-state.ts";
+import { isRevisionObject, type TraceNode } from "./trace-tree.ts";
 
 /** A column of the caller. */
 export interface TraceColumn {
@@ -24,7 +25,7 @@ interface TableOptions {
 
 /** Trees as one table, or as two if there are packages and other objects. */
 export function traceTable(nodes: readonly TraceNode[], options: TableOptions): string {
-  const packages = nodes.filter(({ object }) => isPackageObject(object) || isRevisionObject(object));
+  const packages = nodes.filter(({ object }) => isPackage(object) || isRevisionObject(object));
   const others = nodes.filter((node) => !packages.includes(node));
   const tables = [
     { nodes: others, columns: options.columns ?? compositeColumns(options) },
@@ -121,7 +122,7 @@ function statusOf(object: KubeObject, error: unknown, { wide = false }: TableOpt
   if (object.metadata.deletionTimestamp) return "Deleting";
   if (error !== undefined) return `Error: ${shortened(textOf(error), wide)}`;
   const [first, second] =
-    isPackageObject(object) || isRevisionObject(object) ? packageStates(object) : compositeStates(object);
+    isPackage(object) || isRevisionObject(object) ? packageStates(object) : compositeStates(object);
   const bad = [first, second].find((one) => one !== undefined && one.status !== "True");
   const shown = bad ?? second ?? first;
   if (shown === undefined) return "";

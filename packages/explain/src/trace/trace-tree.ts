@@ -2,8 +2,9 @@
 // Objects with everything below them: claims, composite resources and packages.
 import type { KubeReader } from "@purlin/kube-client";
 import { type KubeObject, labelOf, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { composedRefs, toRef } from "../inspect/facts.ts";
+import { referencesOf } from "../inspect/facts.ts";
 import type { ObjectRef } from "../model/explanation.ts";
+import { isPackage } from "../state/object-state.ts";
 
 /** An object and what it consists of. */
 export interface TraceNode {
@@ -21,24 +22,17 @@ export interface TraceOptions {
   readonly packageRevisions?: "active" | "all" | "none";
   /** Whether to show packages that a package depends on: each once, each time, or not. */
   readonly packageDependencies?: "unique" | "all" | "none";
+  /** Whether to show the Secrets with connection details. */
+  readonly connectionSecrets?: boolean;
 }
 
 /** Far deeper than composite resources are nested; ends the tree of two that compose each other. */
 const maxDepth = 20;
-const packageGroup = "pkg.crossplane.io/";
-const packageKinds = new Set(["Configuration", "Function", "Provider"]);
 const packageLabel = "pkg.crossplane.io/package";
-
-/** Whether an object is a package. */
-export function isPackageObject({ apiVersion, kind }: KubeObject): boolean {
-  return apiVersion.startsWith(packageGroup) && packageKinds.has(kind);
-}
 
 /** Whether an object is a revision of a package. */
 export function isRevisionObject({ apiVersion, kind }: KubeObject): boolean {
-  return (
-    apiVersion.startsWith(packageGroup) && packageKinds.has(kind.replace(/Revision$/, "")) && kind.endsWith("Revision")
-  );
+  return kind.endsWith("Revision") && isPackage({ apiVersion, kind: kind.replace(/Revision$/, "") });
 }
 
 /** Reads everything below an object. */
@@ -55,7 +49,7 @@ interface Growing {
 async function grow(object: KubeObject, growing: Growing, depth: number): Promise<TraceNode> {
   const tooDeep = new Error(`not shown: nested more than ${maxDepth} levels`);
   if (depth > maxDepth) return { object, error: tooDeep, children: [] };
-  const below = isPackageObject(object) ? await packageParts(object, growing) : await composedParts(object, growing);
+  const below = isPackage(object) ? await packageParts(object, growing) : await composedParts(object, growing);
   const children = await Promise.all(
     below.map(async ({ object: child, error }) =>
       error === undefined ? await grow(child, growing, depth + 1) : { object: child, error, children: [] },
@@ -68,10 +62,18 @@ type Part = Pick<TraceNode, "object" | "error">;
 
 /** A claim has its composite resource and nothing else; a composite resource what it refers to. */
 function composedParts(object: KubeObject, growing: Growing): Promise<readonly Part[]> {
-  const spec = object["spec"] as { readonly resourceRef?: Parameters<typeof toRef>[0] } | undefined;
-  const claimed = spec?.resourceRef === undefined ? undefined : toRef(spec.resourceRef);
-  const refs = claimed === undefined ? composedRefs(object).toSorted(byType) : [claimed];
-  return Promise.all(refs.map((ref) => readPart(ref, growing)));
+  const refs = referencesOf(object).toSorted(byType);
+  const secret = growing.options.connectionSecrets === true ? connectionSecretOf(object) : undefined;
+  return Promise.all([...refs, ...(secret === undefined ? [] : [secret])].map((ref) => readPart(ref, growing)));
+}
+
+/** The Secret that a claim, composite resource or managed resource writes its connection details to. */
+function connectionSecretOf(object: KubeObject): ObjectRef | undefined {
+  const name = stringAt(object, ["spec", "writeConnectionSecretToRef", "name"]);
+  if (name === "") return undefined;
+  const namespace =
+    stringAt(object, ["spec", "writeConnectionSecretToRef", "namespace"]) || (object.metadata.namespace ?? "");
+  return { apiVersion: "v1", kind: "Secret", name, namespace };
 }
 
 function byType(a: ObjectRef, b: ObjectRef): number {

@@ -14,8 +14,12 @@ export interface BareOptions {
   readonly port: number;
   /** The environment variables of this machine that functions may see. */
   readonly machineEnv: Readonly<Record<string, string>>;
-  /** The flag that takes the certificate folder: one of {@link certificateFlags}. */
-  readonly certificateFlag: string;
+  /** The flag that takes the certificate folder: one of {@link certificateFlags}. A Provider gets no flags. */
+  readonly certificateFlag: string | undefined;
+  /** Further folders of this machine, by where the image finds them. */
+  readonly mounts?: Mounts | undefined;
+  /** Where the image finds folders that start empty. */
+  readonly scratch?: readonly string[] | undefined;
   readonly supervision: Supervision;
   /** Starts the program; by default as a plain child process. */
   readonly run?: ((program: Program) => GuardedProcess) | undefined;
@@ -37,16 +41,20 @@ export async function prepareBare(program: ImageProgram, options: BareOptions): 
   const { run = (bare) => spawnGuarded(bare, { channel: false, enclosure: supervision.containment.enclose() }) } =
     options;
   const address = `127.0.0.1:${port}`;
-  const mounts: Mounts = { "/tls/server": certificates };
+  const tmp = await makeTmp(supervision.tmpFolder);
+  const mounts: Mounts = {
+    "/tls/server": certificates,
+    ...options.mounts,
+    ...(await makeScratch(tmp, options.scratch ?? [])),
+  };
   const [name = "", ...words] = commandOf(config);
   const imageEnv = { PATH: defaultPath, ...parseEnv(config.env), ...program.env };
   const [command = "", ...first] = needsNode ? [process.execPath] : await imageCommand(root, name, imageEnv.PATH);
   const args = await Promise.all(words.map((word) => translate(word, root, mounts)));
-  const flags = [`--address=${address}`, `${certificateFlag}=${certificates}`];
+  const flags = certificateFlag === undefined ? [] : [`--address=${address}`, `${certificateFlag}=${certificates}`];
   const variables = Object.entries(imageEnv).map(async ([key, value]) => [key, await translate(value, root, mounts)]);
   const env: Record<string, string> = Object.fromEntries(await Promise.all(variables));
   const path = [env["PATH"], machineEnv["PATH"]].filter(Boolean).join(":");
-  const tmp = await makeTmp(supervision.tmpFolder);
   const [outer = "", ...outerWords] = limited([command, ...first, ...args, ...flags], supervision);
   const bare: Program = {
     command: outer,
@@ -66,6 +74,11 @@ export async function prepareBare(program: ImageProgram, options: BareOptions): 
 async function makeTmp(folder: string): Promise<string> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
   return await mkdtemp(join(folder, "function-"));
+}
+
+async function makeScratch(tmp: string, places: readonly string[]): Promise<Mounts> {
+  const made = places.map(async (place) => [place, await mkdtemp(join(tmp, "volume-"))] as const);
+  return Object.fromEntries(await Promise.all(made));
 }
 
 /** Runs in a PID namespace where they are available, so that all descendants end with the program. */

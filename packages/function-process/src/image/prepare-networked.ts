@@ -21,7 +21,7 @@ export async function prepareNetworked(
 ): Promise<PreparedProgram> {
   const socket = await openFunctionSocket(program.socket);
   const run: BareOptions["run"] = (bare) =>
-    socket.start(openNetwork(program.network), commandOf(program.network, bare));
+    socket.start(openNetwork(program.network), networkedCommand(program.network, bare));
   const port = Number(defaultPort);
   const prepared = await prepareBare(program, { ...options, port, run }).catch(async (error: unknown) => {
     await socket.dispose();
@@ -40,7 +40,8 @@ export async function prepareNetworked(
 /** Changes to the folder of a program and runs it with only its own environment. */
 const enter = 'cd "$1" && shift && exec env -i "$@"';
 
-function commandOf(network: UnsharedNetwork, { command, args, cwd, env }: Program): NetworkCommand {
+/** The command that runs a program in a network of its own as the user who started the control plane. */
+export function networkedCommand(network: UnsharedNetwork, { command, args, cwd, env }: Program): NetworkCommand {
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const words = ["/bin/sh", "-c", enter, "purlin-enter", cwd, ...variables, command, ...args];
   return { words: asOwnUser(network, words), inputs: [] };

@@ -12,6 +12,7 @@ import type { UnsharedNetwork } from "../sandbox/unshared-network.ts";
 import type { GuardedProcess } from "../spawn/guarded-process.ts";
 import type { Supervision } from "../spawn/supervision.ts";
 import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
+import type { ProviderWiring } from "./prepare-provider.ts";
 import type { NetworkMaker, SandboxNetwork } from "./sandbox-network.ts";
 
 /** The path of a socket, reserved for one process. */
@@ -41,6 +42,8 @@ export interface ImageProgram {
   readonly network?: UnsharedNetwork | undefined;
   /** The socket of a sandboxed function; a path beside it is used while a replaced process still serves there. */
   readonly socket: string;
+  /** What a Provider has beyond a function; undefined for a function. */
+  readonly provider?: ProviderWiring | undefined;
 }
 
 /** A program ready to be started, and where it will listen. */
@@ -54,12 +57,16 @@ export interface PreparedProgram {
   readonly dispose: () => Promise<void>;
 }
 
-const certificatesInside = "/tls/server";
+/** Where a program in a sandbox finds the certificates it serves with. */
+export const certificatesInside = "/tls/server";
 
 const nodeInside = "/purlin/node/node";
 
 /** This process's Node, its loader and its shared libraries, by their path in the sandbox of a function without a base image. */
-const ownNode = once(() => ({ ...linkedFiles(process.execPath), [nodeInside]: process.execPath }));
+export const ownNode: () => Readonly<Record<string, string>> = once(() => ({
+  ...linkedFiles(process.execPath),
+  [nodeInside]: process.execPath,
+}));
 
 /** Computed at first use, because it reads files. */
 function once<T>(make: () => T): () => T {
@@ -87,7 +94,7 @@ export async function prepareSandboxed(
   // Fails before anything is reserved when the image is invalid: such an image is retried again and again.
   const sandboxed = sandboxCommand(sandbox, {
     root,
-    command: needsNode ? [nodeInside, ...commandOf(config).slice(1)] : commandOf(config),
+    command: sandboxedWords(config, needsNode),
     cwd: config.workingDir,
     env: { PATH: defaultPath, HOME: "/tmp", ...parseEnv(config.env), ...env, TLS_SERVER_CERTS_DIR: certificatesInside },
     tmpBytes: limits.tmpBytes,
@@ -103,6 +110,12 @@ export async function prepareSandboxed(
     start: () => socket.start(openNetwork(sandbox), command),
     dispose: socket.dispose,
   };
+}
+
+/** The words that start the process of an image in a sandbox. */
+export function sandboxedWords(config: ProcessConfig, needsNode: boolean): readonly string[] {
+  const words = commandOf(config);
+  return needsNode ? [nodeInside, ...words.slice(1)] : words;
 }
 
 /** The address of a function that has a network of its own. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "@purlin/base";
-import { type NetworkMaker, openSandboxNetwork, type SandboxNetwork } from "./sandbox-network.ts";
+import { type NetworkMaker, type NetworkShape, openSandboxNetwork, type SandboxNetwork } from "./sandbox-network.ts";
 
 /** Sandbox networks opened ahead of time: a network takes longer to be ready than most functions do. */
 export interface SandboxNetworkPool {
@@ -8,6 +8,8 @@ export interface SandboxNetworkPool {
   warm(name: string, maker: NetworkMaker): void;
   /** The network that waits for a function, or a new one. */
   take(name: string, maker: NetworkMaker): SandboxNetwork;
+  /** A new network of another shape. */
+  open(maker: NetworkMaker, shape: NetworkShape): SandboxNetwork;
   /** Closes the waiting networks and opens no more. */
   close(): Promise<void>;
 }
@@ -23,7 +25,7 @@ interface Waiting {
 /** Makes a pool. */
 export function createSandboxNetworkPool(
   clock: Clock,
-  open: (maker: NetworkMaker) => SandboxNetwork = openSandboxNetwork,
+  open: (maker: NetworkMaker, shape?: NetworkShape) => SandboxNetwork = openSandboxNetwork,
 ): SandboxNetworkPool {
   const waiting = new Map<string, Waiting>();
   let isClosed = false;
@@ -42,6 +44,7 @@ export function createSandboxNetworkPool(
       void network.process.ended.then(() => waiting.get(name)?.network === network && remove(name));
     },
     take: (name, maker) => remove(name) ?? open(maker),
+    open: (maker, shape) => open(maker, shape),
     async close() {
       isClosed = true;
       const networks = [...waiting.keys()].flatMap((name) => remove(name) ?? []);

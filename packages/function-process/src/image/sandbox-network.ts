@@ -36,9 +36,28 @@ const commandDescriptor = 4;
 /** What creates private networks: bubblewrap, or `unshare` where bubblewrap is missing. */
 export type NetworkMaker = Sandbox | UnsharedNetwork;
 
+/** What the network of a Provider has beyond that of a function. */
+export interface NetworkShape {
+  /** The ports at which the network forwards connections to this process; those after the first where it may listen. */
+  readonly inward?: readonly number[] | undefined;
+  /** Leaves the program in the network of this machine. */
+  readonly isShared?: boolean | undefined;
+}
+
+/** The options of a sandbox network. */
+interface NetworkOptions extends NetworkShape {
+  readonly supervision?: NetworkSupervision | undefined;
+}
+
 /** Opens a sandbox network. It ends with its function, and with this process. */
-export function openSandboxNetwork(maker: NetworkMaker, supervision?: NetworkSupervision): SandboxNetwork {
-  const connector = { node: process.execPath, program: connectorProgram, port: defaultPort };
+export function openSandboxNetwork(
+  maker: NetworkMaker,
+  { supervision, inward = [], isShared }: NetworkOptions = {},
+): SandboxNetwork {
+  // A bubblewrap with the setuid bit gives no capabilities.
+  const mayBind = inward.length > 0 && "canDisableUserns" in maker && maker.canDisableUserns;
+  const port = [defaultPort, ...inward].join(":");
+  const connector = { node: process.execPath, program: connectorProgram, port, isShared, mayBind };
   const inNetwork =
     "unshare" in maker
       ? unsharedNetworkCommand(maker, connector)

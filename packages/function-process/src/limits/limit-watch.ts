@@ -8,7 +8,15 @@ import type { MarkedRun } from "./marked-processes.ts";
 import { inSlices, listPids, type ProcessStat, readStat } from "./process-list.ts";
 import { markOf } from "./process-mark.ts";
 import { createThrottle, heldText, isClose, judge, nextDuty, type Throttle } from "./throttle.ts";
-import { type CpuClock, cpusUsed, type HeldFiles, heldFiles, proportionalBytes, residentBytes } from "./usage.ts";
+import {
+  type CpuClock,
+  cpusUsed,
+  type HeldFiles,
+  heldFiles,
+  type MeasuredUsage,
+  proportionalBytes,
+  residentBytes,
+} from "./usage.ts";
 
 /** What an entry of a folder takes at least. */
 const entryBytes = 1024;
@@ -29,6 +37,8 @@ interface WatchedFunction {
   readonly tmp?: string | undefined;
   /** The kernel holds it to its CPU limit. */
   readonly isCpuLimited: boolean;
+  /** Called with each measurement. */
+  measured?(usage: MeasuredUsage): void;
   /** It must be stopped. Called once. */
   exceeded(text: string): void;
   /** It is throttled or refused at a limit and keeps running. Called once for each limit. */
@@ -135,15 +145,16 @@ async function check(one: Measured, family: readonly ProcessStat[], elapsedMs: n
     return true;
   }
   if (files.openFiles >= limits.openFiles) reportOnce(one, "openFiles");
-  if (!reported.has("exceeded")) slowDown(one, family, elapsedMs);
+  const busy = busyIn(family, one.cpu, elapsedMs);
+  const cpus = cpusUsed(family, one.cpu, elapsedMs);
+  watched.measured?.({ memoryBytes, processes: family.length, cpus });
+  if (!reported.has("exceeded")) slowDown(one, cpus, busy);
   return isClose(usage, limits);
 }
 
-function slowDown(one: Measured, family: readonly ProcessStat[], elapsedMs: number): void {
-  const { watched, cpu } = one;
+function slowDown(one: Measured, used: number, busy: readonly ProcessStat[]): void {
+  const { watched } = one;
   const { cpus: limit } = watched.limits;
-  const busy = busyIn(family, cpu, elapsedMs);
-  const used = cpusUsed(family, cpu, elapsedMs);
   const isOver = used > limit * tolerance;
   one.overs = isOver || one.duty < 1 ? one.overs + 1 : 0;
   if (one.overs >= patience) reportOnce(one, "cpus");

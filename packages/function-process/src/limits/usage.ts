@@ -13,6 +13,9 @@ export interface Usage {
   readonly tmpBytes: number;
 }
 
+/** What the processes of one function used at the last measurement. */
+export type MeasuredUsage = Pick<Usage, "memoryBytes" | "processes" | "cpus">;
+
 /** Processor time of each process at the last measurement, by pid and start. */
 export type CpuClock = Map<string, number>;
 

@@ -11,9 +11,10 @@ export interface FunctionCertificates {
   readonly client: { current(): TlsIdentity };
   /**
    * The folder with `ca.crt`, `tls.crt` and `tls.key` that a function is to be served with from now on: the same until its
-   * certificate is renewed, another one afterwards. What is served with the old one should be replaced then.
+   * certificate is renewed, another one afterwards. What is served with the old one should be replaced then. `dnsNames` are further names
+   * of the server, remembered for later calls.
    */
-  serverFolder(functionName: string): Promise<string>;
+  serverFolder(functionName: string, dnsNames?: readonly string[]): Promise<string>;
   /** How long until the certificate is renewed. */
   renewInMs(functionName: string): number;
   /** Removes the files of a function that is gone; errors are ignored. */
@@ -50,6 +51,7 @@ export function createFunctionCertificates(directory: string, times: Certificate
   // Another program may read the files before this process makes its first call.
   if (clientFolder !== undefined) client.current();
   const issued = new Map<string, Issued>();
+  const namesOf = new Map<string, readonly string[]>();
   const leaving = new Map<string, Promise<unknown>>();
   // Files of an earlier process were signed by an authority that no longer exists.
   const emptied = rm(directory, { recursive: true, force: true });
@@ -62,7 +64,7 @@ export function createFunctionCertificates(directory: string, times: Certificate
   function issue(name: string, number: number): Issued {
     const pair = issueCertificate(authority, {
       commonName: name,
-      dnsNames: ["localhost"],
+      dnsNames: ["localhost", ...(namesOf.get(name) ?? [])],
       ipAddresses: ["127.0.0.1"],
       usages: ["server"],
       days,
@@ -80,7 +82,8 @@ export function createFunctionCertificates(directory: string, times: Certificate
 
   return {
     client,
-    async serverFolder(name) {
+    async serverFolder(name, dnsNames) {
+      if (dnsNames !== undefined) namesOf.set(name, dnsNames);
       const known = issued.get(name);
       const isGood = known !== undefined && !shouldRenew(known.certPem, now(), lastThird);
       const current = isGood ? known : issue(name, (known?.number ?? 0) + 1);
@@ -95,6 +98,7 @@ export function createFunctionCertificates(directory: string, times: Certificate
       const known = issued.get(name);
       if (known === undefined) return;
       issued.delete(name);
+      namesOf.delete(name);
       const folders = [known.number, known.number - 1].map((number) => folderOf(name, number));
       const written = known.written.catch(() => {});
       const removed = written.then(() => Promise.all(folders.map((one) => rm(one, { recursive: true, force: true }))));

@@ -5,13 +5,14 @@ import type { Clock } from "@purlin/base";
 import type { SandboxNetworkPool } from "../image/sandbox-network-pool.ts";
 import type { FunctionLimits } from "../limits/function-limits.ts";
 import { heldText } from "../limits/throttle.ts";
-import type { ResourceSupervision } from "../spawn/supervision.ts";
+import type { MeasuredUsage } from "../limits/usage.ts";
+import type { ResourceSupervision, Supervision } from "../spawn/supervision.ts";
 import { createEndpointLeases, type EndpointLeases } from "./endpoint-leases.ts";
 import type { PortPool } from "./free-port.ts";
 import type { FunctionCertificates } from "./function-certificates.ts";
 import { createLogRate, createLogTail, type LogFile, type LogRate } from "./function-output.ts";
 import { untilItAnswers } from "./grpc-probe.ts";
-import { createLaunch, type FunctionProgram, isBare } from "./launch-function.ts";
+import { createLaunch, type FunctionProgram, isBare, isProvider } from "./launch-function.ts";
 import { createRenewal, type Renewal } from "./renewal.ts";
 import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
 
@@ -62,6 +63,8 @@ export interface FunctionProcess {
   readonly current: ServedFunction | undefined;
   /** Tells that a run begins at an address that was served; call the result when it is over. */
   acquire(endpoint: string): () => void;
+  /** What its processes used when they were last measured; undefined before, and where the system does not say. */
+  readonly usage: MeasuredUsage | undefined;
   /** The last lines it wrote, oldest first. */
   logs(): readonly string[];
   reload(): void;
@@ -96,6 +99,8 @@ export interface ProcessDeps {
   /** Called with the output of functions, as far as it is kept. */
   readonly onOutput?: ((output: FunctionOutput) => void) | undefined;
   readonly onChange: (process: FunctionProcess) => void;
+  /** Called for a save of a source file, or of one it imports, instead of starting a new version. */
+  readonly onSave?: ((process: FunctionProcess) => void) | undefined;
   readonly limits: ProcessLimits;
   readonly resources: ResourceSupervision;
 }
@@ -132,6 +137,7 @@ class RunningProcess implements FunctionProcess {
   readonly #leases: EndpointLeases;
   readonly #renewal: Renewal;
   readonly #supervisor: Supervisor;
+  readonly #supervision: Supervision;
   readonly #tail = createLogTail(logCharacters);
   readonly #waiting = new Set<() => void>();
   readonly #rate: LogRate;
@@ -152,6 +158,7 @@ class RunningProcess implements FunctionProcess {
     this.#log = deps.logFile(spec);
     this.#leases = createEndpointLeases({ clock, lingerMs: limits.lingerMs, limitMs: limits.holdMs });
     const supervision = resources.of(spec);
+    this.#supervision = supervision;
     const tooMuch = (): void => this.#notice(heldText("logBytesPerSecond", supervision.limits));
     this.#rate = createLogRate(supervision.limits.logBytesPerSecond, clock, tooMuch);
     const folder = (): Promise<string> => this.#renewal.take();
@@ -163,16 +170,21 @@ class RunningProcess implements FunctionProcess {
         env,
         ports,
         openNetwork: (maker) => networks.take(name, maker),
+        openShaped: (maker, shape) => networks.open(maker, shape),
         certificates: folder,
         graceMs: limits.graceMs,
         supervision,
       }),
       file: program.kind === "source" ? program.file : undefined,
+      ...(deps.onSave !== undefined && { onSave: () => deps.onSave?.(this) }),
       answers: (address, signal) =>
-        untilItAnswers({ address, tls: certificates.client.current().context, commonName: name, signal }),
+        isProvider(program)
+          ? untilItRuns(clock, this.#state.phase === "failed" ? recoveredMs : settledMs, signal)
+          : untilItAnswers({ address, tls: certificates.client.current().context, commonName: name, signal }),
+      noun: isProvider(program) ? "provider" : "function",
       released: (address) => this.#leases.released(address),
       startLimitMs: limits.startMs,
-      advice: isBare(program) ? bareAdvice : undefined,
+      advice: isBare(program) && !isProvider(program) ? bareAdvice : undefined,
       restart: limits.restart,
       clock,
       observer: this.#observer(),
@@ -196,6 +208,10 @@ class RunningProcess implements FunctionProcess {
 
   acquire(endpoint: string): () => void {
     return this.#leases.acquire(endpoint);
+  }
+
+  get usage(): MeasuredUsage | undefined {
+    return this.#supervision.usage();
   }
 
   logs(): readonly string[] {
@@ -307,6 +323,21 @@ class RunningProcess implements FunctionProcess {
     signal?.addEventListener("abort", abort, { once: true });
     return promise;
   }
+}
+
+/** A Provider that runs this long has started: it need not serve anything. One that ended before has to run for longer. */
+const settledMs = 1_000;
+const recoveredMs = 5_000;
+
+function untilItRuns(clock: Clock, settleMs: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const cancel = clock.schedule(settleMs, resolve);
+  const abort = (): void => {
+    cancel();
+    reject(signal.reason);
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  return promise.finally(() => signal.removeEventListener("abort", abort));
 }
 
 function problemOf(state: ProcessState): string | undefined {

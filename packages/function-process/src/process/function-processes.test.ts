@@ -287,6 +287,23 @@ test("a retiring process that is requested again keeps running", async () => {
   assert.notEqual(on.processes.run(on.source("fn")), fn, "one that has ended does not come back");
 });
 
+test("a process that is ended does not wait for its calls, and the next run starts another", async () => {
+  await using on = scene({ "fn.ts": abruptSource("one", "pid") }, { graceMs: 100, replacedMs: 0 });
+  const fn = on.processes.run(on.source("fn"));
+  await fn.served();
+  const before = pidIn(on, "pid");
+  // It is sent again until its deadline, or until the test is over.
+  on.call(fn, "slow").catch(() => undefined);
+  await setTimeout(0);
+  const ended = on.processes.end("fn");
+  const next = on.processes.run(on.source("fn"));
+  assert.notEqual(next, fn);
+  await ended;
+  assert.ok(!isAlive(before));
+  assert.equal(await on.call(next), "one");
+  await on.processes.end("nothing");
+});
+
 test("a killed function restarts at its old address; calls made meanwhile succeed", async () => {
   await using on = scene({ "fn.ts": abruptSource("one", "pid") });
   const fn = on.processes.run(on.source("fn"));

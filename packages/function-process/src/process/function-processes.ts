@@ -43,6 +43,8 @@ export interface FunctionProcessesOptions {
   readonly requireSandbox?: boolean | undefined;
   /** Called whenever a function starts to serve, fails or dies. */
   readonly onChange?: ((process: FunctionProcess) => void) | undefined;
+  /** Called for a save of a source file, or of one it imports; `reload` then starts the new version. By default a save starts it. */
+  readonly onSave?: ProcessDeps["onSave"];
   /** Called with what a function writes to its standard streams, within its limits. */
   readonly onOutput?: ProcessDeps["onOutput"];
 }
@@ -62,7 +64,7 @@ export interface FunctionProcesses extends AsyncDisposable {
   warm(name: string, sandbox: Sandbox): void;
   get(name: string): FunctionProcess | undefined;
   /** The folder with the certificates a function is served with, whether or not it runs already. */
-  certificates(name: string): Promise<string>;
+  certificates(name: string, dnsNames?: readonly string[]): Promise<string>;
   list(): readonly FunctionProcess[];
   /** The unpacked images that something runs from, also what is about to end. */
   roots(): ReadonlySet<string>;
@@ -72,6 +74,8 @@ export interface FunctionProcesses extends AsyncDisposable {
   checkCertificates(): void;
   /** Takes no new calls and ends when no call uses it. */
   stop(name: string): Promise<void>;
+  /** Ends it now, also while calls use it: a function that does not answer keeps its calls. The next run starts another process. */
+  end(name: string): Promise<void>;
   /** Calls the listener whenever a function begins to serve, fails or dies; the result ends that. */
   onChange(listener: (process: FunctionProcess) => void): () => void;
   /** Ends all of them, also those that are still used. */
@@ -106,13 +110,16 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   const deps: ProcessDeps = {
     certificates,
     ports: createPortPool(),
-    networks: createSandboxNetworkPool(clock, (sandbox) => openSandboxNetwork(sandbox, resources.general)),
+    networks: createSandboxNetworkPool(clock, (maker, shape) =>
+      openSandboxNetwork(maker, { ...shape, supervision: resources.general }),
+    ),
     resources,
     env: cleanEnvironment(env),
     clock,
     logFile: (spec) => openLogFile(functionLogPath(join(directory, functionLogFolder), spec), logBytes),
     onOutput: options.onOutput,
     onChange,
+    onSave: options.onSave,
     limits: { ...defaultLimits, ...limits },
   };
   const begin = (spec: FunctionSpec): FunctionProcess => {
@@ -206,8 +213,8 @@ class ProcessTable implements FunctionProcesses {
     return this.#entries.get(name)?.process;
   }
 
-  certificates(name: string): Promise<string> {
-    return this.#deps.certificates.serverFolder(name);
+  certificates(name: string, dnsNames?: readonly string[]): Promise<string> {
+    return this.#deps.certificates.serverFolder(name, dnsNames);
   }
 
   list(): readonly FunctionProcess[] {
@@ -231,10 +238,23 @@ class ProcessTable implements FunctionProcesses {
   }
 
   async stop(name: string): Promise<void> {
+    await this.#remove(name, (entry) => this.#retire(entry));
+  }
+
+  async end(name: string): Promise<void> {
+    await this.#remove(name, async (entry) => {
+      this.#retiring.add(entry);
+      entry.process.replace();
+      await end(entry);
+      this.#retiring.delete(entry);
+    });
+  }
+
+  async #remove(name: string, ending: (entry: Entry) => Promise<void>): Promise<void> {
     const entry = this.#entries.get(name);
     if (entry === undefined) return;
     this.#entries.delete(name);
-    await this.#retire(entry);
+    await ending(entry);
     if (!this.#entries.has(name)) await this.#forget(name);
   }
 

@@ -43,7 +43,8 @@ for (const { why, config, socket = "fn", says } of rows) {
       env: {},
       certificates: async () => folder.path,
       ports: createPortPool(),
-      openNetwork: openSandboxNetwork,
+      openNetwork: (maker) => openSandboxNetwork(maker),
+      openShaped: openSandboxNetwork,
       graceMs: 0,
       supervision: resources.general,
     });

@@ -4,8 +4,9 @@ import { getCompileCacheDir } from "node:module";
 import type { Readable } from "node:stream";
 import { certificateFlags, ownPorts, prepareBare } from "../image/prepare-bare.ts";
 import { prepareNetworked } from "../image/prepare-networked.ts";
+import { prepareProvider } from "../image/prepare-provider.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "../image/prepare-sandboxed.ts";
-import type { NetworkMaker, SandboxNetwork } from "../image/sandbox-network.ts";
+import type { NetworkMaker, NetworkShape, SandboxNetwork } from "../image/sandbox-network.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
 import { stoppedText } from "../limits/throttle.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
@@ -50,6 +51,8 @@ interface LaunchOptions {
   readonly ports: PortPool;
   /** Opens a private network for a function that runs in a sandbox. */
   readonly openNetwork: (maker: NetworkMaker) => SandboxNetwork;
+  /** Opens the network of a Provider. */
+  readonly openShaped: (maker: NetworkMaker, shape: NetworkShape) => SandboxNetwork;
   /** How long calls in flight may take when it is stopped. */
   readonly graceMs: number;
   readonly supervision: Supervision;
@@ -97,11 +100,11 @@ async function start(wanted: LaunchOptions, listeners: Listeners, wantedPort: nu
   }
   const [certificates] = await Promise.all([options.certificates(), options.supervision.containment.leftovers]);
   // In a network of its own any port is free.
-  const port = hasOwnNetwork(options.program) ? 0 : await options.ports.take(wantedPort);
+  const port = hasOwnNetwork(options.program) || isProvider(options.program) ? 0 : await options.ports.take(wantedPort);
   try {
     const [usual, other] = certificateFlags;
     const first = await runOnce(options, { certificates, port, certificateFlag: usual }, listeners);
-    const mayRefuse = isBare(options.program) && listeners.isWanted();
+    const mayRefuse = isBare(options.program) && !isProvider(options.program) && listeners.isWanted();
     if (!mayRefuse || !first.said.includes(usual)) return first.how;
     // It rejected the flag: it may accept the other one.
     return (await runOnce(options, { certificates, port, certificateFlag: other }, listeners)).how;
@@ -140,7 +143,8 @@ async function runOnce(
   place: Place,
   { events, onSpawned }: Listeners,
 ): Promise<{ readonly how: string; readonly said: string }> {
-  const { address, start, dispose, tmp } = await prepare(options, place);
+  const onProblem = (text: string): void => events.message({ type: "failed", text, setup: true });
+  const { address, start, dispose, tmp } = await prepare(options, place, onProblem);
   try {
     const child = start();
     onSpawned(child);
@@ -183,11 +187,23 @@ export function isBare(program: FunctionProgram): boolean {
   return program.kind === "image" && program.sandbox === undefined;
 }
 
-async function prepare(options: LaunchOptions, place: Place): Promise<PreparedProgram> {
+/** Whether it is an image of a Provider. */
+export function isProvider(program: FunctionProgram): boolean {
+  return program.kind === "image" && program.provider !== undefined;
+}
+
+async function prepare(
+  options: LaunchOptions,
+  place: Place,
+  onProblem: (text: string) => void,
+): Promise<PreparedProgram> {
   const { program, env, supervision } = options;
   const { certificates, port } = place;
   if (program.kind === "image") {
-    const { sandbox, network } = program;
+    const { sandbox, network, provider } = program;
+    if (provider !== undefined) {
+      return prepareProvider({ ...program, provider }, { ...options, certificates, machineEnv: env, onProblem });
+    }
     if (sandbox !== undefined) return prepareSandboxed({ ...program, sandbox }, { ...options, certificates });
     const bare = { ...place, machineEnv: env, supervision };
     return network === undefined

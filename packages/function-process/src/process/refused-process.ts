@@ -23,6 +23,7 @@ export function refusedProcess(name: string, problem: string): FunctionProcess {
     root: undefined,
     state: { phase: "failed", problem },
     current: undefined,
+    usage: undefined,
     served: () => Promise.reject(new Error(problem)),
     acquire: () => () => {},
     logs: () => [],

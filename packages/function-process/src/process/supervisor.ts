@@ -31,12 +31,16 @@ export interface SupervisorOptions {
   readonly launch: Launch;
   /** A save of this file, or of one it imports, starts a new version. Absolute; nothing is watched without it. */
   readonly file?: string | undefined;
+  /** Called for a save instead of starting a new version. */
+  readonly onSave?: (() => void) | undefined;
   /** Resolves when a version takes calls at its address. */
   readonly answers: (address: string, signal: AbortSignal) => Promise<void>;
   /** Resolves when no call uses the version at this address; the version is then stopped. */
   readonly released: (address: string) => Promise<void>;
   /** A version that takes longer to answer counts as failed. */
   readonly startLimitMs: number;
+  /** What the program is called in messages; "function" unless given. */
+  readonly noun?: "function" | "provider" | undefined;
   /** Added to the error of a version that runs but does not answer. */
   readonly advice?: string | undefined;
   /** Without it, a failed version waits for the next save. */
@@ -80,7 +84,7 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#before = options.before;
-    this.#watcher = watchFiles(() => this.reload());
+    this.#watcher = watchFiles(() => (options.onSave ?? (() => this.reload()))());
     this.#start();
   }
 
@@ -183,7 +187,7 @@ export class Supervisor {
   #tooSlow(version: Version): void {
     if (version !== this.#starting) return;
     const { startLimitMs, advice } = this.#options;
-    const text = `the function did not answer within ${startLimitMs / 1000} s${advice === undefined ? "" : `; ${advice}`}`;
+    const text = `the ${this.#noun} did not answer within ${startLimitMs / 1000} s${advice === undefined ? "" : `; ${advice}`}`;
     version.failed = true;
     this.#fails(version, { text, setup: false });
     version.launched.kill();
@@ -212,14 +216,14 @@ export class Supervisor {
     this.#versions.delete(version);
     if (this.#stopping) return;
     if (version === this.#starting && !version.failed) {
-      const text = version.exceeded ?? `the function ended before it served (${how})`;
+      const text = version.exceeded ?? this.#endedEarly(how);
       this.#fails(version, { text, setup: false });
     }
     if (version !== this.#current) return;
     this.#current = undefined;
     this.#before = version.address;
     if (performance.now() - version.startedAt > this.#healthyMs(version)) this.#failures = 0;
-    this.#options.observer.died(version.exceeded ?? `the function ended by itself (${how})`);
+    this.#options.observer.died(version.exceeded ?? `the ${this.#noun} ended by itself (${how})`);
     if (this.#starting === undefined) this.#restartLater();
   }
 
@@ -227,6 +231,16 @@ export class Supervisor {
   #healthyMs({ exceeded }: Version): number {
     const healthyMs = this.#options.restart?.healthyMs ?? 0;
     return exceeded === undefined ? healthyMs : healthyMs * exceededFactor;
+  }
+
+  get #noun(): string {
+    return this.#options.noun ?? "function";
+  }
+
+  #endedEarly(how: string): string {
+    return this.#noun === "function"
+      ? `the function ended before it served (${how})`
+      : `the ${this.#noun} ended at once (${how})`;
   }
 
   #restartLater(): void {

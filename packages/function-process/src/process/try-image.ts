@@ -4,6 +4,7 @@ import type { ContentStore } from "@purlin/oci";
 import { type BuiltImage, openImageRoots, parseImageConfig, runtimeLabel } from "@purlin/oci";
 import type { SandboxSupport } from "../sandbox/find-sandbox.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
+import type { FunctionSpec } from "./function-process.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
 
 /** An image to try, and where. */
@@ -28,27 +29,38 @@ export interface StartFailure {
 
 const lastLines = 20;
 
-/** Starts the function of an image as a control plane on this machine would, and stops it. Undefined when it answered. */
-export async function tryImage(trial: ImageTrial): Promise<StartFailure | undefined> {
-  const { store, image, name, directory, env, sandbox, startMs } = trial;
+/** How to run the function of an image: unpacks it, and makes a process of its configuration. */
+export async function imageSpec(
+  trial: Pick<ImageTrial, "store" | "image" | "name" | "directory" | "sandbox">,
+  more: { readonly env?: Readonly<Record<string, string>>; readonly args?: readonly string[] } = {},
+): Promise<FunctionSpec> {
+  const { store, image, name, directory, sandbox } = trial;
   const roots = openImageRoots(join(directory, "roots"), store, { mounts: mountPoints });
   const root = await roots.rootOf({ manifest: image.manifest, manifestDigest: image.descriptor.digest });
   const config = parseImageConfig(await store.read(image.manifest.config), name);
-  await using processes = createFunctionProcesses({ directory, env, limits: { startMs, graceMs: 1_000 } });
-  const running = processes.run({
+  const { cmd } = config.process;
+  return {
     name,
     cwd: "/",
     program: {
       kind: "image",
       root,
-      process: config.process,
+      process: { ...config.process, cmd: more.args ?? cmd },
       needsNode: config.labels[runtimeLabel] === "node",
-      env: { FUNCTION_NAME: name, REVISION_NAME: name, REVISION_UID: "" },
+      env: { FUNCTION_NAME: name, REVISION_NAME: name, REVISION_UID: "", ...more.env },
       sandbox: sandbox.isSupported ? sandbox : undefined,
       network: sandbox.isSupported ? undefined : sandbox.network,
-      socket: join(directory, "socket"),
+      socket: join(directory, `socket-${name}`.slice(0, 40)),
     },
-  });
+  };
+}
+
+/** Starts the function of an image as a control plane on this machine would, and stops it. Undefined when it answered. */
+export async function tryImage(trial: ImageTrial): Promise<StartFailure | undefined> {
+  const { directory, env, startMs } = trial;
+  const spec = await imageSpec(trial);
+  await using processes = createFunctionProcesses({ directory, env, limits: { startMs, graceMs: 1_000 } });
+  const running = processes.run(spec);
   await running.settled();
   const { state } = running;
   if (state.phase !== "failed") return undefined;

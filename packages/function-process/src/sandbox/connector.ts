@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connects to a port of the network it was started in and hands the sockets to its parent, on request: connector PORT
+// Connects to a port of the network it was started in and hands the sockets to its parent, on request: connector PORT[:INWARD…]
+// With further ports it also listens there and hands accepted connections to its parent; only the first of them has to be free.
 // Without type annotations: Node gets this text as it is and starts in half the time when it does not strip types.
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 
-const [port = ""] = process.argv.slice(-1);
+const [ports = ""] = process.argv.slice(-1);
+const [port = "", ...inward] = ports.split(":");
 
 // It ends when its parent disconnects.
 for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => {});
@@ -20,3 +22,13 @@ process.on("message", (message) => {
     process.send?.({ opened: open }, socket);
   });
 });
+
+for (const [at, one] of inward.entries()) {
+  const server = createServer({ pauseOnConnect: true }, (socket) => {
+    socket.on("error", () => {});
+    process.send?.({ accepted: true }, socket);
+  });
+  // A port below 1024 needs a right that not every machine gives.
+  server.once("error", ({ message }) => at === 0 && process.send?.({ ready: false, problem: message }));
+  server.listen(Number(one), "127.0.0.1", () => at === 0 && process.send?.({ ready: true }));
+}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ChildProcess } from "node:child_process";
-import { Socket } from "node:net";
+import { connect, Socket } from "node:net";
 
 /** Opens sockets in the network of a sandboxed function. */
 export interface PrivateNetwork {
@@ -15,6 +15,42 @@ interface Answer {
   readonly opened?: number;
   readonly failed?: number;
   readonly code?: string;
+}
+
+/** A message of a connector that also listens. */
+interface InwardMessage {
+  readonly ready?: boolean;
+  readonly problem?: string;
+  readonly accepted?: boolean;
+}
+
+/**
+ * Forwards the connections that a connector accepts in its network to an address of this machine. Resolves when the connector listens.
+ */
+export function forwardInward(
+  child: ChildProcess,
+  to: { readonly host: string; readonly port: number },
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  child.on("message", ({ ready, problem = "", accepted }: InwardMessage, handle: unknown) => {
+    if (ready === true) resolve();
+    if (ready === false) reject(new Error(`cannot listen in the private network: ${problem}`));
+    if (accepted === true && handle instanceof Socket) forward(handle, connect({ ...to, noDelay: true }));
+  });
+  child.once("exit", () => reject(new Error("the private network ended before it was ready")));
+  return promise;
+}
+
+/** Connects two sockets. Closes both when either closes, so that the client sees the same as on a direct connection. */
+export function forward(outside: Socket, inside: Socket): void {
+  const end = (): void => {
+    outside.destroy();
+    inside.destroy();
+  };
+  for (const socket of [outside, inside]) socket.on("error", end).on("close", end);
+  if (outside.destroyed) end();
+  outside.pipe(inside);
+  inside.pipe(outside);
 }
 
 /** The network of a child whose connector has the other end of its channel. */

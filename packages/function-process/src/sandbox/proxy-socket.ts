@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createServer, type Socket } from "node:net";
-import type { PrivateNetwork } from "./private-network.ts";
+import { forward, type PrivateNetwork } from "./private-network.ts";
 
 /** A Unix socket that forwards connections into the network of a sandboxed function. */
 interface ProxySocket {
@@ -44,16 +44,4 @@ function admit(outside: Socket, network: PrivateNetwork | undefined): void {
       () => outside.destroy(),
     );
   });
-}
-
-/** Closes both sockets when either closes, so that the client sees the same as on a direct connection. */
-function forward(outside: Socket, inside: Socket): void {
-  const end = (): void => {
-    outside.destroy();
-    inside.destroy();
-  };
-  for (const socket of [outside, inside]) socket.on("error", end).on("close", end);
-  if (outside.destroyed) end();
-  outside.pipe(inside);
-  inside.pipe(outside);
 }

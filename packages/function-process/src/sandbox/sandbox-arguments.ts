@@ -28,6 +28,8 @@ export interface SandboxedProgram {
    * in an otherwise empty root.
    */
   readonly files?: Readonly<Record<string, string>> | undefined;
+  /** Folders that start empty and that the program may write; in memory, of the size of `/tmp` each. */
+  readonly scratch?: readonly string[] | undefined;
 }
 
 /** Functions run as this user, as they do in Pods. */
@@ -50,16 +52,18 @@ export function isolationArguments({ canDisableUserns }: Sandbox): string[] {
  * The arguments that make bubblewrap show a program nothing but its image: no other process, no other file, no network but the one it is
  * started in, nothing to write to but a small `/tmp`.
  */
-function viewArguments({ root, cwd, env, tmpBytes, folders, files }: SandboxedProgram): string[] {
+function viewArguments({ root, cwd, env, tmpBytes, folders, files, scratch = [] }: SandboxedProgram): string[] {
+  const size = ["--size", String(Math.round(tmpBytes))];
   const variables = Object.entries(env).flatMap(([name, value]) => ["--setenv", name, value]);
   return [
-    ...(files === undefined ? ["--ro-bind", root, "/"] : smallRoot(root, files)),
+    ...(files === undefined ? ["--ro-bind", root, "/"] : smallRoot({ root, files, folders })),
     ...["--dev", "/dev"],
     // Outside the sandbox its uid is the user who started the control plane; if that is root, it could write kernel settings.
     ...["--proc", "/proc", "--remount-ro", "/proc"],
     ...["--size", String(sharedMemoryBytes), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"],
-    ...["--size", String(Math.round(tmpBytes)), "--tmpfs", "/tmp"],
+    ...[...size, "--tmpfs", "/tmp"],
     ...bind(folders),
+    ...scratch.flatMap((path) => [...size, "--tmpfs", path]),
     ...(files === undefined ? [] : ["--remount-ro", "/"]),
     ...["--chdir", cwd, "--clearenv"],
     ...variables,
@@ -73,8 +77,12 @@ function bind(paths: Readonly<Record<string, string>>): string[] {
 /** Where the sandbox itself puts something; an image cannot. */
 const ownPlaces: readonly string[] = ["proc", "dev", "tmp", "tls", "etc"];
 
+interface SmallRoot extends Pick<SandboxedProgram, "root" | "folders"> {
+  readonly files: Readonly<Record<string, string>>;
+}
+
 /** A root that holds what is in an image and some files of this machine, but for places of the image that those files are in. */
-function smallRoot(root: string, files: Readonly<Record<string, string>>): string[] {
+function smallRoot({ root, files, folders }: SmallRoot): string[] {
   const taken = new Set([...ownPlaces, ...Object.keys(files).map((path) => path.split("/")[1] ?? "")]);
   const entries = readdirSync(root, { withFileTypes: true }).filter(({ name }) => !taken.has(name));
   const shown = entries.flatMap((entry) => {
@@ -83,7 +91,7 @@ function smallRoot(root: string, files: Readonly<Record<string, string>>): strin
       ? ["--symlink", readlinkSync(path), `/${entry.name}`]
       : ["--ro-bind", path, `/${entry.name}`];
   });
-  const system = Object.keys(systemFiles).flatMap((path, at) => ["--ro-bind-data", String(firstText + at), path]);
+  const system = systemFilesBeside(folders).flatMap(([path], at) => ["--ro-bind-data", String(firstText + at), path]);
   return [...shown, ...bind(files), ...system];
 }
 
@@ -108,13 +116,24 @@ const systemFiles: Readonly<Record<string, string>> = {
   "/etc/hosts": "127.0.0.1 localhost function\n::1 localhost\n",
 };
 
+/** The files of a system that are not mounted otherwise: bubblewrap cannot mount over a file that came through a descriptor. */
+function systemFilesBeside(folders: SandboxedProgram["folders"]): readonly (readonly [path: string, text: string])[] {
+  return Object.entries(systemFiles).filter(([path]) => !Object.hasOwn(folders, path));
+}
+
 /**
  * The command that runs a program in a sandbox. Its arguments and its filter come through file descriptors: the function can read the command
  * line of the process that made its sandbox, and so can every user of this machine.
  */
 export function sandboxCommand(sandbox: Sandbox, program: SandboxedProgram): NetworkCommand {
   if (program.files === undefined)
-    refuseLinksOut(program.root, ["/proc", "/dev", "/tmp", ...Object.keys(program.folders)]);
+    refuseLinksOut(program.root, [
+      "/proc",
+      "/dev",
+      "/tmp",
+      ...Object.keys(program.folders),
+      ...(program.scratch ?? []),
+    ]);
   const words = [...isolationArguments(sandbox), ...viewArguments(program)];
   if ([...words, ...program.command].some((word) => word.includes("\0"))) {
     throw new Error("its command or environment has null bytes");
@@ -123,7 +142,7 @@ export function sandboxCommand(sandbox: Sandbox, program: SandboxedProgram): Net
   const seccomp = filter === undefined ? [] : ["--seccomp", String(firstInput + 1)];
   return {
     words: [sandbox.program, "--args", String(firstInput), ...seccomp, "--", ...program.command],
-    texts: program.files === undefined ? [] : Object.values(systemFiles),
+    texts: program.files === undefined ? [] : systemFilesBeside(program.folders).map(([, text]) => text),
     inputs: [Buffer.from(words.map((word) => `${word}\0`).join("")), ...(filter === undefined ? [] : [filter])],
   };
 }
@@ -136,7 +155,12 @@ export interface Connector {
   readonly node: string;
   /** The text of its program. */
   readonly program: string;
+  /** The port that it connects to, and after a colon the port that it listens on, if any. */
   readonly port: string;
+  /** Leaves the program in the network of this machine. */
+  readonly isShared?: boolean | undefined;
+  /** Lets the connector listen on ports below 1024. */
+  readonly mayBind?: boolean | undefined;
 }
 
 /**
@@ -158,13 +182,16 @@ const endOfText = "PURLIN_END_OF_TEXT";
  * The arguments that give a program, which sees this machine's files, a private network. No other process shares its loopback interface, so it
  * can listen on any port.
  */
-export function privateNetworkArguments(command: readonly string[]): string[] {
-  return ["--unshare-user", "--unshare-net", "--die-with-parent", "--dev-bind", "/", "/", "--", ...command];
+export function privateNetworkArguments(command: readonly string[], isShared = false): string[] {
+  const network = isShared ? [] : ["--unshare-net"];
+  return ["--unshare-user", ...network, "--die-with-parent", "--dev-bind", "/", "/", "--", ...command];
 }
 
 /** The same with a connector that opens sockets in it, for a function whose command comes later, as {@link shellCommand} writes it. */
-export function sandboxNetworkArguments({ node, program, port }: Connector): string[] {
-  return privateNetworkArguments(["/bin/sh", "-c", networkScript, "purlin-network", node, program, port]);
+export function sandboxNetworkArguments({ node, program, port, isShared, mayBind = false }: Connector): string[] {
+  const words = ["/bin/sh", "-c", networkScript, "purlin-network", node, program, port];
+  // The program itself has no capabilities.
+  return [...(mayBind ? ["--cap-add", "CAP_NET_BIND_SERVICE"] : []), ...privateNetworkArguments(words, isShared)];
 }
 
 /** A command as the shell of a sandbox network reads it, with each word quoted and unused inputs closed. */

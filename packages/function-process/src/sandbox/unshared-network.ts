@@ -19,7 +19,7 @@ raise 2>/dev/null || ip link set lo up 2>/dev/null || ifconfig lo up 2>/dev/null
 `;
 
 /** As root of a user namespace, then in a network that belongs to it: made at once, the network would belong to the machine's root. */
-function inNetwork({ unshare }: UnsharedNetwork, script: string, words: readonly string[]): string[] {
+export function inNetwork({ unshare }: UnsharedNetwork, script: string, words: readonly string[]): string[] {
   const user = [unshare, "--user", "--map-root-user", "--"];
   const network = [unshare, "--net", "--mount", "--"];
   return [...user, ...network, "/bin/sh", "-c", `${raiseLoopback}${script}`, ...words];

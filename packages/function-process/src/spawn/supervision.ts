@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type Containment, type ContainmentOptions, openContainment } from "../limits/containment.ts";
 import { defaultFunctionLimits, type FunctionLimits } from "../limits/function-limits.ts";
 import { createLimitWatch, type LimitWatch, type WatchPace } from "../limits/limit-watch.ts";
+import type { MeasuredUsage } from "../limits/usage.ts";
 import type { GuardedProcess } from "./guarded-process.ts";
 import type { LaunchEvents } from "./launch.ts";
 
@@ -14,6 +15,8 @@ export interface Supervision {
   readonly tmpFolder: string;
   /** Limits and measures a process until the result is disposed. */
   watch(process: GuardedProcess, how: { readonly events: LaunchEvents; readonly tmp?: string | undefined }): Disposable;
+  /** What its processes used when they were last measured; undefined before. */
+  usage(): MeasuredUsage | undefined;
 }
 
 /** The same for all functions of a control plane. */
@@ -60,10 +63,12 @@ interface Shared extends Pick<Supervision, "containment" | "tmpFolder"> {
 }
 
 function superviseWith(limits: FunctionLimits, { containment, watch, tmpFolder }: Shared): Supervision {
+  const measured = new Map<number, MeasuredUsage>();
   return {
     limits,
     containment,
     tmpFolder,
+    usage: () => (measured.size === 0 ? undefined : [...measured.values()].reduce(sum)),
     watch({ enclosure }, { events, tmp }) {
       if (enclosure === undefined) return { [Symbol.dispose]() {} };
       enclosure.group?.limit(limits);
@@ -72,9 +77,23 @@ function superviseWith(limits: FunctionLimits, { containment, watch, tmpFolder }
         ...{ mark: enclosure.mark, limits, tmp, isCpuLimited },
         exceeded: (text) => events.exceeded(text),
         held: (text) => events.held(text),
+        measured: (usage) => void measured.set(enclosure.mark, usage),
       });
-      return { [Symbol.dispose]: stop };
+      return {
+        [Symbol.dispose]() {
+          stop();
+          measured.delete(enclosure.mark);
+        },
+      };
     },
+  };
+}
+
+function sum(a: MeasuredUsage, b: MeasuredUsage): MeasuredUsage {
+  return {
+    memoryBytes: a.memoryBytes + b.memoryBytes,
+    processes: a.processes + b.processes,
+    cpus: a.cpus + b.cpus,
   };
 }
 

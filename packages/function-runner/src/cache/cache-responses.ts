@@ -43,6 +43,7 @@ export function cacheResponses(next: FunctionRunner, options: ResponseCacheOptio
   const cache = new ResponseCache(options);
   return {
     async run(target, request, call) {
+      if (call.uncached === true) return next.run(target, request, call);
       const tag = request.meta?.tag ?? "";
       const stored = await cache.look(target, tag, call.signal);
       if (stored !== undefined) {

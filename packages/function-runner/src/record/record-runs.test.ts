@@ -207,7 +207,7 @@ test("a request that cannot be redacted is not recorded, and runs all the same",
   const registry = new Registry();
   const sink = remember();
   const runner = recordRuns(echo, sink, { metrics: createRunnerMetrics(registry) });
-  const broken = Struct.fromBytes(Buffer.from([0x0a, 0xff, ...Buffer.from("Secret")]));
+  const broken = Struct.fromBytes(Buffer.from([0x0a, 0xff, ...Buffer.from("Secret data")]));
   const observed = {
     composite: undefined,
     resources: new Map([["r", { resource: broken, connectionDetails: new Map(), ready: 0 }]]),
@@ -332,4 +332,13 @@ test("an inspector that hangs loses the record after 100 milliseconds", async (t
   await recordRuns(echo, records).run(target, request(), traced());
   await assert.rejects(sink.request(records.requests[0] as RequestRecord), /DEADLINE_EXCEEDED/);
   await connected.opened;
+});
+
+test("an inspector whose socket does not exist delays no run, however long it is waited for", async (context) => {
+  const sink = createInspectorSink(join(temporaryDirectory(context), "none.sock"), { timeoutMs: 3_600_000 });
+  context.after(() => sink.close());
+  const registry = new Registry();
+  const runner = recordRuns(echo, sink, { metrics: createRunnerMetrics(registry), log: silentLog });
+  // A run that waited for the inspector would take an hour.
+  for (let step = 0; step < 3; step++) assert.ok((await runner.run(target, request(), traced())).output);
 });

@@ -37,6 +37,8 @@ export interface RequestSources extends RequirementFetchers {
   /** Resources this step asked for last time, sent along to save a call. Those that cannot be read are left out. */
   readonly seeds?: ReadonlyMap<string, ResourceSelector> | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Whose pipeline it is, in errors; that of a Composition unless given. */
+  readonly pipeline?: "Composition" | "operation" | undefined;
 }
 
 const nothing = Struct.from({});
@@ -55,7 +57,7 @@ export async function buildRequest(
   state: StepState,
   sources: RequestSources,
 ): Promise<RunFunctionRequest> {
-  const input = inputOf(definition);
+  const input = inputOf(definition, sources);
   // One after the other, so that always the same one of several errors is reported.
   const credentials = await readCredentials(definition, sources);
   const requiredResources = await addSeeds(await fetchResources(definition, sources), sources);
@@ -65,14 +67,14 @@ export async function buildRequest(
   return request;
 }
 
-function inputOf({ step, input }: StepDefinition): Struct | undefined {
+function inputOf({ step, input }: StepDefinition, { pipeline = "Composition" }: RequestSources): Struct | undefined {
   if (input === undefined || input === null) return undefined;
   try {
     if (!isJsonObject(input)) throw new RunnerError("BAD_STEP", `input must be an object, not ${shapeOf(input)}`);
     // That of a revision in a cache is the same object at every pass.
     return observedStruct(input);
   } catch (error) {
-    throw wrapError("BAD_STEP", `cannot unmarshal input for Composition pipeline step "${step}"`, error);
+    throw wrapError("BAD_STEP", `cannot unmarshal input for ${pipeline} pipeline step "${step}"`, error);
   }
 }
 
@@ -82,7 +84,7 @@ function shapeOf(value: unknown): string {
 
 async function readCredentials(
   { step, credentials = [] }: StepDefinition,
-  { secrets, signal }: RequestSources,
+  { secrets, signal, pipeline = "Composition" }: RequestSources,
 ): Promise<Map<string, Credentials>> {
   return collect(credentials, async ({ name, source, secretRef }) => {
     if (source !== "Secret" || secretRef === undefined) return undefined;
@@ -91,7 +93,7 @@ async function readCredentials(
       const value = create(CredentialData, { data });
       return [name, create(Credentials, { source: { case: "credentialData", value } })];
     } catch (error) {
-      const what = `cannot get Composition pipeline step "${step}" credential "${name}" from Secret`;
+      const what = `cannot get ${pipeline} pipeline step "${step}" credential "${name}" from Secret`;
       throw wrapError("FETCH", what, error);
     }
   });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
-import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
+import type { CompositeSubject, FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 
 /** Which function a pipeline step names, and which of its revisions. */
 export interface FunctionReference {
@@ -14,6 +14,8 @@ export interface FunctionReference {
   readonly function?: string | undefined;
   /** The Composition of the step, for messages. */
   readonly composition?: string | undefined;
+  /** The composite resource that the step runs for; rollouts choose the revision by it. */
+  readonly composite?: CompositeSubject | undefined;
 }
 
 /** Decides which revision serves a step. Rejects when none does; it never answers with another one instead. */

@@ -6,6 +6,8 @@ import type { FunctionTarget } from "../function-runner.ts";
 
 /** The label that ties a revision to its Function. */
 export const packageLabel = "pkg.crossplane.io/package";
+/** On a revision that only a rollout may choose. Its value is the reason. */
+export const withheldAnnotation = "pkg.crossplane.io/withheld";
 
 /** The parts of a FunctionRevision that decide whether it serves. */
 export interface FunctionRevision {
@@ -20,6 +22,8 @@ export interface FunctionRevision {
   readonly endpoint: string;
   /** What its package declares that it can do; empty while that is not recorded. */
   readonly capabilities: readonly string[];
+  /** Whether a rollout decides who gets it: unless nothing else serves, it is not chosen for being the newest. */
+  readonly isWithheld: boolean;
   /** Whether the package has been read, so that a capability that is not listed is really missing. */
   readonly isExamined: boolean;
 }
@@ -41,6 +45,7 @@ export function readRevision(object: JsonObject): FunctionRevision {
     isActive: spec["desiredState"] === "Active" && !isComposed(metadata),
     endpoint: stringAt(status, ["endpoint"]),
     capabilities: Array.isArray(capabilities) ? capabilities.map(String) : [],
+    isWithheld: Object.hasOwn(objectAt(metadata, ["annotations"]), withheldAnnotation),
     isExamined: Array.isArray(capabilities) || isHealthy(status),
   };
 }
@@ -61,9 +66,9 @@ function isHealthy({ conditions }: JsonObject): boolean {
   return conditions.some((one) => isJsonObject(one) && one["type"] === "RevisionHealthy" && one["status"] === "True");
 }
 
-/** Whether a revision can take calls: it answers, and what it can do has been recorded. */
-export function isServing({ isActive, endpoint, capabilities }: FunctionRevision): boolean {
-  return isActive && endpoint !== "" && capabilities.length > 0;
+/** Whether a revision can take the calls of steps that do not name it: it answers, what it can do has been recorded, and it is not withheld. */
+export function isServing({ isActive, isWithheld, endpoint, capabilities }: FunctionRevision): boolean {
+  return isActive && !isWithheld && endpoint !== "" && capabilities.length > 0;
 }
 
 /** The revision to prefer: the highest number, then the newest, then by name. */

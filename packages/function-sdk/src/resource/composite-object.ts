@@ -37,7 +37,7 @@ const legacyFields = [
 ];
 
 /**
- * A composite resource. What belongs to the machinery lies under `spec.crossplane` in modern composites and directly
+ * A composite resource. Crossplane's own fields are under `spec.crossplane` in modern composites and directly
  * under `spec` in legacy ones; getters find either, setters keep to the style the object has, modern when it has none.
  */
 export class CompositeObject extends KubeObject {

@@ -100,7 +100,7 @@ test("a composed object from a typed model omits fields that must not be applied
   assert.deepEqual(ComposedObject.from(withName).object, { kind: "K", metadata: { name: "n" } });
 });
 
-const machinery = {
+const crossplaneFields = {
   compositionRef: { name: "c" },
   compositionSelector: { matchLabels: { a: "1" } },
   compositionRevisionRef: { name: "c-1" },
@@ -110,15 +110,15 @@ const machinery = {
 } as const;
 
 function fill(xr: CompositeObject): void {
-  xr.compositionRef = machinery.compositionRef;
-  xr.compositionSelector = machinery.compositionSelector;
-  xr.compositionRevisionRef = machinery.compositionRevisionRef;
-  xr.compositionRevisionSelector = machinery.compositionRevisionSelector;
-  xr.compositionUpdatePolicy = machinery.compositionUpdatePolicy;
-  xr.resourceRefs = machinery.resourceRefs;
+  xr.compositionRef = crossplaneFields.compositionRef;
+  xr.compositionSelector = crossplaneFields.compositionSelector;
+  xr.compositionRevisionRef = crossplaneFields.compositionRevisionRef;
+  xr.compositionRevisionSelector = crossplaneFields.compositionRevisionSelector;
+  xr.compositionUpdatePolicy = crossplaneFields.compositionUpdatePolicy;
+  xr.resourceRefs = crossplaneFields.resourceRefs;
 }
 
-function machineryOf(xr: CompositeObject): object {
+function crossplaneFieldsOf(xr: CompositeObject): object {
   return {
     compositionRef: xr.compositionRef,
     compositionSelector: xr.compositionSelector,
@@ -129,12 +129,18 @@ function machineryOf(xr: CompositeObject): object {
   };
 }
 
-test("machinery fields are found in modern and in legacy composites", () => {
-  assert.deepEqual(machineryOf(new CompositeObject({ spec: { crossplane: machinery } })), machinery);
-  assert.deepEqual(machineryOf(new CompositeObject({ spec: machinery })), machinery);
-  const empty = { ...Object.fromEntries(Object.keys(machinery).map((key) => [key, undefined])), resourceRefs: [] };
+test("Crossplane's own fields are found in modern and in legacy composites", () => {
+  assert.deepEqual(
+    crossplaneFieldsOf(new CompositeObject({ spec: { crossplane: crossplaneFields } })),
+    crossplaneFields,
+  );
+  assert.deepEqual(crossplaneFieldsOf(new CompositeObject({ spec: crossplaneFields })), crossplaneFields);
+  const empty = {
+    ...Object.fromEntries(Object.keys(crossplaneFields).map((key) => [key, undefined])),
+    resourceRefs: [],
+  };
   for (const source of [{}, { spec: null }, { spec: { crossplane: "x", compositionUpdatePolicy: "Sometimes" } }]) {
-    assert.deepEqual(machineryOf(new CompositeObject(source)), empty);
+    assert.deepEqual(crossplaneFieldsOf(new CompositeObject(source)), empty);
   }
 });
 
@@ -153,7 +159,7 @@ for (const [name, { from, legacy }] of Object.entries(styles)) {
     fill(xr);
     assert.deepEqual(xr.getObject(legacy ? "spec" : "spec.crossplane")["compositionRevisionRef"], { name: "c-1" });
     assert.equal(xr.has(legacy ? "spec.crossplane" : "spec.compositionRevisionRef"), false);
-    assert.deepEqual(machineryOf(xr), machinery);
+    assert.deepEqual(crossplaneFieldsOf(xr), crossplaneFields);
   });
 }
 

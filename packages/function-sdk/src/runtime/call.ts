@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Duration, ProtocolVersion, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import {
+  type Duration,
+  isJsonObject,
+  type ProtocolVersion,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+} from "@purlin/function-protocol";
 import type { Logger } from "../logging/new-logger.ts";
 import { responseTo, type Ttl } from "../response/to.ts";
 import type { CallContext } from "./function-handler.ts";
@@ -25,19 +31,19 @@ export interface CallSettings {
 export class Call implements CallContext {
   readonly #settings: CallSettings;
   readonly #origin: CallOrigin;
-  readonly #tag: string;
+  readonly #req: RunFunctionRequest;
   #log: Logger | undefined;
   #controller: AbortController | undefined;
   #finished = false;
 
-  constructor(settings: CallSettings, origin: CallOrigin, tag: string) {
+  constructor(settings: CallSettings, origin: CallOrigin, req: RunFunctionRequest) {
     this.#settings = settings;
     this.#origin = origin;
-    this.#tag = tag;
+    this.#req = req;
   }
 
   get log(): Logger {
-    this.#log ??= this.#settings.log.withValues({ tag: this.#tag });
+    this.#log ??= this.#settings.log.withValues({ tag: this.#req.meta?.tag ?? "", ...subjectOf(this.#req) });
     return this.#log;
   }
 
@@ -72,5 +78,18 @@ export class Call implements CallContext {
   /** To be called when the handler is done. */
   finish(): void {
     this.#finished = true;
+  }
+}
+
+/** The composite resource that a call is about, for log lines: a log of many resources can be read for one of them. */
+function subjectOf(req: RunFunctionRequest): { readonly xr?: string; readonly namespace?: string } {
+  try {
+    const { kind, metadata } = req.observed?.composite?.resource?.value ?? {};
+    const { name, namespace } = isJsonObject(metadata) ? metadata : {};
+    if (typeof kind !== "string" || typeof name !== "string") return {};
+    return { xr: `${kind}/${name}`, ...(typeof namespace === "string" && { namespace }) };
+  } catch {
+    // The object cannot be decoded. The handler reports it where it reads it; logging must not fail.
+    return {};
   }
 }

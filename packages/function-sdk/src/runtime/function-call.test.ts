@@ -226,6 +226,18 @@ test("the context of a call: protocol, deadline, TTL, logger with the tag", asyn
   assert.match(lines[0] ?? "", /"msg":"hello","tag":"t","a":1/);
 });
 
+test("log lines of a call name its composite resource", async () => {
+  const { send, lines } = prepare({
+    run: (req, ctx) => {
+      ctx.log.info("hello");
+      return ctx.to(req);
+    },
+  });
+  const xr = { apiVersion: "example.org/v1", kind: "App", metadata: { name: "shop", namespace: "team" } };
+  await send(newRequest({ tag: "t", xr }));
+  assert.match(lines[0] ?? "", /"msg":"hello","tag":"t","xr":"App\/shop","namespace":"team"\}/);
+});
+
 test("the signal is made when asked for, aborts when the caller gives up, and not once the call is answered", async () => {
   const listeners: (() => void)[] = [];
   const signals: AbortSignal[] = [];

@@ -45,7 +45,7 @@ export type FunctionCall = (request: Uint8Array, origin: CallOrigin) => Buffer |
 export function createFunctionCall(run: RunFunction, settings: FunctionCallSettings): FunctionCall {
   return (bytes, origin) => {
     const req = readRequest(bytes);
-    const call = new Call(settings, origin, req.meta?.tag ?? "");
+    const call = new Call(settings, origin, req);
     const running: RunningCall = { settings, req, call };
     try {
       const answer = run(req, call);

@@ -9,7 +9,7 @@ import type { ResourceType } from "../registry/resource-type.ts";
 import type { Watch } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionWrite } from "./admission.ts";
 import { type AdmissionWebhook, webhooksOf } from "./admission-webhook.ts";
-import { isAdmissionConfiguration, matchedType } from "./match-resource.ts";
+import { isPolicyType, isWebhookConfiguration, matchedType } from "./match-resource.ts";
 import { type MutatingPolicyDeps, mutateByPolicies } from "./mutating-policies.ts";
 import type { ConfiguredAdmission, ConfiguredSteps } from "./plugin-chain.ts";
 import { type Policy, policiesOf } from "./policy.ts";
@@ -61,7 +61,7 @@ export class StoredAdmission implements ConfiguredAdmission {
   }
 
   find(write: AdmissionWrite): ConfiguredSteps | undefined {
-    if (isAdmissionConfiguration(write.type)) return undefined;
+    if (isPolicyType(write.type)) return undefined;
     const mutating = this.#selected(this.#mutating, write);
     const validating = this.#selected(this.#validating, write);
     const policies = this.#selectedPolicies(this.#policies, write);
@@ -78,6 +78,7 @@ export class StoredAdmission implements ConfiguredAdmission {
   }
 
   #selected(hooks: readonly AdmissionWebhook[], write: AdmissionWrite): SelectedWebhook[] {
+    if (isWebhookConfiguration(write.type)) return [];
     return hooks.flatMap((hook, index) => {
       const type = matchedType(hook, write, this.#deps.catalog());
       return type === undefined ? [] : [{ hook, type, index }];
@@ -104,13 +105,14 @@ export class StoredAdmission implements ConfiguredAdmission {
         this.#isStale = true;
       },
     });
-    this.#isStale = false;
     this.#watch.take();
     this.#generation += 1;
     this.#mutating = isStarted ? this.#webhooks("mutatingwebhookconfigurations") : [];
     this.#validating = isStarted ? this.#webhooks("validatingwebhookconfigurations") : [];
     this.#policies = isStarted ? this.#policiesOf("validatingadmissionpolic") : [];
     this.#mutatingPolicies = isStarted ? this.#policiesOf("mutatingadmissionpolic") : [];
+    // Not before: what could be read in part only is read again.
+    this.#isStale = false;
   }
 
   #policiesOf(resource: string): Policy[] {

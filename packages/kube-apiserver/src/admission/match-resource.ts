@@ -17,18 +17,22 @@ interface ResourceMatch {
 }
 
 const registrationGroup = "admissionregistration.k8s.io";
-const registrationKinds: ReadonlySet<string> = new Set([
-  "validatingwebhookconfigurations",
-  "mutatingwebhookconfigurations",
+const policyKinds: ReadonlySet<string> = new Set([
   "validatingadmissionpolicies",
   "validatingadmissionpolicybindings",
   "mutatingadmissionpolicies",
   "mutatingadmissionpolicybindings",
 ]);
+const webhookKinds: ReadonlySet<string> = new Set(["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]);
 
-/** Whether a type is configuration of admission itself, which no webhook or policy sees. */
-export function isAdmissionConfiguration({ group, resource }: ResourceType): boolean {
-  return group === registrationGroup && registrationKinds.has(resource);
+/** Whether a type is a policy or a binding of one, which no policy and no webhook sees. */
+export function isPolicyType({ group, resource }: ResourceType): boolean {
+  return group === registrationGroup && policyKinds.has(resource);
+}
+
+/** Whether a type configures webhooks, which no webhook sees. Policies do. */
+export function isWebhookConfiguration({ group, resource }: ResourceType): boolean {
+  return group === registrationGroup && webhookKinds.has(resource);
 }
 
 /** The type that the rules select for a write: its own, or another version of it; undefined when they select none. */

@@ -104,7 +104,9 @@ async function mutatedBy(
     isMutated = !jsonEqual(patched, write.object);
     const patch = printJson({ configuration, webhook, patch: operations, patchType: "JSONPatch" });
     if (isMutated) attributes.annotate(`patch.${annotationDomain}/${at}`, patch, { isBody: true });
-    return write.type === attributes.type ? patched : await deps.convert(patched, write.type, attributes.type);
+    return write.type === attributes.type
+      ? patched
+      : await converted(patched, { deps, from: write.type, to: attributes.type });
   } finally {
     const mutation = printJson({ configuration, webhook, mutated: isMutated });
     attributes.annotate(`mutation.${annotationDomain}/${at}`, mutation);
@@ -149,9 +151,24 @@ async function reviewed(
   if (!objectSelected(hook.objectSelector, attributes)) return undefined;
   const { object, old } = attributes;
   const shown = async (one: JsonObject | undefined): Promise<JsonObject | undefined> =>
-    one === undefined || type === attributes.type ? one : deps.convert(one, attributes.type, type);
+    one === undefined || type === attributes.type ? one : converted(one, { deps, from: attributes.type, to: type });
   const write = { attributes, type, object: await shown(object), old: await shown(old) };
   return deps.conditionsHold(hook, write) ? write : undefined;
+}
+
+interface Conversion {
+  readonly deps: DispatchDeps;
+  readonly from: ResourceType;
+  readonly to: ResourceType;
+}
+
+/** The object in the version of a webhook. That it cannot be converted is an error of the server. */
+async function converted(object: JsonObject, { deps, from, to }: Conversion): Promise<JsonObject> {
+  try {
+    return await deps.convert(object, from, to);
+  } catch (error) {
+    throw internalError(error instanceof Error ? error.message : String(error));
+  }
 }
 
 interface Calling {

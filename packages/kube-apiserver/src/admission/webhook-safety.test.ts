@@ -2,17 +2,21 @@
 // Webhooks and policies that misbehave: every request ends, nothing is half written, and the server starts.
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { startApiServer } from "../server/api-server.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, testRequest } from "../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../testing/test-server.ts";
+import { webhooksOf } from "./admission-webhook.ts";
+import { callValidating } from "./webhook-dispatch.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";
 const registration = "/apis/admissionregistration.k8s.io/v1";
@@ -94,6 +98,37 @@ test("a webhook that does not answer ends the request, and nothing is written", 
       /failed calling webhook "hangs\.test\.example\.org": .*\?timeout=1s": context deadline exceeded$/,
     );
     assert.equal((await send("GET", `${maps}/hangs`)).code, 404);
+  });
+});
+
+test("a webhook that closes idle connections is called on a new one", async () => {
+  onReview = (body, respond) => respond(allowed(body));
+  let requests = 0;
+  const cut = (request: IncomingMessage): void => {
+    requests += 1;
+    // The second request arrives on a connection that the webhook is about to close.
+    if (requests === 2) request.socket.destroy();
+  };
+  hook.prependListener("request", cut);
+  await within("idle", { timeoutSeconds: 30 }, async () => {
+    for (const name of ["idle-1", "idle-2", "idle-3"]) {
+      assert.equal((await send("POST", maps, { metadata: { name } })).code, 201);
+    }
+  });
+  hook.removeListener("request", cut);
+  assert.ok(requests >= 4, `${requests} requests for three writes`);
+});
+
+test("dry runs do not call a webhook with side effects, whatever its failure policy", async () => {
+  // Such a configuration cannot be created in v1, but older ones are still stored.
+  const attributes = { dryRun: true } as unknown as Parameters<typeof callValidating>[1];
+  const [stored] = webhooksOf(configuration("effects", { sideEffects: "Some", failurePolicy: "Ignore" }));
+  assert.ok(stored);
+  const deps = { conditionsHold: () => true } as unknown as Parameters<typeof callValidating>[2];
+  const type = { group: "", resource: "configmaps", namespaced: true } as unknown as ResourceType;
+  const selected = [{ hook: { ...stored, namespaceSelector: undefined, objectSelector: undefined }, type, index: 0 }];
+  await assert.rejects(callValidating(selected, { ...attributes, type }, deps), {
+    message: 'admission webhook "effects.test.example.org" does not support dry run',
   });
 });
 

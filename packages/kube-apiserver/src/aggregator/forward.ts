@@ -2,6 +2,7 @@
 // Requests for the APIs of other servers, and their responses. Texts are those of the reference.
 import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
+import { badRequest } from "@purlin/kube-objects/errors";
 import { parseJson, printJson } from "@purlin/kube-objects/json";
 import type { ApiRequest, ApiResponse, CompleteResponse, EventStream, StreamEvent } from "../request/api-request.ts";
 import { textPayload } from "../request/payload.ts";
@@ -30,6 +31,7 @@ export async function forward(
   request: ApiRequest,
   { remote, backends, isWatch }: { readonly remote: RemoteApi; readonly backends: Backends; readonly isWatch: boolean },
 ): Promise<ApiResponse> {
+  requireNoUpgrade(request);
   try {
     backends.checkTransport(remote);
     backends.address(remote);
@@ -48,6 +50,13 @@ export async function forward(
     const text = limit.aborted && !isWatch ? "context deadline exceeded" : goNetworkError(error);
     return refusal(503, `error trying to reach service: ${text}`);
   }
+}
+
+/** Without the upgrade the backend would respond with an error of its own that says nothing about the cause. */
+function requireNoUpgrade({ headers: { connection = "", upgrade } }: ApiRequest): void {
+  const isUpgrade = connection.split(",").some((name) => name.trim().toLowerCase() === "upgrade");
+  if (!isUpgrade || upgrade === undefined || upgrade.toLowerCase() === "h2c") return;
+  throw badRequest(`cannot upgrade the connection to ${upgrade}: this API server passes only plain requests on`);
 }
 
 /** The response for an API whose server is not available. */

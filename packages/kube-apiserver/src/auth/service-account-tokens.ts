@@ -13,9 +13,9 @@ export interface AccountIdentity {
   readonly uid: string;
 }
 
-/** An object in the namespace of the account that a token ends with. */
+/** An object that a token ends with: one in the namespace of the account, or a Node. */
 export interface BoundObject {
-  readonly kind: "pod" | "secret";
+  readonly kind: "pod" | "secret" | "node";
   readonly name: string;
   readonly uid: string;
 }
@@ -34,6 +34,7 @@ interface Claims {
     readonly serviceaccount: { readonly name: string; readonly uid: string };
     readonly pod?: { readonly name: string; readonly uid: string };
     readonly secret?: { readonly name: string; readonly uid: string };
+    readonly node?: { readonly name: string; readonly uid: string };
   };
 }
 
@@ -42,6 +43,8 @@ interface TokenOptions {
   readonly expiresAt: Date;
   readonly now: Date;
   readonly bound?: BoundObject | undefined;
+  /** The Node that the bound Pod runs on. */
+  readonly node?: { readonly name: string; readonly uid?: string } | undefined;
 }
 
 const tokenHeader = encode({ alg: "ES256", typ: "JWT" });
@@ -60,7 +63,7 @@ export class ServiceAccountTokens {
     this.#now = now;
   }
 
-  issue({ namespace, name, uid }: AccountIdentity, { audiences, expiresAt, now, bound }: TokenOptions): string {
+  issue({ namespace, name, uid }: AccountIdentity, { audiences, expiresAt, now, bound, node }: TokenOptions): string {
     const seconds = (date: Date): number => Math.floor(date.getTime() / 1000);
     const claims = encode({
       iss: apiAudience,
@@ -72,6 +75,7 @@ export class ServiceAccountTokens {
       jti: randomUUID(),
       "kubernetes.io": {
         namespace,
+        ...(node && { node }),
         ...(bound && { [bound.kind]: { name: bound.name, uid: bound.uid } }),
         serviceaccount: { name, uid },
       },
@@ -88,10 +92,9 @@ export class ServiceAccountTokens {
     const claims = this.#verified(token);
     if (claims === undefined || !claims.aud.includes(apiAudience)) return undefined;
     const seconds = this.#now().getTime() / 1000;
-    const { namespace, serviceaccount, pod, secret } = claims["kubernetes.io"];
+    const { namespace, serviceaccount } = claims["kubernetes.io"];
     const account = { namespace, ...serviceaccount };
-    const bound =
-      pod === undefined ? secret && { kind: "secret" as const, ...secret } : { kind: "pod" as const, ...pod };
+    const bound = boundBy(claims["kubernetes.io"]);
     if (seconds >= claims.exp || seconds < claims.nbf - 10 || !this.#isPresent(account, bound)) return undefined;
     const user = serviceAccountUser(namespace, account.name, account.uid);
     return claims.jti === undefined ? user : { ...user, extra: { [credentialId]: [`JTI=${claims.jti}`] } };
@@ -105,6 +108,13 @@ export class ServiceAccountTokens {
     if (!verify("sha256", Buffer.from(`${header}.${body}`), key, Buffer.from(signature, "base64url"))) return undefined;
     return JSON.parse(Buffer.from(body, "base64url").toString()) as Claims;
   }
+}
+
+/** The object that a token ends with. The Node of a Pod is only reported: the token ends with the Pod. */
+function boundBy({ pod, secret, node }: Claims["kubernetes.io"]): BoundObject | undefined {
+  if (pod !== undefined) return { kind: "pod", ...pod };
+  if (secret !== undefined) return { kind: "secret", ...secret };
+  return node && { kind: "node", ...node };
 }
 
 function encode(value: object): string {

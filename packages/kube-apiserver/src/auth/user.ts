@@ -33,3 +33,6 @@ export function serviceAccountUser(namespace: string, name: string, uid: string)
     groups: [serviceAccountsGroup, `${serviceAccountsGroup}:${namespace}`],
   };
 }
+
+/** The server itself, when it makes or changes objects. */
+export const systemUser: User = { name: "system:apiserver", groups: [mastersGroup, "system:authenticated"] };

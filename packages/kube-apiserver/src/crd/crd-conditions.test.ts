@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { acceptedNames, isConditionTrue, withAcceptedNames, withCondition, withEstablished } from "./crd-conditions.ts";
+import { AcceptedNames } from "./accepted-names.ts";
+import {
+  acceptedNames,
+  isConditionTrue,
+  type TakenNames,
+  withAcceptedNames,
+  withCondition,
+  withEstablished,
+} from "./crd-conditions.ts";
 
 const [early, late] = ["2026-11-15T12:00:00Z", "2026-11-15T13:00:00Z"];
 
@@ -16,6 +24,12 @@ const widget = { plural: "widgets", singular: "widget", shortNames: ["w"], kind:
 const conditionOf = (object: JsonObject, type: string): JsonObject | undefined => {
   const { conditions = [] } = (object["status"] ?? {}) as { readonly conditions?: readonly JsonObject[] };
   return conditions.find((one) => one["type"] === type);
+};
+
+const taken = (others: readonly JsonObject[]): TakenNames => {
+  const names = new AcceptedNames();
+  for (const [index, other] of others.entries()) names.set(String(index), other);
+  return names.othersOf("x", "");
 };
 
 /** Its name, why, what it asks for, what another has, the reported conflict, and what it gets. */
@@ -64,23 +78,23 @@ for (const [name, why, names, other, conflict, want] of cases) {
   test(`names of a definition: ${name}: ${why}`, () => {
     const others = other === undefined ? [] : [crd(other, other)];
     const without = conflict === undefined ? names : named("ws", "W");
-    assertNames(withAcceptedNames(crd(names), others, early), want ?? without, conflict);
+    assertNames(withAcceptedNames(crd(names), taken(others), early), want ?? without, conflict);
   });
 }
 
 test("what a definition had before it keeps when another has what it asks for now", () => {
   const had = named("ws", "W", { singular: "wone", shortNames: ["ww"] });
   const asked = named("ws", "W", { singular: "widget", shortNames: ["w"] });
-  const object = withAcceptedNames(crd(asked, had), [crd(widget, widget)], early);
+  const object = withAcceptedNames(crd(asked, had), taken([crd(widget, widget)]), early);
   assertNames(object, had, ["ShortNamesConflict", "w"]);
 });
 
 test("what is established stays so, also when a name is lost", () => {
-  const established = withEstablished(withAcceptedNames(crd(widget), [], early), early);
+  const established = withEstablished(withAcceptedNames(crd(widget), taken([]), early), early);
   assert.ok(isConditionTrue(established, "Established"));
-  const taken = withAcceptedNames(established, [crd(widget, widget)], late);
-  assert.ok(isConditionTrue(taken, "Established"));
-  assert.ok(!isConditionTrue(taken, "NamesAccepted"));
+  const lost = withAcceptedNames(established, taken([crd(widget, widget)]), late);
+  assert.ok(isConditionTrue(lost, "Established"));
+  assert.ok(!isConditionTrue(lost, "NamesAccepted"));
 });
 
 const ready = { type: "Ready", status: "True", reason: "Done", message: "done" } as const;
@@ -103,4 +117,25 @@ test("conditions keep their places, and a new one comes last", () => {
     ["Ready", "Other"],
   );
   assert.ok(!isConditionTrue(crd(widget), "Ready"), "none is not True");
+});
+
+test("names are free when their last owner goes or changes them, and only in its group", () => {
+  const names = new AcceptedNames();
+  const inGroup = (group: string, accepted: JsonObject): JsonObject => ({
+    spec: { group },
+    status: { acceptedNames: accepted, conditions: [{ type: "NamesAccepted", status: "True" }] },
+  });
+  assert.equal(names.set("a", inGroup("one", widget)), false);
+  assert.equal(names.set("b", inGroup("two", widget)), false);
+  assert.ok(names.othersOf("x", "one").hasResource("w"));
+  assert.ok(names.othersOf("x", "one").hasKind("WidgetList"));
+  assert.ok(!names.othersOf("x", "one").hasKind("widgets"), "resources and kinds do not conflict");
+  assert.ok(!names.othersOf("a", "one").hasResource("w"), "a definition does not conflict with itself");
+  assert.equal(names.set("c", { spec: { group: "one" } }), false);
+  assert.deepEqual(names.waiting(), ["c"]);
+  assert.equal(names.set("a", inGroup("one", { ...widget, shortNames: [] })), true);
+  assert.ok(!names.othersOf("x", "one").hasResource("w"));
+  assert.ok(names.othersOf("x", "two").hasResource("w"));
+  assert.equal(names.set("b", undefined), true);
+  assert.ok(!names.othersOf("x", "two").hasResource("w"));
 });

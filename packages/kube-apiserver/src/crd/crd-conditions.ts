@@ -66,7 +66,8 @@ interface Names {
   readonly categories: readonly string[];
 }
 
-function readNames(names: JsonObject): Names {
+/** The names in `spec.names` or `status.acceptedNames`. */
+export function readNames(names: JsonObject): Names {
   return {
     plural: stringAt(names, ["plural"]),
     singular: stringAt(names, ["singular"]),
@@ -82,16 +83,21 @@ export function acceptedNames(crd: JsonObject): JsonObject {
   return objectAt(crd, ["status", "acceptedNames"]);
 }
 
+/** Names that other CRDs of a group have. */
+export interface TakenNames {
+  /** As a plural, singular or short name. */
+  readonly hasResource: (name: string) => boolean;
+  /** As a kind or the kind of a list. */
+  readonly hasKind: (name: string) => boolean;
+}
+
 /**
  * The CRD with the names it may have among the others of its group, and with conditions that say so. A name another CRD
  * already has is not taken from it.
  */
-export function withAcceptedNames(crd: JsonObject, others: readonly JsonObject[], time: string): JsonObject {
+export function withAcceptedNames(crd: JsonObject, taken: TakenNames, time: string): JsonObject {
   const wanted = readNames(objectAt(crd, ["spec", "names"]));
   const current = readNames(acceptedNames(crd));
-  const taken = others.map((other) => readNames(acceptedNames(other)));
-  const resources = new Set(taken.flatMap(({ plural, singular, shortNames }) => [plural, singular, ...shortNames]));
-  const kinds = new Set(taken.flatMap(({ kind, listKind }) => [kind, listKind]));
   const conflicts: CrdCondition[] = [];
   const conflict = (reason: string, name: string): void => {
     conflicts.push({
@@ -101,17 +107,17 @@ export function withAcceptedNames(crd: JsonObject, others: readonly JsonObject[]
       message: `${JSON.stringify(name)} is already in use`,
     });
   };
-  const accept = (name: string, used: ReadonlySet<string>, reason: string): boolean => {
-    if (name === "" || !used.has(name)) return true;
+  const accept = (name: string, isTaken: (name: string) => boolean, reason: string): boolean => {
+    if (name === "" || !isTaken(name)) return true;
     conflict(reason, name);
     return false;
   };
-  const plural = accept(wanted.plural, resources, "PluralConflict") ? wanted.plural : current.plural;
-  const singular = accept(wanted.singular, resources, "SingularConflict") ? wanted.singular : current.singular;
-  const clash = wanted.shortNames.find((name) => resources.has(name));
+  const plural = accept(wanted.plural, taken.hasResource, "PluralConflict") ? wanted.plural : current.plural;
+  const singular = accept(wanted.singular, taken.hasResource, "SingularConflict") ? wanted.singular : current.singular;
+  const clash = wanted.shortNames.find(taken.hasResource);
   if (clash !== undefined) conflict("ShortNamesConflict", clash);
-  const kind = accept(wanted.kind, kinds, "KindConflict") ? wanted.kind : current.kind;
-  const listKind = accept(wanted.listKind, kinds, "ListKindConflict") ? wanted.listKind : current.listKind;
+  const kind = accept(wanted.kind, taken.hasKind, "KindConflict") ? wanted.kind : current.kind;
+  const listKind = accept(wanted.listKind, taken.hasKind, "ListKindConflict") ? wanted.listKind : current.listKind;
   const names = {
     plural,
     singular,

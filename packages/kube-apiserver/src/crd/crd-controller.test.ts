@@ -146,6 +146,28 @@ test("a kind that is taken is refused until its owner goes", async (t) => {
   await eventually(t, () => assert.deepEqual(conditions("gadgets"), established));
 });
 
+test("the served kinds change once for each definition that comes or goes", async (t) => {
+  const { put, conditions, store, registry, controller } = setUp(t);
+  const names = ["as", "bs", "cs"];
+  const before = registry.catalog.generation;
+  for (const name of names) await put(crd(name, name.toUpperCase()));
+  for (const name of names) await eventually(t, () => assert.deepEqual(conditions(name), established));
+  await controller.settled();
+  assert.equal(registry.catalog.generation, before + names.length);
+  await store.write(`${prefix}as.example.org`, () => ({ action: "delete" }));
+  await eventually(t, () => assert.equal(registry.catalog.find("example.org", "v1", "as"), undefined));
+  await controller.settled();
+  assert.equal(registry.catalog.generation, before + names.length + 1);
+});
+
+test("a definition with an integer beyond 2^53 is established", async (t) => {
+  const { put, conditions } = setUp(t);
+  const openAPIV3Schema = { type: "object", properties: { a: { type: "integer", default: 9007199254740993n } } };
+  const versions = [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }];
+  await put(crd("widgets", "Widget", { versions }));
+  await eventually(t, () => assert.deepEqual(conditions("widgets"), established));
+});
+
 test("what was established is served again right after a restart", async (t) => {
   const first = setUp(t);
   await first.put(crd("widgets", "Widget"));

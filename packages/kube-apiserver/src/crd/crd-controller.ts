@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { memoize, Turns } from "@purlin/base";
 import { type FieldManager, timestamp } from "@purlin/kube-objects/apply";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type ConversionDeps, webhookConverter } from "../custom/conversion-webhook.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
@@ -11,7 +12,9 @@ import { inStoredOrder } from "../rest/object-codec.ts";
 import type { Store, Watch } from "../store/store.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
+import { AcceptedNames } from "./accepted-names.ts";
 import {
+  acceptedNames,
   isConditionTrue,
   withAcceptedNames,
   withCondition,
@@ -20,6 +23,9 @@ import {
 } from "./crd-conditions.ts";
 import { cleanupFinalizer, crdRules } from "./crd-rules.ts";
 import { customKind, customTypes, isServed } from "./custom-types.ts";
+
+/** Types of a definition are the same objects for as long as it does not change, and so is what is made from them. */
+const typesOf = memoize(customTypes);
 
 const prefix = "/apiextensions.k8s.io/customresourcedefinitions/";
 
@@ -57,11 +63,13 @@ export class CrdController {
   /** Knows who wrote what: the status of a definition belongs to the server. */
   readonly #owners: FieldManager;
   readonly #published = new Map<string, Published>();
+  readonly #names = new AcceptedNames();
   readonly #waiting = new Set<string>();
   readonly #leaving = new Map<string, Watch<JsonObject>>();
   readonly #retries = new Set<NodeJS.Timeout>();
   #watch: Watch<JsonObject> | undefined;
   #working: Promise<void> = Promise.resolve();
+  readonly #turns = new Turns();
   #stopped = false;
 
   constructor(options: CrdControllerOptions) {
@@ -75,7 +83,10 @@ export class CrdController {
   start(): void {
     const { store } = this.#options;
     const { entries, revision } = store.list({ prefix });
-    for (const { value } of entries) if (isServed(value)) this.#remember(value);
+    for (const { key, value } of entries) {
+      this.#names.set(key, value);
+      if (isServed(value)) this.#remember(value);
+    }
     this.#publish();
     for (const { key } of entries) this.#enqueue(key);
     this.#watch = store.watch({ scope: prefix, after: revision, onReady: () => this.#follow() });
@@ -123,8 +134,7 @@ export class CrdController {
       for (const { key, entry } of changes) {
         this.#enqueue(key);
         // Names that a definition had may be what another one waits for.
-        if (entry === undefined)
-          for (const other of this.#options.store.list({ prefix }).entries) this.#enqueue(other.key);
+        if (this.#names.set(key, entry?.value)) for (const other of this.#names.waiting()) this.#enqueue(other);
       }
     }
   }
@@ -139,6 +149,7 @@ export class CrdController {
     const [key] = this.#waiting;
     if (key === undefined || this.#stopped) return;
     this.#waiting.delete(key);
+    if (this.#turns.isOver) await this.#turns.next();
     try {
       await this.#reconcile(key);
     } catch (error) {
@@ -161,23 +172,15 @@ export class CrdController {
     const crd = this.#options.store.get(key)?.value;
     if (crd === undefined) return this.#withdraw(key);
     if (isDeleting(crd)) return this.#terminate(key, crd);
-    const others = this.#othersOf(key, crd);
+    // So that the names are those of the newest definitions.
+    this.#follow();
+    const taken = this.#names.othersOf(key, stringAt(crd, ["spec", "group"]));
     const time = timestamp(this.#options.now());
-    if (await this.#change(key, (current) => withAcceptedNames(withoutConversionNotice(current), others, time))) return;
+    if (await this.#change(key, (current) => withAcceptedNames(withoutConversionNotice(current), taken, time))) return;
     if (!isServed(crd)) return this.#withdraw(key);
-    this.#remember(crd);
-    this.#publish();
+    if (this.#remember(crd)) this.#publish();
     if (!isConditionTrue(crd, "NamesAccepted") || isConditionTrue(crd, "Established")) return;
     await this.#change(key, (current) => withEstablished(current, time));
-  }
-
-  /** The other definitions of the same group. */
-  #othersOf(key: string, crd: JsonObject): JsonObject[] {
-    const group = stringAt(crd, ["spec", "group"]);
-    const { entries } = this.#options.store.list({ prefix });
-    return entries
-      .filter((entry) => entry.key !== key && stringAt(entry.value, ["spec", "group"]) === group)
-      .map(({ value }) => value);
   }
 
   /** Writes a change of the status; says whether there was one. */
@@ -186,7 +189,7 @@ export class CrdController {
       const current = transaction.current?.value;
       if (current === undefined) return { action: "keep" };
       const edited = edit(current);
-      if (JSON.stringify(edited) === JSON.stringify(current)) return { action: "keep" };
+      if (jsonEqual(edited, current)) return { action: "keep" };
       if (isDeleting(edited) && (metaOf(edited).finalizers ?? []).length === 0) return { action: "delete" };
       const next = this.#owners.update(current, edited, "kube-apiserver").object;
       const value = inStoredOrder(withMeta(next, { resourceVersion: String(transaction.revision) }));
@@ -195,13 +198,11 @@ export class CrdController {
     return revision !== undefined;
   }
 
-  #remember(crd: JsonObject): void {
+  /** Returns whether what is served changes with it. */
+  #remember(crd: JsonObject): boolean {
     const key = `${prefix}${metaOf(crd).name ?? ""}`;
     const known = this.#published.get(key);
-    if (known !== undefined && isSameDefinition(known.crd, crd)) {
-      this.#published.set(key, { ...known, crd });
-      return;
-    }
+    if (known !== undefined && isSameDefinition(known.crd, crd)) return false;
     this.#published.set(key, {
       crd,
       kind: customKind(crd, webhookConverter(crd, this.#options.conversion)),
@@ -209,6 +210,7 @@ export class CrdController {
     });
     // While it goes away its objects can still be watched going.
     if (known !== undefined && !isDeleting(crd)) this.#endWatches(crd);
+    return true;
   }
 
   #withdraw(key: string): void {
@@ -227,7 +229,7 @@ export class CrdController {
   }
 
   #publish(): void {
-    this.#options.registry.setCustom(this.crds.flatMap(customTypes));
+    this.#options.registry.setCustom(this.crds.flatMap(typesOf));
     this.#options.onPublished?.();
   }
 
@@ -236,11 +238,10 @@ export class CrdController {
     if (!(metaOf(crd).finalizers ?? []).includes(cleanupFinalizer)) return;
     const served = isServed(crd);
     if (served) {
-      this.#remember(crd);
-      this.#publish();
+      if (this.#remember(crd)) this.#publish();
       const began = { reason: "InstanceDeletionInProgress", message: "CustomResource deletion is in progress" };
       await this.#change(key, (current) => this.#terminating(current, "True", began));
-      const types = customTypes(crd);
+      const types = typesOf(crd);
       // In the stored version no webhook has to convert the objects.
       const type = types.find(({ version, storage }) => version === storage.version) ?? types[0];
       if (type !== undefined) await this.#options.deleteObjects(type);
@@ -286,7 +287,12 @@ export class CrdController {
 
 /** Whether nothing that matters to a definition's objects has changed. */
 function isSameDefinition(a: JsonObject, b: JsonObject): boolean {
-  return metaOf(a).generation === metaOf(b).generation && isDeleting(a) === isDeleting(b);
+  return (
+    metaOf(a).uid === metaOf(b).uid &&
+    metaOf(a).generation === metaOf(b).generation &&
+    isDeleting(a) === isDeleting(b) &&
+    jsonEqual(acceptedNames(a), acceptedNames(b))
+  );
 }
 
 /** A watch calls again only after everything there was has been taken. */

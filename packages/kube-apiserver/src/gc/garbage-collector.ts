@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import { isConflict, isDeletionDenied, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { OwnerReference } from "@purlin/kube-objects/object";
+import { type OwnerReference, parseApiVersion } from "@purlin/kube-objects/object";
+import type { ReleasedObject } from "../rest/delete-guard.ts";
 import type { Change, Store, Watch } from "../store/store.ts";
 import { type Action, decide, type OwnedObject, ownedObject, type World } from "./decide.ts";
 
@@ -67,6 +68,13 @@ export interface GarbageCollectorOptions {
   readonly retryDelayMs?: number;
 }
 
+/** The longest time between two attempts to delete an object that is protected. */
+const longestDelayMs = 60_000;
+
+function identityOf({ group, kind, namespace, name }: ReleasedObject): string {
+  return [group, kind, namespace, name].join("/");
+}
+
 /** How many objects are worked on at once. */
 const parallel = 16;
 
@@ -83,6 +91,8 @@ export class GarbageCollector {
   /** Objects being worked on: two visits at once would do the same twice. */
   readonly #busy = new Set<string>();
   readonly #retries = new Set<NodeJS.Timeout>();
+  /** Objects whose deletion was denied, by what they are, and how often. */
+  readonly #denied = new Map<string, { readonly uid: string; readonly attempts: number }>();
   #watch: Watch<JsonObject> | undefined;
   #stopped = false;
 
@@ -109,6 +119,14 @@ export class GarbageCollector {
   /** Looks at every dependent again: a kind that was not served may be there now. */
   revisit(): void {
     for (const { uid } of this.#index.all()) this.#enqueue(uid);
+  }
+
+  /** Visits an object again whose deletion was denied: nothing protects it any longer. */
+  released(object: ReleasedObject): void {
+    const name = identityOf(object);
+    const denied = this.#denied.get(name);
+    this.#denied.delete(name);
+    if (denied !== undefined) this.#enqueue(denied.uid);
   }
 
   #follow(): void {
@@ -145,6 +163,7 @@ export class GarbageCollector {
   #gone(object: OwnedObject): void {
     this.#index.remove(object.uid);
     this.#owners.delete(object.uid);
+    this.#denied.delete(identityOf({ ...object, group: parseApiVersion(object.apiVersion).group }));
     for (const { uid } of this.#index.dependentsOf(object.uid)) this.#enqueue(uid);
     for (const { uid } of object.owners) this.#enqueue(uid);
   }
@@ -212,12 +231,26 @@ export class GarbageCollector {
   /** What is gone is done; what changed meanwhile comes again with its change; anything else is tried again later. */
   #failed(uid: string, error: unknown): void {
     if (this.#stopped || isNotFound(error) || isConflict(error)) return;
-    this.#options.onError(error);
-    const timer = setTimeout(() => {
-      this.#retries.delete(timer);
-      this.#enqueue(uid);
-    }, this.#options.retryDelayMs ?? 1000);
+    const attempts = isDeletionDenied(error) ? this.#deniedAgain(uid) : 1;
+    // A denial stays as long as the protection does: it is reported once.
+    if (attempts === 1) this.#options.onError(error);
+    const timer = setTimeout(
+      () => {
+        this.#retries.delete(timer);
+        this.#enqueue(uid);
+      },
+      Math.min((this.#options.retryDelayMs ?? 1000) * 2 ** (attempts - 1), longestDelayMs),
+    );
     timer.unref();
     this.#retries.add(timer);
+  }
+
+  #deniedAgain(uid: string): number {
+    const object = this.#index.get(uid) ?? this.#owners.get(uid);
+    if (object === undefined) return 1;
+    const name = identityOf({ ...object, group: parseApiVersion(object.apiVersion).group });
+    const attempts = (this.#denied.get(name)?.attempts ?? 0) + 1;
+    this.#denied.set(name, { uid, attempts });
+    return attempts;
   }
 }

@@ -18,7 +18,7 @@ function read(socket: TLSSocket): CertificateSubject | "rejected" | "none" {
   const certificate = socket.getPeerX509Certificate?.();
   if (certificate === undefined) return "none";
   if (!socket.authorized) return "rejected";
-  const subject = certificate.toLegacyObject().subject as unknown as Record<string, string | string[] | undefined>;
+  const subject: Readonly<Record<string, string | string[] | undefined>> = { ...certificate.toLegacyObject().subject };
   return {
     commonName: [subject["CN"] ?? ""].flat().at(-1) ?? "",
     organizations: [subject["O"] ?? []].flat(),

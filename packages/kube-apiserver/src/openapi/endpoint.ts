@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns } from "@purlin/base";
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import type { RemoteVersion } from "../aggregator/merge-groups.ts";
 import type { ApiRequest, CompleteResponse, Payload } from "../request/api-request.ts";
 import { parseAccept } from "../request/negotiate.ts";
 import { textPayload } from "../request/payload.ts";
 import { MergedV2Document } from "./merged-v2-document.ts";
-import type { PublishedDocuments } from "./published-documents.ts";
+import type { PublishedDocument, PublishedDocuments } from "./published-documents.ts";
 import { PublishedV2Document, type V2Document } from "./v2-document.ts";
 
 const v3 = "/openapi/v3";
@@ -21,59 +22,77 @@ export function createOpenApiEndpoint(
   documents: PublishedDocuments,
   now: () => number,
   remotes: () => readonly RemoteVersion[] = () => [],
-): (request: ApiRequest) => CompleteResponse | undefined {
-  const swagger = new PublishedV2Document(documents);
+): (request: ApiRequest) => Promise<CompleteResponse> | undefined {
+  const all = whenChanged(documents, () => inTurns(documents.all()));
+  const swagger = new PublishedV2Document();
   const merged = new MergedV2Document();
+  const ownV2 = whenChanged(documents, async () => inTurns(swagger.document([...(await all()).values()])));
   return (request) => {
     if (request.path === v2) {
-      return swaggerAnswer(request, () => merged.document(swagger.document(), remotes()));
+      return swaggerAnswer(request, async () => inTurns(merged.document(await ownV2(), remotes())));
     }
-    if (request.path === v3) return index(documents, remotes());
+    if (request.path === v3) return all().then((served) => index(served, remotes()));
     if (!request.path.startsWith(`${v3}/`)) return undefined;
-    return document(request, documents, now);
+    return all().then((served) => document(request, served, now));
+  };
+}
+
+type Documents = ReadonlyMap<string, PublishedDocument>;
+
+/** Does the work again when other kinds are served than the last time. Requests that come meanwhile wait for the same work. */
+function whenChanged<T>(documents: PublishedDocuments, work: () => Promise<T>): () => Promise<T> {
+  let last: { readonly catalog: unknown; readonly done: Promise<T> } | undefined;
+  return () => {
+    const { catalog } = documents;
+    if (last?.catalog !== catalog) last = { catalog, done: work() };
+    return last.done;
   };
 }
 
 /** The index names each document with the hash of its content, so that a client fetches only what has changed. */
-function index(documents: PublishedDocuments, remotes: readonly RemoteVersion[]): CompleteResponse {
+function index(documents: Documents, remotes: readonly RemoteVersion[]): CompleteResponse {
   const others = remotes.flatMap(({ remote, documents: { v3Address } }) =>
     v3Address === undefined
       ? []
       : [[`apis/${remote.group}/${remote.version}`, { serverRelativeURL: v3Address }] as const],
   );
-  const entries = documents.keys().flatMap((key) => {
-    const hash = documents.document(key)?.hash;
-    return hash === undefined ? [] : [[key, { serverRelativeURL: `${v3}/${key}?hash=${hash}` }] as const];
-  });
+  const entries = [...documents].map(
+    ([key, { hash }]) => [key, { serverRelativeURL: `${v3}/${key}?hash=${hash}` }] as const,
+  );
   const value: JsonObject = { paths: Object.fromEntries([...entries, ...others]) };
   // The reference does not say that it is JSON, whatever was asked for.
   return { kind: "complete", code: 200, payload: { ...textPayload(printJson(value)), value: () => value } };
 }
 
-function document(request: ApiRequest, documents: PublishedDocuments, now: () => number): CompleteResponse {
+function document(request: ApiRequest, documents: Documents, now: () => number): CompleteResponse {
   const key = decodeURIComponent(request.path.slice(v3.length + 1));
-  const found = documents.document(key);
+  const found = documents.get(key);
   if (found === undefined) return emptyNotFound;
   if (accepted(request, [jsonType]) === undefined) return { ...emptyNotAcceptable, headers: { vary: "Accept" } };
-  const { hash } = found;
+  const { hash, value, bytes } = found;
   const asked = request.query.get("hash");
   if (asked !== null && asked !== hash) return movedTo(`${v3}/${key}?hash=${hash}`);
   const expires = new Date(now() + yearMs).toUTCString();
   const forever: Record<string, string> = asked === null ? {} : { "cache-control": "public, immutable", expires };
   const headers = { etag: `"${hash}"`, vary: "Accept", ...forever };
-  return unlessKnown(
-    request,
-    headers,
-    payloadOf(jsonType, found.value, () => found.bytes),
-  );
+  if (isKnown(request, headers)) return { kind: "complete", code: 304, headers };
+  return { kind: "complete", code: 200, headers, payload: payloadOf(jsonType, value, bytes) };
 }
 
-function swaggerAnswer(request: ApiRequest, made: () => V2Document): CompleteResponse {
+async function swaggerAnswer(request: ApiRequest, made: () => Promise<V2Document>): Promise<CompleteResponse> {
   const type = accepted(request, [jsonType, ...swaggerTypes]);
   if (type === undefined) return { ...emptyNotAcceptable, headers: swaggerVary };
-  const { value, json, protobuf, hash } = made();
-  const payload = type === jsonType ? payloadOf(jsonType, value, json) : payloadOf(swaggerType, value, protobuf);
-  return unlessKnown(request, { etag: `"${hash}"`, ...swaggerVary }, payload);
+  const { value, json, protobuf, hash } = await made();
+  const headers = { etag: `"${hash}"`, ...swaggerVary };
+  if (isKnown(request, headers)) return { kind: "complete", code: 304, headers };
+  const payload =
+    type === jsonType ? payloadOf(jsonType, value, json) : payloadOf(swaggerType, value, await protobuf());
+  return { kind: "complete", code: 200, headers, payload };
+}
+
+/** Whether the client has the document already. */
+function isKnown(request: ApiRequest, { etag }: { readonly etag: string }): boolean {
+  return request.headers["if-none-match"] === etag;
 }
 
 /** The first type, in the client's order of preference, that there is. */
@@ -91,17 +110,8 @@ function fits(candidate: string, type: string, subtype: string): boolean {
   return subtype === "*" && (type === "*" || candidate.startsWith(`${type}/`));
 }
 
-function unlessKnown(
-  request: ApiRequest,
-  headers: Record<string, string> & { readonly etag: string },
-  payload: Payload,
-): CompleteResponse {
-  if (request.headers["if-none-match"] === headers.etag) return { kind: "complete", code: 304, headers };
-  return { kind: "complete", code: 200, headers, payload };
-}
-
-function payloadOf(contentType: string, value: JsonObject, bytes: () => Uint8Array): Payload {
-  return { contentType, chunks: () => [bytes()], value: () => value };
+function payloadOf(contentType: string, value: JsonObject, bytes: Uint8Array): Payload {
+  return { contentType, chunks: () => [bytes], value: () => value };
 }
 
 function movedTo(location: string): CompleteResponse {

@@ -1,55 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createHash } from "node:crypto";
+import type { Work } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { RemoteVersion } from "../aggregator/merge-groups.ts";
-import { swaggerProtobuf } from "./swagger-protobuf.ts";
-import type { V2Document } from "./v2-document.ts";
+import { sameItems } from "./published-documents.ts";
+import { publishV2, type V2Document } from "./v2-document.ts";
 
 /** Adds the OpenAPI v2 documents of other servers to the own one. Made again only when one of them changes. */
 export class MergedV2Document {
   #made: { readonly from: readonly unknown[]; readonly document: V2Document } | undefined;
 
-  document(own: V2Document, remotes: readonly RemoteVersion[]): V2Document {
+  *document(own: V2Document, remotes: readonly RemoteVersion[]): Work<V2Document> {
     const described = remotes.filter(({ documents }) => documents.v2 !== undefined);
     if (described.length === 0) return own;
     const from = [own, ...described.map(({ documents }) => documents.v2)];
     const known = this.#made;
-    if (known?.from.length === from.length && from.every((one, index) => one === known.from[index])) {
-      return known.document;
-    }
-    const document = merge(own, described);
+    if (known !== undefined && sameItems(known.from, from)) return known.document;
+    const document = yield* merge(own, described);
     this.#made = { from, document };
     return document;
   }
 }
 
-function merge(own: V2Document, remotes: readonly RemoteVersion[]): V2Document {
-  const value = {
-    ...own.value,
-    paths: sorted({ ...Object.assign({}, ...remotes.map(pathsOf)), ...membersOf(own.value, "paths") }),
-    definitions: sorted({
-      ...Object.assign({}, ...remotes.map(({ documents }) => membersOf(documents.v2, "definitions"))),
-      // A server does not change what others define.
-      ...membersOf(own.value, "definitions"),
-    }),
-  };
-  const json = Buffer.from(JSON.stringify(value));
-  let protobuf: Uint8Array | undefined;
-  return {
-    value,
-    json: () => json,
-    protobuf: () => (protobuf ??= encoded(value, own)),
-    hash: createHash("sha512").update(json).digest("hex").toUpperCase(),
-  };
-}
-
-/** A document that another server wrote may have any form. One that cannot be encoded is left out. */
-function encoded(value: JsonObject, own: V2Document): Uint8Array {
-  try {
-    return swaggerProtobuf(value);
-  } catch {
-    return own.protobuf();
-  }
+function* merge(own: V2Document, remotes: readonly RemoteVersion[]): Work<V2Document> {
+  const paths = sorted({ ...Object.assign({}, ...remotes.map(pathsOf)), ...membersOf(own.value, "paths") });
+  yield;
+  const definitions = sorted({
+    ...Object.assign({}, ...remotes.map(({ documents }) => membersOf(documents.v2, "definitions"))),
+    // A server does not change what others define.
+    ...membersOf(own.value, "definitions"),
+  });
+  yield;
+  const merged = yield* publishV2({ ...own.value, paths, definitions });
+  // A document that another server wrote may have any form. One that cannot be encoded is left out.
+  return { ...merged, protobuf: () => merged.protobuf().catch(() => own.protobuf()) };
 }
 
 /** The paths of the group version: a server does not describe those of others. */

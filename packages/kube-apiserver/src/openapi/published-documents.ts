@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createHash } from "node:crypto";
+import { memoize, type Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { stringAt } from "@purlin/kube-objects/object";
 import {
   builtinOpenAPI,
   crdToOpenAPI,
@@ -23,6 +24,7 @@ import {
   type PathOperations,
   sharedParameters,
 } from "./operation.ts";
+import { type PrintedDocument, printDocument } from "./printed-parts.ts";
 import { resourcePaths } from "./resource-operations.ts";
 
 const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -30,11 +32,8 @@ const meta = "io.k8s.apimachinery.pkg.apis.meta.v1";
 const documentTypes = ["application/json", "application/yaml"];
 
 /** A document ready to be sent. */
-export interface PublishedDocument {
+export interface PublishedDocument extends PrintedDocument {
   readonly value: JsonObject;
-  readonly bytes: Uint8Array;
-  /** SHA-512 of the bytes, in upper case: changes when and only when the document does. */
-  readonly hash: string;
   /** What its paths were made from. */
   readonly paths: readonly PathOperations[];
   readonly schemas: OpenAPIDocument["components"]["schemas"];
@@ -64,45 +63,46 @@ export class PublishedDocuments {
     this.#now = now;
   }
 
-  /** The keys of all documents: `api`, `api/v1`, `apis`, `apis/apps`, `apis/apps/v1`, …, sorted. */
-  keys(): string[] {
-    const { groups } = this.#now().catalog;
-    const groupVersions = groups.flatMap(({ name, versions }) =>
-      versions.map(({ version }) => openAPIPathKey({ group: name, version })),
-    );
-    const served = new Set(groups.map(({ name }) => `apis/${name}`));
-    const others = otherKeys().filter((key) => !key.startsWith("apis/") || served.has(key));
-    return [...groupVersions, ...others].sort();
+  /** What is served now. Another object when anything of it changes. */
+  get catalog(): Catalog {
+    return this.#now().catalog;
   }
 
-  document(key: string): PublishedDocument | undefined {
-    const groupVersion = parseOpenAPIPathKey(key);
+  /** All documents by their keys, in the order of the keys. Forgets documents that are no longer served. */
+  *all(): Work<ReadonlyMap<string, PublishedDocument>> {
     const { catalog, crds } = this.#now();
-    const served = catalog
-      .group(groupVersion?.group ?? "")
-      ?.versions.find(({ version }) => version === groupVersion?.version);
-    if (groupVersion === undefined || served === undefined) return this.#other(key);
-    const own = crds.filter((crd) => (crd["spec"] as JsonObject | undefined)?.["group"] === groupVersion.group);
-    return this.#known(key, [...own, ...served.resources], () => describe(key, own, served.resources));
+    const ofGroup = Map.groupBy(crds, (crd) => stringAt(crd, ["spec", "group"]));
+    const documents = new Map<string, PublishedDocument>();
+    for (const key of keysOf(catalog)) {
+      yield;
+      const own = ofGroup.get(parseOpenAPIPathKey(key)?.group ?? "") ?? [];
+      documents.set(key, yield* this.#make(key, catalog, own));
+    }
+    for (const key of this.#made.keys()) if (!documents.has(key)) this.#made.delete(key);
+    return documents;
   }
 
-  /** Drops what is no longer served. */
-  forgetUnserved(): void {
-    const served = new Set(this.keys());
-    for (const key of this.#made.keys()) if (!served.has(key)) this.#made.delete(key);
-  }
-
-  #other(key: string): PublishedDocument | undefined {
-    return this.keys().includes(key) ? this.#known(key, [], () => describeOther(key)) : undefined;
-  }
-
-  #known(key: string, from: readonly unknown[], make: () => PublishedDocument): PublishedDocument {
+  *#make(key: string, catalog: Catalog, crds: readonly JsonObject[]): Work<PublishedDocument> {
+    const groupVersion = parseOpenAPIPathKey(key);
+    const { resources } =
+      catalog.group(groupVersion?.group ?? "")?.versions.find(({ version }) => version === groupVersion?.version) ?? {};
+    const from = groupVersion === undefined || resources === undefined ? [] : [...crds, ...resources];
     const known = this.#made.get(key);
     if (known !== undefined && sameItems(known.from, from)) return known.document;
-    const document = make();
+    const document = yield* resources === undefined ? describeOther(key) : describe(key, crds, resources);
     this.#made.set(key, { from, document });
     return document;
   }
+}
+
+/** The keys of all documents: `api`, `api/v1`, `apis`, `apis/apps`, `apis/apps/v1`, …, sorted. */
+function keysOf({ groups }: Catalog): string[] {
+  const groupVersions = groups.flatMap(({ name, versions }) =>
+    versions.map(({ version }) => openAPIPathKey({ group: name, version })),
+  );
+  const served = new Set(groups.map(({ name }) => `apis/${name}`));
+  const others = otherKeys().filter((key) => !key.startsWith("apis/") || served.has(key));
+  return [...groupVersions, ...others].sort();
 }
 
 /** The keys of documents that are of no group-version. */
@@ -110,20 +110,53 @@ function otherKeys(): string[] {
   return builtinOpenAPI().keys.filter((key) => parseOpenAPIPathKey(key) === undefined);
 }
 
-function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
+/** Whether two lists have the same objects in the same order. */
+export function sameItems(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a.length === b.length && a.every((item, index) => item === b[index]);
 }
 
-function describe(key: string, crds: readonly JsonObject[], resources: readonly ResourceType[]): PublishedDocument {
+function* describe(
+  key: string,
+  crds: readonly JsonObject[],
+  resources: readonly ResourceType[],
+): Work<PublishedDocument> {
   const builtin = builtinOpenAPI().document(key);
-  const custom = crds.flatMap((crd) => crdToOpenAPI(crd).get(key) ?? []);
+  const custom: OpenAPIDocument[] = [];
+  for (const crd of crds) {
+    const document = openApiOf(crd).get(key);
+    if (document !== undefined) custom.push(document);
+    yield;
+  }
   const [first, ...others] = builtin === undefined ? custom : [builtin, ...custom];
   const merged = first === undefined ? emptyDocument : mergeOpenAPI(first, ...others);
-  const paths = resources.flatMap((type) => resourcePaths(type, (kind) => findSchema(merged, kind)));
-  return publish(merged, builtin === undefined ? paths : [discoveryPath(`/${key}/`), ...paths]);
+  yield;
+  const paths = builtin === undefined ? [] : [discoveryPath(`/${key}/`)];
+  for (const type of resources) {
+    paths.push(...pathsOf(type, merged));
+    yield;
+  }
+  return yield* publish(merged, paths);
 }
 
-function describeOther(key: string): PublishedDocument {
+const openApiOf = memoize(crdToOpenAPI);
+
+const knownPaths = new WeakMap<ResourceType, readonly PathOperations[]>();
+
+/** The paths of a resource; kept once the document has a component for each kind that they name. */
+function pathsOf(type: ResourceType, document: OpenAPIDocument): readonly PathOperations[] {
+  const known = knownPaths.get(type);
+  if (known !== undefined) return known;
+  let isComplete = true;
+  const paths = resourcePaths(type, (kind) => {
+    const component = findSchema(document, kind);
+    isComplete &&= component !== undefined;
+    return component;
+  });
+  if (isComplete) knownPaths.set(type, paths);
+  return paths;
+}
+
+function describeOther(key: string): Work<PublishedDocument> {
   const path = key === "version" ? versionPath() : discoveryPath(`/${key}/`);
   return publish(builtinOpenAPI().document(key) ?? emptyDocument, [path]);
 }
@@ -135,18 +168,17 @@ const emptyDocument: OpenAPIDocument = {
   components: { schemas: {} },
 };
 
-function publish(document: OpenAPIDocument, paths: readonly PathOperations[]): PublishedDocument {
+function* publish(document: OpenAPIDocument, paths: readonly PathOperations[]): Work<PublishedDocument> {
   const { info, components } = document;
   const isBuiltin = info.title === "Kubernetes";
-  const value: JsonObject = {
+  const value = {
     openapi: document.openapi,
     info: isBuiltin ? { ...info, version: documentVersion } : info,
-    paths: v3Paths(paths),
+    paths: yield* describedPaths(paths, pathItem),
     components: isBuiltin ? { ...components, securitySchemes: { BearerToken: bearerToken } } : components,
   };
-  const bytes = Buffer.from(JSON.stringify(value));
-  const hash = createHash("sha512").update(bytes).digest("hex").toUpperCase();
-  return { value, bytes, hash, paths, schemas: components.schemas };
+  const printed = yield* printDocument(value, [value.paths, components.schemas]);
+  return { value, ...printed, paths, schemas: components.schemas };
 }
 
 /** The root of the core group, of all others, of one group, or of one version of it. */
@@ -185,17 +217,24 @@ function reading(
   return { path, operations: [operation] };
 }
 
-/** The `paths` of an OpenAPI v3 document, by path. */
-function v3Paths(paths: readonly PathOperations[]): JsonObject {
-  const sorted = paths.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  return Object.fromEntries(sorted.map(({ path, operations }) => [path, pathItem(operations)]));
+/** The `paths` of a document: what `describePath` makes of each, sorted by path. */
+export function* describedPaths(
+  paths: readonly PathOperations[],
+  describePath: (path: PathOperations) => JsonObject,
+): Work<JsonObject> {
+  const items: [string, JsonObject][] = [];
+  for (const one of paths.toSorted((a, b) => (a.path < b.path ? -1 : 1))) {
+    items.push([one.path, describePath(one)]);
+    yield;
+  }
+  return Object.fromEntries(items);
 }
 
-function pathItem(operations: readonly Operation[]): JsonObject {
+const pathItem = memoize(({ operations }: PathOperations): JsonObject => {
   const { shared, own } = sharedParameters(operations);
   const methods = operations.map((one) => [one.method, operationObject(one, own(one))] as const);
   return { ...Object.fromEntries(methods), ...(shared.length > 0 && { parameters: shared.map(parameterObject) }) };
-}
+});
 
 function operationObject(operation: Operation, parameters: readonly Parameter[]): JsonObject {
   const { id, tag, action, kind, body, consumes, produces, responses } = operation;

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import { Registry } from "../registry/registry.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
@@ -50,7 +51,7 @@ function widgetType(): ResourceType {
 function described(): Map<string, Recorded> {
   const registry = new Registry(testTypes);
   const documents = new PublishedDocuments(() => ({ catalog: registry.catalog, crds: [] }));
-  const builtin = documents.keys().flatMap((key) => documents.document(key)?.paths ?? []);
+  const builtin = [...finish(documents.all()).values()].flatMap(({ paths }) => paths);
   const component = ({ kind }: { readonly kind: string }): string =>
     kind === "Scale" ? "io.k8s.api.autoscaling.v1.Scale" : `org.example.v1.${kind}`;
   const all = [...builtin, ...resourcePaths(widgetType(), component)];

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { swaggerProtobuf } from "./swagger-protobuf.ts";
+import { swaggerProtobuf as encoding } from "./swagger-protobuf.ts";
+
+const swaggerProtobuf = (document: JsonObject): Uint8Array => finish(encoding(document));
 
 /** A message as its fields in the order of the wire: number and value, bytes not looked into. */
 function fieldsOf(bytes: Uint8Array): [number, bigint | number | Buffer][] {
@@ -117,4 +120,26 @@ test("paths, operations, parameters and answers are where Go looks for them", ()
   assert.equal(text(bytes, 8, 2, 2, 9, 1, 2, 3, 4), "pretty");
   assert.equal(text(bytes, 12, 1, 1), "BearerToken");
   assert.equal(text(bytes, 13, 1, 2, 2, 2), "authorization");
+});
+
+test("lengths of any size are in front of what they count", () => {
+  for (const length of [0, 1, 127, 128, 16_383, 16_384, 200_000]) {
+    const description = "ü".repeat(length / 2) + "x".repeat(length % 2);
+    const bytes = schema({ description, properties: { p: { description } } });
+    assert.equal(text(bytes, ...inSchema, 4), description);
+    assert.equal(text(bytes, ...inSchema, 25, 1, 2, 4), description);
+  }
+});
+
+test("integers beyond 2^53 are exact", () => {
+  const bytes = schema({ maxLength: 9007199254740993n, enum: [9007199254740993n] });
+  assert.equal(at(bytes, ...inSchema, 11), 9007199254740993n);
+  assert.equal(text(bytes, ...inSchema, 20, 2), "9007199254740993\n");
+});
+
+test("a document is encoded a path and a definition at a time", () => {
+  const names = ["A", "B", "C"];
+  const definitions = Object.fromEntries(names.map((name) => [name, { type: "object" }]));
+  const paths = Object.fromEntries(names.map((name) => [`/${name}`, { get: { operationId: name } }]));
+  assert.equal([...encoding({ paths, definitions })].length, 6);
 });

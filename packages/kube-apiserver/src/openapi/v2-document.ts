@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createHash } from "node:crypto";
+import { inTurns, memoize, type Work } from "@purlin/base";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 
 import { referredComponent } from "@purlin/kube-objects/openapi";
@@ -11,30 +11,26 @@ import {
   type PathOperations,
   sharedParameters,
 } from "./operation.ts";
+import { printDocument } from "./printed-parts.ts";
 import {
   bearerToken,
+  describedPaths,
   documentVersion,
   type PublishedDocument,
-  type PublishedDocuments,
+  sameItems,
 } from "./published-documents.ts";
 import { swaggerProtobuf } from "./swagger-protobuf.ts";
-
-/** The `paths` of an OpenAPI v2 document, by path. */
-function v2Paths(paths: readonly PathOperations[]): JsonObject {
-  const sorted = paths.toSorted((a, b) => (a.path < b.path ? -1 : 1));
-  return Object.fromEntries(sorted.map(({ path, operations }) => [path, pathItem(operations)]));
-}
 
 /** How components are referred to in this version. */
 function definitionReference(component: string): string {
   return `#/definitions/${component}`;
 }
 
-function pathItem(operations: readonly Operation[]): JsonObject {
+const pathItem = memoize(({ operations }: PathOperations): JsonObject => {
   const { shared, own } = sharedParameters(operations);
   const methods = operations.map((one) => [one.method, operationObject(one, own(one))] as const);
   return { ...Object.fromEntries(methods), ...(shared.length > 0 && { parameters: shared.map(parameterObject) }) };
-}
+});
 
 function operationObject(operation: Operation, own: readonly Parameter[]): JsonObject {
   const { id, tag, action, kind, body, consumes, produces, responses } = operation;
@@ -131,36 +127,30 @@ function withoutType({ required, ...schema }: JsonObject): JsonObject {
 /** Everything that is served in one OpenAPI v2 document, in both of its forms. */
 export interface V2Document {
   readonly value: JsonObject;
-  readonly json: () => Uint8Array;
-  readonly protobuf: () => Uint8Array;
+  readonly json: Uint8Array;
+  /** Encoded on the first request for it. */
+  readonly protobuf: () => Promise<Uint8Array>;
   readonly hash: string;
 }
 
 /** Keeps the document of the served kinds. It is large and rarely requested, so it is made on the first request. */
 export class PublishedV2Document {
-  readonly #documents: PublishedDocuments;
   readonly #parts = new WeakMap<PublishedDocument, Part>();
   #made: { readonly from: readonly PublishedDocument[]; readonly document: V2Document } | undefined;
 
-  constructor(documents: PublishedDocuments) {
-    this.#documents = documents;
-  }
-
-  document(): V2Document {
-    const from = this.#documents.keys().flatMap((key) => this.#documents.document(key) ?? []);
+  /** Makes it from the documents of OpenAPI v3. */
+  *document(from: readonly PublishedDocument[]): Work<V2Document> {
     const known = this.#made;
-    if (known?.from.length === from.length && from.every((one, index) => one === known.from[index])) {
-      return known.document;
+    if (known !== undefined && sameItems(known.from, from)) return known.document;
+    const parts: Part[] = [];
+    for (const one of from) {
+      const part = this.#parts.get(one) ?? (yield* partOf(one));
+      this.#parts.set(one, part);
+      parts.push(part);
     }
-    const document = publish(from.map((one) => this.#part(one)));
+    const document = yield* publish(parts);
     this.#made = { from, document };
     return document;
-  }
-
-  #part(document: PublishedDocument): Part {
-    const part = this.#parts.get(document) ?? partOf(document);
-    this.#parts.set(document, part);
-    return part;
   }
 }
 
@@ -170,48 +160,67 @@ interface Part {
   readonly definitions: Readonly<Record<string, JsonObject>>;
 }
 
-function partOf({ paths, schemas }: PublishedDocument): Part {
-  const definitions = Object.entries(schemas).map(([name, schema]) => {
-    return [name, name.startsWith("io.k8s.api") ? builtinV2Schema(schema) : customV2Schema(schema)] as const;
-  });
-  return { paths: v2Paths(paths), definitions: Object.fromEntries(definitions) };
+const builtinDefinition = memoize(builtinV2Schema);
+const customDefinition = memoize(customV2Schema);
+
+function* partOf({ paths, schemas }: PublishedDocument): Work<Part> {
+  const definitions: [string, JsonObject][] = [];
+  for (const [name, schema] of Object.entries(schemas)) {
+    definitions.push([name, name.startsWith("io.k8s.api") ? builtinDefinition(schema) : customDefinition(schema)]);
+    yield;
+  }
+  return { paths: yield* describedPaths(paths, pathItem), definitions: Object.fromEntries(definitions) };
 }
 
-function publish(parts: readonly Part[]): V2Document {
-  const value: JsonObject = {
+function* publish(parts: readonly Part[]): Work<V2Document> {
+  const paths = yield* byName(parts.map((part) => part.paths));
+  const definitions = yield* byName(parts.map((part) => part.definitions));
+  return yield* publishV2({
     swagger: "2.0",
     info: { title: "Kubernetes", version: documentVersion },
-    paths: byName(parts.map(({ paths }) => paths)),
-    definitions: byName(parts.map(({ definitions }) => definitions)),
+    paths,
+    definitions,
     securityDefinitions: { BearerToken: bearerToken },
     security: [{ BearerToken: [] }],
-  };
-  const json = Buffer.from(JSON.stringify(value));
-  let protobuf: Uint8Array | undefined;
-  return {
-    value,
-    json: () => json,
-    protobuf: () => (protobuf ??= swaggerProtobuf(value)),
-    hash: createHash("sha512").update(json).digest("hex").toUpperCase(),
-  };
+  });
+}
+
+/** A document with its paths and definitions, ready to be sent. */
+export function* publishV2(
+  value: JsonObject & { readonly paths: JsonObject; readonly definitions: JsonObject },
+): Work<V2Document> {
+  const { bytes, hash } = yield* printDocument(value, [value.paths, value.definitions]);
+  let protobuf: Promise<Uint8Array> | undefined;
+  return { value, json: bytes, protobuf: () => (protobuf ??= inTurns(swaggerProtobuf(value))), hash };
 }
 
 const kindsExtension = "x-kubernetes-group-version-kind";
 
 /** The same component is in many documents, and may list other kinds in each: here it lists them all. */
-function byName(objects: readonly JsonObject[]): JsonObject {
-  const found = new Map<string, JsonObject>();
-  for (const [name, value] of objects.flatMap((object) => Object.entries(object as Record<string, JsonObject>))) {
-    const known = found.get(name);
-    found.set(name, known === undefined ? value : withKindsOf(known, value));
+function* byName(objects: readonly JsonObject[]): Work<JsonObject> {
+  const found = new Map<string, Set<JsonObject>>();
+  for (const object of objects) {
+    for (const [name, value] of Object.entries(object as Record<string, JsonObject>)) {
+      const known = found.get(name);
+      if (known === undefined) found.set(name, new Set([value]));
+      else known.add(value);
+    }
+    yield;
   }
-  return Object.fromEntries([...found].sort(([a], [b]) => (a < b ? -1 : 1)));
+  const merged: [string, JsonObject][] = [];
+  for (const [name, values] of found) {
+    merged.push([name, withAllKinds([...values])]);
+    yield;
+  }
+  return Object.fromEntries(merged.sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-function withKindsOf(schema: JsonObject, other: JsonObject): JsonObject {
-  const [own, more] = [kindsOf(schema), kindsOf(other)];
-  if (own.length < 2 && more.length < 2) return schema;
-  const all = new Map([...own, ...more].map((kind) => [`${kind["group"]} ${kind["version"]}`, kind]));
+function withAllKinds(schemas: readonly JsonObject[]): JsonObject {
+  const [schema = {}, ...others] = schemas;
+  if (others.length === 0) return schema;
+  const kinds = schemas.map(kindsOf);
+  if (kinds.every((own) => own.length < 2)) return schema;
+  const all = new Map(kinds.flat().map((kind) => [`${kind["group"]} ${kind["version"]}`, kind]));
   return { ...schema, [kindsExtension]: [...all].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, kind]) => kind) };
 }
 

@@ -17,6 +17,8 @@ import { objectKey } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { documentPayload } from "../request/payload.ts";
 import { admitUnstored } from "../rest/admitted-write.ts";
+import { deleteEvicted } from "../rest/delete.ts";
+import { deleteOptionsOf } from "../rest/delete-options.ts";
 import { negotiateForm } from "../rest/object-response.ts";
 import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
@@ -58,8 +60,8 @@ async function evict(rest: RestRequest, client: Sender): Promise<CompleteRespons
   const dryRun = request.query.has("dryRun") || memberAt(options, ["dryRun"]) !== undefined;
   await admitUnstored(rest, { ...eviction, apiVersion: "policy/v1", kind: "Eviction" }, dryRun);
   if (!ignoresBudget(pod)) await takeFromBudget(rest, client, { pod, dryRun });
-  const path = `/api/v1/namespaces/${encodeURIComponent(target.namespace)}/pods/${encodeURIComponent(name)}`;
-  await client.send("DELETE", path, { body: { ...options, ...(dryRun && { dryRun: ["All"] }) } });
+  // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the one who evicts.
+  await deleteEvicted(rest, { ...deleteOptionsOf(options), dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
 }

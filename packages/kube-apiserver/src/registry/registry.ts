@@ -73,7 +73,8 @@ export class Registry {
 
 function createCatalog(types: readonly ResourceType[], generation: number): Catalog {
   const byPath = new Map(types.map((type) => [`${type.group}/${type.version}/${type.resource}`, type]));
-  const groups = orderGroups(types).map((name) => toGroup(name, types));
+  const ofGroup = Map.groupBy(types, (type) => type.group);
+  const groups = orderGroups(types).map((name) => toGroup(name, ofGroup.get(name) ?? []));
   const byName = new Map(groups.map((group) => [group.name, group]));
   return {
     generation,
@@ -91,8 +92,7 @@ function orderGroups(types: readonly ResourceType[]): string[] {
   return [...new Set([...(builtin.has("") ? [""] : []), ...ordered.map(([name]) => name), ...[...custom].sort()])];
 }
 
-function toGroup(name: string, types: readonly ResourceType[]): ApiGroup {
-  const own = types.filter((type) => type.group === name);
+function toGroup(name: string, own: readonly ResourceType[]): ApiGroup {
   const byVersion = Map.groupBy(own, (type) => type.version);
   const versions = [...byVersion].map(([version, resources]) => ({
     version,

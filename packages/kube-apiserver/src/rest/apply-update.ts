@@ -100,12 +100,13 @@ interface Update {
 }
 
 async function writeAtOnce(rest: RestRequest, plan: UpdatePlan, key: string): Promise<Update> {
-  let outcome: Outcome | undefined;
+  const outcomes: Outcome[] = [];
   const { entry } = await rest.store.write(key, (transaction) => {
-    outcome = finish(updated(rest, plan, transaction.current));
+    const outcome = finish(updated(rest, plan, transaction.current));
+    outcomes.push(outcome);
     return decision(rest, { plan, outcome }, transaction);
   });
-  return { outcome: outcome as unknown as Outcome, entry };
+  return { outcome: outcomes.at(-1) as Outcome, entry };
 }
 
 /** How often an update of a large object begins anew because another one came first. */

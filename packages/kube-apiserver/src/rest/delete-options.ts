@@ -34,12 +34,22 @@ export async function readDeleteOptions(rest: RestRequest): Promise<DeleteOption
   const body = await readOptionsBody(rest);
   if (isJsonObject(body?.value)) rest.request.audit?.requestedWith({ ...body.value, ...auditedType });
   const raw = body === undefined ? fromQuery(rest.request.query) : fromBody(body);
+  const { propagationPolicy, orphanDependents } = raw;
+  if (rest.type.rules.orphansByDefault && propagationPolicy === undefined && orphanDependents === undefined) {
+    rest.notes.push(preserved);
+  }
+  return checkedOptions(raw);
+}
+
+/** The options in another object, such as an Eviction. Throws 422 for those that mean nothing. */
+export function deleteOptionsOf(value: JsonObject): DeleteOptions {
+  return checkedOptions(fromBody({ value, strictErrors: [] }));
+}
+
+function checkedOptions(raw: RawOptions): DeleteOptions {
   const errors = optionErrors(raw);
   if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
   const { dryRun, propagationPolicy, ...options } = raw;
-  if (rest.type.rules.orphansByDefault && propagationPolicy === undefined && options.orphanDependents === undefined) {
-    rest.notes.push(preserved);
-  }
   return { ...options, dryRun: dryRun.length > 0, propagation: propagationPolicy as Propagation | undefined };
 }
 

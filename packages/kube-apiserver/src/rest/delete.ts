@@ -2,7 +2,14 @@
 
 import { inTurns, Turns } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { conflict, ignoreNotFound, modifiedText, notFound } from "@purlin/kube-objects/errors";
+import {
+  conflict,
+  ignoreNotFound,
+  isDeletionDenied,
+  modifiedText,
+  notFound,
+  StatusError,
+} from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import type { WriteAdmission } from "../admission/admission.ts";
 
@@ -14,6 +21,7 @@ import type { Decision, Entry, Transaction } from "../store/store.ts";
 import { admissionAttributes, admissionOf, admittedDeleteOptions } from "./admitted-write.ts";
 import { convertedEntry } from "./converted-entries.ts";
 import { storedForm } from "./create.ts";
+import { guardRefusal, recordRefusal, requireUnguarded } from "./delete-guard.ts";
 import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import { selectNewest } from "./list.ts";
 import { readInteger, readSelection } from "./list-options.ts";
@@ -27,6 +35,11 @@ export async function deleteObject(rest: RestRequest): Promise<CompleteResponse>
   const options = await readDeleteOptions(rest);
   const outcome = await deleteOne(rest, { name: rest.target.name }, options);
   return respond(rest, outcome, { options, form });
+}
+
+/** Deletes the object of a request that was admitted as something else, such as an eviction. */
+export async function deleteEvicted(rest: RestRequest, options: DeleteOptions): Promise<void> {
+  await deleteCurrent(rest, { key: objectKey(rest.type, rest.target.namespace, rest.target.name), options });
 }
 
 /** What became of an object that was to be deleted. */
@@ -44,18 +57,34 @@ async function deleteOne(
   { name, namespace = rest.target.namespace }: { readonly name: string; readonly namespace?: string },
   options: DeleteOptions,
 ): Promise<DeleteOutcome> {
-  const { store, type } = rest;
-  const key = objectKey(type, namespace, name);
+  const key = objectKey(rest.type, namespace, name);
   const admission = admissionOf(rest, "DELETE");
   if (admission !== undefined || rest.strategy.storage.conversion !== undefined)
     return deleteAdmitted(rest, admission, { key, name, namespace, options });
-  let outcome: DeleteOutcome | undefined;
-  if (options.dryRun) return judge(rest, { name, current: store.get(key) }, options);
+  return deleteCurrent(rest, { key, name, options });
+}
+
+/** Deletes an object as it is stored. */
+async function deleteCurrent(
+  rest: RestRequest,
+  { key, name = rest.target.name, options }: Pick<Deletion, "key" | "options"> & { readonly name?: string },
+): Promise<DeleteOutcome> {
+  const { store } = rest;
+  if (options.dryRun) {
+    const judged = judge(rest, { name, current: store.get(key) }, options);
+    requireUnguarded(rest, judged.object, options);
+    return judged;
+  }
+  const outcomes: DeleteOutcome[] = [];
+  let refusal: ReturnType<typeof guardRefusal>;
   const { entry } = await store.write(key, (transaction) => {
-    outcome = judge(rest, { name, current: transaction.current }, options);
-    return decision(rest, outcome, transaction);
+    const outcome = judge(rest, { name, current: transaction.current }, options);
+    outcomes.push(outcome);
+    refusal = guardRefusal(rest, outcome.object, options);
+    return refusal === undefined ? decision(rest, outcome, transaction) : recordRefusal(rest, refusal, transaction);
   });
-  const { removed, object } = outcome as unknown as DeleteOutcome;
+  if (refusal !== undefined) throw new StatusError(refusal.status);
+  const { removed, object } = outcomes.at(-1) as DeleteOutcome;
   return { removed, object: entry === undefined ? object : rest.strategy.storage.toServed(entry.value) };
 }
 
@@ -93,13 +122,20 @@ async function deleteAdmitted(
       ...(isCollection && { name: "", namespace }),
     });
     if (admission !== undefined) await inTurns(admission.deleting(attributes));
-    if (options.dryRun) return outcome;
+    if (options.dryRun) {
+      requireUnguarded(rest, outcome.object, options);
+      return outcome;
+    }
     if (!outcome.removed) await strategy.storage.conversion?.storing(outcome.object);
     let isCurrent = false;
+    let refusal: ReturnType<typeof guardRefusal>;
     const { entry } = await store.write(key, (transaction) => {
       isCurrent = transaction.current === seen;
-      return isCurrent ? decision(rest, outcome, transaction) : { action: "keep" };
+      if (!isCurrent) return { action: "keep" };
+      refusal = guardRefusal(rest, outcome.object, options);
+      return refusal === undefined ? decision(rest, outcome, transaction) : recordRefusal(rest, refusal, transaction);
     });
+    if (refusal !== undefined) throw new StatusError(refusal.status);
     if (!isCurrent) continue;
     if (entry === undefined) return outcome;
     return { ...outcome, object: strategy.storage.toServed((await convertedEntry(strategy, entry)).value) };
@@ -217,7 +253,10 @@ function successStatus({ type }: RestRequest, object: JsonObject): JsonObject {
 const partObjects = 200;
 const partBytes = 512 * 1024;
 
-/** Deletes every selected object, one after the other, and answers with them as they were. */
+/**
+ * Deletes every selected object, one after the other, and answers with them as they were. One that is protected does not keep the others: the
+ * answer is its refusal, after all others are deleted.
+ */
 export async function deleteCollection(rest: RestRequest): Promise<CompleteResponse> {
   const { request, strategy } = rest;
   const form = negotiateForm(request);
@@ -226,10 +265,20 @@ export async function deleteCollection(rest: RestRequest): Promise<CompleteRespo
   const limit = readInteger(request.query, "limit") || 0;
   const { entries, metadata } = await selectNewest(rest, selection, limit);
   const turns = new Turns();
+  const denials: unknown[] = [];
+  const deleteEntry = async (entry: Entry<JsonObject>): Promise<void> => {
+    try {
+      await deleteIfThere(rest, entry, options);
+    } catch (error) {
+      if (!isDeletionDenied(error)) throw error;
+      denials.push(error);
+    }
+  };
   for (const part of partsOf(entries)) {
-    await Promise.all(part.map((entry) => deleteIfThere(rest, entry, options)));
+    await Promise.all(part.map(deleteEntry));
     await turns.next();
   }
+  if (denials.length > 0) throw denials[0];
   return { kind: "complete", code: 200, payload: listPayload(rest, { entries, metadata }, form) };
 }
 

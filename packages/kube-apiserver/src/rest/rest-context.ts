@@ -11,6 +11,7 @@ import type { ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Store } from "../store/store.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
+import type { DeleteGuard } from "./delete-guard.ts";
 
 /** A write that is about to be stored, in the version of its request. */
 interface GuardedWrite {
@@ -36,6 +37,7 @@ export interface RestServices {
   readonly now: () => Date;
   readonly newUid: () => string;
   readonly guard?: WriteGuard | undefined;
+  readonly guardDelete?: DeleteGuard | undefined;
   readonly authorizer: Authorizer;
   /** Throws when the write would grant rights that its user does not hold. */
   readonly requireNoEscalation: EscalationCheck;

@@ -6,12 +6,12 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectsAt } from "@purlin/kube-objects/object";
 import type { ApiResponse, CompleteResponse } from "../request/api-request.ts";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
+import { serverDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, type TestRequest, testRequest, textOf } from "../testing/test-request.ts";
 
 let server: ApiServer;
 before(async () => {
-  server = await startApiServer({ kinds: builtinKinds, directory: tempDirectory() });
+  server = await startApiServer({ kinds: builtinKinds, directory: serverDirectory() });
 });
 after(() => server.close());
 

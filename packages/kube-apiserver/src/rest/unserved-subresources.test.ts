@@ -4,14 +4,14 @@ import { after, before, test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { Status } from "@purlin/kube-objects/errors";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
+import { serverDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, type TestRequest, testRequest } from "../testing/test-request.ts";
 
 const root = "/api/v1/namespaces/default";
 
 let server: ApiServer;
 before(async () => {
-  server = await startApiServer({ kinds: builtinKinds, directory: tempDirectory() });
+  server = await startApiServer({ kinds: builtinKinds, directory: serverDirectory() });
   const spec = { containers: [{ name: "main", image: "example.org/web:1" }] };
   await ask("/pods", { method: "POST", body: { metadata: { name: "web" }, spec } });
 });

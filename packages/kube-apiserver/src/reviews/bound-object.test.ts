@@ -74,7 +74,7 @@ const refusals: Record<
     text: 'secrets "nope" not found',
   },
   Node: {
-    reason: "there are no Nodes",
+    reason: "a Node that is not there",
     reference: { kind: "Node", apiVersion: "v1", name: "n" },
     code: 404,
     text: 'nodes "n" not found',
@@ -111,6 +111,20 @@ test("a token says what it is bound to, and ends with it", async () => {
   assert.equal(await isKnown(bound), false, "its Secret has gone");
   await server.post(`${namespacePath}/secrets`, { metadata: { name: "ending" } });
   assert.equal(await isKnown(bound), false, "another one of that name is another one");
+});
+
+test("a token is bound to a Node, and ends with it", async () => {
+  await server.post("/api/v1/nodes", { metadata: { name: "worker" } });
+  const [code, bound] = await ask({ kind: "Node", apiVersion: "v1", name: "worker" });
+  assert.equal(code, 201);
+  assert.equal((claimsOf(bound)["node"] as JsonObject)["name"], "worker");
+  assert.equal(await isKnown(bound), true);
+  const pod = { metadata: { name: "placed" }, spec: { nodeName: "worker", containers: [{ name: "c", image: "i" }] } };
+  await server.post(`${namespacePath}/pods`, pod);
+  const [, placed] = await ask({ kind: "Pod", apiVersion: "v1", name: "placed" });
+  assert.deepEqual(claimsOf(placed)["node"], claimsOf(bound)["node"], "a Pod's token names its Node");
+  await server.delete("/api/v1/nodes/worker");
+  assert.deepEqual([await isKnown(bound), await isKnown(placed)], [false, true]);
 });
 
 test("a Pod's token ends with the Pod, and one that is bound to nothing does not", async () => {

@@ -15,11 +15,17 @@ import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 
-/** What a token can be bound to. There are no Nodes here, so none is ever found. */
+/** What a token can be bound to. */
 const resources: ReadonlyMap<string, string> = new Map([
   ["Pod", "pods"],
   ["Secret", "secrets"],
   ["Node", "nodes"],
+]);
+
+const boundKinds: ReadonlyMap<string, BoundObject["kind"]> = new Map([
+  ["pods", "pod"],
+  ["secrets", "secret"],
+  ["nodes", "node"],
 ]);
 
 const minSeconds = 600;
@@ -48,7 +54,7 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
   const expiresAt = new Date(issuedAt.getTime() + seconds * 1000);
   const token = tokens.issue(
     { namespace: target.namespace, name: target.name, uid },
-    { audiences, expiresAt, now: issuedAt, bound },
+    { audiences, expiresAt, now: issuedAt, bound, node: nodeOf(rest, bound) },
   );
   const value: JsonObject = {
     kind: "TokenRequest",
@@ -62,6 +68,19 @@ async function answer(rest: RestRequest, tokens: ServiceAccountTokens): Promise<
     status: { token, expirationTimestamp: timestamp(expiresAt) },
   };
   return { kind: "complete", code: 201, payload: documentPayload(value, { mediaType, pretty }) };
+}
+
+/** The Node of the Pod that a token is bound to. */
+function nodeOf(
+  { store, target }: RestRequest,
+  bound: BoundObject | undefined,
+): { readonly name: string; readonly uid?: string } | undefined {
+  const pod = bound?.kind === "pod" ? store.get(`//pods/${target.namespace}/${bound.name}`)?.value : undefined;
+  const name = pod === undefined ? "" : stringAt(pod, ["spec", "nodeName"]);
+  if (name === "") return undefined;
+  const node = store.get(`//nodes/${name}`)?.value;
+  const { uid } = node === undefined ? {} : metaOf(node);
+  return { name, ...(uid !== undefined && { uid }) };
 }
 
 function typedRequest(value: JsonObject): JsonObject {
@@ -112,7 +131,7 @@ function boundObject(
   ];
   const resource = resourceOf(stringAt(reference, ["apiVersion"]), kind);
   if (name === "") throw badRequest("Name parameter required.");
-  const object = store.get(`//${resource}/${target.namespace}/${name}`)?.value;
+  const object = store.get(`//${resource}/${resource === "nodes" ? "" : `${target.namespace}/`}${name}`)?.value;
   if (object === undefined) throw notFound({ group: "", resource }, name);
   const { uid = "" } = metaOf(object);
   if (wanted !== "" && wanted !== uid) {
@@ -125,7 +144,7 @@ function boundObject(
       `cannot bind token for serviceaccount ${account} to pod running with different serviceaccount name.`,
     );
   }
-  return { kind: resource === "pods" ? "pod" : "secret", name, uid };
+  return { kind: boundKinds.get(resource) ?? "secret", name, uid };
 }
 
 function resourceOf(apiVersion: string, kind: string): string {

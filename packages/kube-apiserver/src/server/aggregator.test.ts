@@ -120,6 +120,20 @@ for (const [what, { by, want, query }] of Object.entries(oddities)) {
   });
 }
 
+test("a request to upgrade the connection is refused with the reason", async () => {
+  let isAsked = false;
+  respond = (_, response) => {
+    isAsked = true;
+    response.end("{}");
+  };
+  const headers = { connection: "keep-alive, Upgrade", upgrade: "SPDY/3.1" };
+  const response = await server.send(objects, { headers });
+  const { message } = answerValue(response) as { readonly message?: string };
+  const text = "cannot upgrade the connection to SPDY/3.1: this API server passes only plain requests on";
+  assert.deepEqual([response.code, message, isAsked], [400, text, false]);
+  assert.equal((await server.send(objects, { headers: { connection: "keep-alive" } })).code, 200);
+});
+
 const wrongDocuments = [
   "[]",
   '{"paths":7,"items":[1],"resources":[null,{"name":3}]}',

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import { isDeepStrictEqual } from "node:util";
 import { timestamp } from "@purlin/kube-objects/apply";
 import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
-import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
 import {
   apiServicesPrefix,
@@ -111,7 +112,7 @@ export class Aggregator {
 
   #stateOf(key: string, object: JsonObject, remote: RemoteApi): RemoteState {
     const known = this.#states.get(key);
-    if (known !== undefined && jsonEqual(known.remote as unknown as JsonObject, remote as unknown as JsonObject)) {
+    if (known !== undefined && isDeepStrictEqual(known.remote, remote)) {
       return known;
     }
     clearTimeout(known?.timer);
@@ -141,7 +142,7 @@ export class Aggregator {
     const documents = await readDocuments(state.remote, this.#options.backends, this.#stopping.signal);
     // What was known stays while the server does not answer.
     const next = { ...state.documents, ...definedOf(documents) };
-    if (jsonEqual(next as unknown as JsonObject, state.documents as unknown as JsonObject)) return;
+    if (isDeepStrictEqual(next, state.documents)) return;
     state.documents = next;
     this.generation += 1;
   }

@@ -8,6 +8,7 @@ import type { Authorization, Authorizer } from "../auth/authorizer.ts";
 import { type Listener, listen } from "../http/listener.ts";
 import { type InFlightLimits, RequestsInFlight } from "../http/requests-in-flight.ts";
 import { type Front, type RequestLine, serveExchange } from "../http/serve-exchange.ts";
+import type { DeleteGuard } from "../rest/delete-guard.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import type { WriteGuard } from "../rest/rest-context.ts";
 import type { HistoryLimits } from "../store/history.ts";
@@ -47,6 +48,8 @@ export interface ApiServerOptions {
   readonly roles?: readonly JsonObject[];
   /** Asked about each write that is authorized, before it is stored. Default: all are allowed. */
   readonly guard?: WriteGuard | undefined;
+  /** Asked about each deletion, in the turn that decides it. Default: all are allowed. */
+  readonly guardDelete?: DeleteGuard | undefined;
   readonly history?: Partial<HistoryLimits>;
   /** How long events are kept. Default: an hour. */
   readonly eventTtlSeconds?: number;
@@ -56,6 +59,8 @@ export interface ApiServerOptions {
   readonly inFlightLimits?: InFlightLimits;
   /** Called with unexpected errors. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
+  /** Called with each request that is denied: the name of the user, and the text of the response. */
+  readonly onDenied?: ((user: string, message: string) => void) | undefined;
   /** Called with errors of the server's own controllers; they retry. */
   readonly onControllerError?: (error: unknown) => void;
   /** Called when certificates were renewed while the server runs: later kubeconfigs contain the new ones. */

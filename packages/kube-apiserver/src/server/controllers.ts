@@ -106,6 +106,10 @@ export function createControllers(
     collector.revisit();
     apiServices.revisit();
   };
+  core.services.guardDelete?.onRelease((object) => {
+    collector.released(object);
+    namespaces.released(object.namespace);
+  });
   return {
     start: () => {
       apiServices.revisit();

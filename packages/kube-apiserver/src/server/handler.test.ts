@@ -84,7 +84,7 @@ const cases: Record<
     text: /Available representations: application\/json, application\/yaml"/,
   },
   Anonymous: {
-    reason: "health is for everybody",
+    reason: "health is public",
     url: "/healthz",
     options: { user: anonymous },
     code: 200,

@@ -30,6 +30,8 @@ interface HandlerOptions {
   readonly audit?: BeginAudit | undefined;
   /** Called with unexpected errors; the client only sees that there was one. */
   readonly onUnexpected: (error: unknown, request: ApiRequest) => void;
+  /** Called with each request that is denied: the name of the user, and the text of the response. */
+  readonly onDenied?: ((user: string, message: string) => void) | undefined;
 }
 
 /** The whole API server as a function. It never rejects: every failure is an answer. */
@@ -66,7 +68,9 @@ async function allowed(request: ApiRequest, target: RequestTarget, options: Hand
   const decision = options.authorizer(request.user, target);
   request.audit?.decided(decision);
   if (!decision.allowed) {
-    const denied = errorResponse(accessDenied(request.user, target, decision), request);
+    const error = accessDenied(request.user, target, decision);
+    options.onDenied?.(request.user.name, error.message);
+    const denied = errorResponse(error, request);
     return { ...denied, headers: { ...denied.headers, ...noSniffing } };
   }
   const remote = options.aggregated?.(request, target);

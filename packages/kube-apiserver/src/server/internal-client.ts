@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
-import { authenticated, mastersGroup, serviceAccountUser, type User } from "../auth/user.ts";
+import { authenticated, serviceAccountUser, systemUser, type User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Handler } from "./handler.ts";
-
-/** The server itself, when it makes or changes objects. */
-const systemUser: User = { name: "system:apiserver", groups: [mastersGroup, "system:authenticated"] };
 
 interface InternalRequest {
   readonly query?: Readonly<Record<string, string>>;

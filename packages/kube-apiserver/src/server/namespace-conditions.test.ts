@@ -41,7 +41,7 @@ const texts: Record<string, { reason: string; remaining: Remaining[]; content: s
 
 for (const [name, { reason, remaining, content, finalizers }] of Object.entries(texts)) {
   test(`what keeps a namespace: ${name}`, () => {
-    const conditions = blockedConditions(remaining, [], early);
+    const conditions = blockedConditions(remaining, { before: [], time: early });
     assert.equal(conditionOf(conditions, "NamespaceContentRemaining")["message"], content, reason);
     const waiting = conditionOf(conditions, "NamespaceFinalizersRemaining");
     assert.equal(waiting["message"], finalizers, reason);
@@ -50,14 +50,16 @@ for (const [name, { reason, remaining, content, finalizers }] of Object.entries(
 }
 
 test("the time of a condition moves with its status only, so that nothing is written when nothing happens", () => {
-  const before = blockedConditions([left("configmaps", ["a"])], [], early);
-  assert.deepEqual(blockedConditions([left("configmaps", ["a"])], before, late), before);
-  const after = blockedConditions([left("configmaps", [], 1)], before, late);
+  const before = blockedConditions([left("configmaps", ["a"])], { before: [], time: early });
+  assert.deepEqual(blockedConditions([left("configmaps", ["a"])], { before: before, time: late }), before);
+  const after = blockedConditions([left("configmaps", [], 1)], { before: before, time: late });
   assert.equal(conditionOf(after, "NamespaceContentRemaining")["lastTransitionTime"], early);
   assert.equal(conditionOf(after, "NamespaceFinalizersRemaining")["lastTransitionTime"], late);
   const odd: JsonObject[] = [{ type: "NamespaceContentRemaining", status: "True", lastTransitionTime: 7 }];
   assert.equal(
-    conditionOf(blockedConditions([left("pods", ["a"])], odd, late), "NamespaceContentRemaining")["lastTransitionTime"],
+    conditionOf(blockedConditions([left("pods", ["a"])], { before: odd, time: late }), "NamespaceContentRemaining")[
+      "lastTransitionTime"
+    ],
     late,
   );
 });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { timestamp } from "@purlin/kube-objects/apply";
-import { isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import { isConflict, isDeletionDenied, isNotFound, textOf } from "@purlin/kube-objects/errors";
 import { compareUtf8, type JsonObject } from "@purlin/kube-objects/json";
 
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
@@ -21,11 +21,17 @@ export interface Remaining {
   readonly finalizers: readonly string[];
 }
 
+interface BlockedOptions {
+  readonly before: readonly JsonObject[];
+  readonly time: string;
+  /** Why kinds of objects could not be deleted. */
+  readonly denials?: readonly string[];
+}
+
 /** The conditions of a namespace that cannot go yet. */
 export function blockedConditions(
   remaining: readonly Remaining[],
-  before: readonly JsonObject[],
-  time: string,
+  { before, time, denials = [] }: BlockedOptions,
 ): JsonObject[] {
   const finalizers = remaining.flatMap((one) => one.finalizers);
   return [
@@ -41,12 +47,19 @@ export function blockedConditions(
       reason: "ParsedGroupVersions",
       message: "All legacy kube types successfully parsed",
     },
-    {
-      type: "NamespaceDeletionContentFailure",
-      status: "False",
-      reason: "ContentDeleted",
-      message: "All content successfully deleted, may be waiting on finalization",
-    },
+    denials.length === 0
+      ? {
+          type: "NamespaceDeletionContentFailure",
+          status: "False",
+          reason: "ContentDeleted",
+          message: "All content successfully deleted, may be waiting on finalization",
+        }
+      : {
+          type: "NamespaceDeletionContentFailure",
+          status: "True",
+          reason: "ContentDeletionFailed",
+          message: `Failed to delete all resource types, ${denials.length} remaining: ${[...denials].sort(compareUtf8).join(", ")}`,
+        },
     {
       type: "NamespaceContentRemaining",
       status: "True",
@@ -97,6 +110,9 @@ interface NamespaceControllerOptions {
 
 const prefix = "//namespaces/";
 
+/** How long a namespace waits before it tries again to delete what is protected. */
+const deniedRetryMs = 15_000;
+
 /** Gives every namespace its default ServiceAccount, and empties the ones that are being deleted before they go. */
 export class NamespaceController {
   readonly #options: NamespaceControllerOptions;
@@ -104,6 +120,7 @@ export class NamespaceController {
   readonly #accountClient: InternalClient;
   readonly #namespaces: StoreFollower;
   readonly #accounts: StoreFollower;
+  readonly #retries = new Set<NodeJS.Timeout>();
   /** Namespaces that wait for what is left in them, and what they watch. */
   readonly #waiting = new Map<string, Watch<JsonObject>[]>();
 
@@ -122,6 +139,11 @@ export class NamespaceController {
     });
   }
 
+  /** An object of the namespace is no longer protected. */
+  released(name: string): void {
+    if (this.#waiting.has(name)) this.#namespaces.enqueue(`${prefix}${name}`);
+  }
+
   start(): void {
     this.#namespaces.start();
     this.#accounts.start();
@@ -130,6 +152,7 @@ export class NamespaceController {
   stop(): void {
     this.#namespaces.stop();
     this.#accounts.stop();
+    for (const timer of this.#retries) clearTimeout(timer);
     for (const name of this.#waiting.keys()) {
       this.#stopWaiting(name);
     }
@@ -168,10 +191,11 @@ export class NamespaceController {
   async #empty(name: string, namespace: JsonObject): Promise<void> {
     const types = this.#contentTypes();
     this.#startWaiting(name, types);
-    await Promise.all(types.map((type) => this.#deleteAll(type, name)));
+    const denials = (await Promise.all(types.map((type) => this.#deleteAll(type, name)))).flat();
     const remaining = types.flatMap((type) => this.#remaining(type, name));
     if (remaining.length > 0) {
-      await this.#report(name, namespace, remaining);
+      await this.#report(namespace, { remaining, denials });
+      if (denials.length > 0) this.#retryLater(name);
     } else {
       await this.#finish(name);
     }
@@ -190,13 +214,26 @@ export class NamespaceController {
     return [...byStorage.values()];
   }
 
-  async #deleteAll(type: ResourceType, namespace: string): Promise<void> {
+  /** Resolves to the text of a denial, if an object is protected; all others are deleted. */
+  async #deleteAll(type: ResourceType, namespace: string): Promise<string[]> {
     const isEmpty = this.#options.store.list({ prefix: keyPrefix(type, namespace), limit: 1 }).entries.length === 0;
-    if (!isEmpty) {
-      await this.#client.delete(resourcePath(type, namespace), {
-        body: { propagationPolicy: "Background" },
-      });
+    if (isEmpty) return [];
+    try {
+      await this.#client.delete(resourcePath(type, namespace), { body: { propagationPolicy: "Background" } });
+      return [];
+    } catch (error) {
+      if (!isDeletionDenied(error)) throw error;
+      return [textOf(error)];
     }
+  }
+
+  /** A protection that ends changes something in the namespace, or is reported. A webhook that changes its mind does neither. */
+  #retryLater(name: string): void {
+    const timer = setTimeout(() => {
+      this.#retries.delete(timer);
+      this.#namespaces.enqueue(`${prefix}${name}`);
+    }, deniedRetryMs);
+    this.#retries.add(timer.unref());
   }
 
   #remaining(type: ResourceType, namespace: string): Remaining[] {
@@ -205,13 +242,17 @@ export class NamespaceController {
     return entries.length === 0 ? [] : [{ type, count: entries.length, finalizers }];
   }
 
-  async #report(name: string, namespace: JsonObject, remaining: readonly Remaining[]): Promise<void> {
+  async #report(
+    namespace: JsonObject,
+    { remaining, denials }: { readonly remaining: readonly Remaining[]; readonly denials: readonly string[] },
+  ): Promise<void> {
+    const { name = "" } = metaOf(namespace);
     const before = memberAt(namespace, ["status", "conditions"]);
-    const conditions = blockedConditions(
-      remaining,
-      Array.isArray(before) ? (before as JsonObject[]) : [],
-      timestamp(this.#options.now()),
-    );
+    const conditions = blockedConditions(remaining, {
+      before: Array.isArray(before) ? (before as JsonObject[]) : [],
+      time: timestamp(this.#options.now()),
+      denials,
+    });
     const status = { ...objectAt(namespace, ["status"]), conditions };
     await this.#client.send("PUT", `/api/v1/namespaces/${name}/status`, { body: { ...namespace, status } });
   }

@@ -27,6 +27,7 @@ import { type Catalog, Registry } from "../registry/registry.ts";
 import { keyPrefix, type ResourceType } from "../registry/resource-type.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
+import { type DeleteGuard, followGuarded } from "../rest/delete-guard.ts";
 import { createResources, type SpecialResource } from "../rest/resources.ts";
 import type { RestServices, WriteGuard } from "../rest/rest-context.ts";
 import { OpenWatches } from "../rest/watch.ts";
@@ -58,6 +59,7 @@ interface ServerCoreOptions {
   readonly tokenKey: KeyObject;
   readonly authorizer?: Authorizer;
   readonly guard?: WriteGuard | undefined;
+  readonly guardDelete?: DeleteGuard | undefined;
   readonly authorization?: Authorization;
   readonly roles?: readonly JsonObject[];
   readonly eventTtlSeconds?: number;
@@ -65,6 +67,7 @@ interface ServerCoreOptions {
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
   readonly webhookTargets?: ReadonlyMap<string, ServiceAddress>;
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
+  readonly onDenied?: ((user: string, message: string) => void) | undefined;
   readonly onControllerError?: (error: unknown) => void;
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;
@@ -131,6 +134,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     onError: options.onControllerError ?? (() => {}),
     onPublished: () => core.onPublished(),
   });
+  if (options.guardDelete !== undefined) followGuarded(options.guardDelete, store);
   const rulesOf = rulesFinder(kinds);
   const strategyOf = strategies(rulesOf, crds, now);
   const access = accessControl(options, catalog);
@@ -149,6 +153,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     now,
     newUid: randomUUID,
     guard: options.guard,
+    guardDelete: options.guardDelete,
     strategyOf,
     admission: new PluginChain(
       kinds.flatMap((kind) => kind.admission ?? []),
@@ -186,6 +191,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     }),
     isBuiltinPath: (path) => isBuiltinPath(catalog(), path),
     onUnexpected: options.onUnexpected ?? (() => {}),
+    onDenied: options.onDenied,
   });
   return Object.assign(core, { kinds, crds, services, configured, tokens, aggregator });
 }
@@ -216,7 +222,7 @@ function requestMetrics(catalog: () => Catalog): RequestMetrics {
 /** What the health endpoints report. */
 function serverState(store: Store<JsonObject>, lifecycle: Lifecycle): Parameters<typeof pathEndpoints>[0]["state"] {
   return {
-    // Where the store is, and why, is not for everybody.
+    // The path of the store and the cause are not public.
     storeProblem: () => (store.problem === undefined ? undefined : "the store refuses writes"),
     areKindsServed: () => lifecycle.areKindsServed,
     isBootstrapped: () => lifecycle.isBootstrapped,
@@ -289,7 +295,8 @@ function customScale(type: ResourceType, crds: CrdController): ScalePaths | unde
 
 function isPresent(store: Store<JsonObject>, account: AccountIdentity, bound: BoundObject | undefined): boolean {
   const isThere = (resource: string, { name, uid }: { readonly name: string; readonly uid: string }): boolean => {
-    const object = store.get(`//${resource}/${account.namespace}/${name}`)?.value;
+    const scope = resource === "nodes" ? "" : `${account.namespace}/`;
+    const object = store.get(`//${resource}/${scope}${name}`)?.value;
     return object !== undefined && metaOf(object).uid === uid;
   };
   return isThere("serviceaccounts", account) && (bound === undefined || isThere(`${bound.kind}s`, bound));

@@ -83,10 +83,42 @@ function lockFile(directory: string): string {
 
 const holderFile = (directory: string): string => join(directory, "lock.pid");
 
+/**
+ * Whether the process that has a directory is ending: it was killed, and the system has not removed it yet, which takes a while for a
+ * large process on a busy machine. Its lock is free a moment later.
+ */
+export function isHolderEnding(path: string): boolean {
+  const pid = Number(readIfThere(holderFile(path)));
+  if (!Number.isInteger(pid) || pid <= 0 || pid === process.pid) return false;
+  if (!isAlive(pid)) return true;
+  const status = readIfThere(`/proc/${pid}/status`);
+  const pending = /^ShdPnd:\s*([0-9a-f]+)$/m.exec(status)?.[1] ?? "0";
+  return /^State:\s*[ZX]/m.test(status) || (BigInt(`0x${pending}`) & killed) !== 0n;
+}
+
+/** The bit of SIGKILL among pending signals. */
+const killed = 1n << 8n;
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
+
+function readIfThere(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
+}
+
 /** Says who has the directory. */
 export function lockedError(path: string, cause: unknown): StoreError {
-  const holder = holderFile(path);
-  const pid = existsSync(holder) ? readFileSync(holder, "utf8").trim() : "unknown";
+  const pid = readIfThere(holderFile(path)).trim() || "unknown";
   const text = `the data directory ${path} is in use by the process with pid ${pid}: stop it, or choose another directory`;
   return new StoreError("locked", text, { cause });
 }

@@ -16,6 +16,7 @@ import type {
   Entry,
   ListOptions,
   Page,
+  StageListener,
   Store,
   Transaction,
   Watch,
@@ -61,6 +62,7 @@ export class LogStore<T extends object> implements Store<T> {
   readonly #waiters = new RevisionWaiters();
   readonly #commits: GroupCommit<Version<T>>;
   readonly #maintenance: Maintenance;
+  readonly #followers: { readonly prefix: string; readonly listener: StageListener<T> }[] = [];
   /** The last revision given to a writer. Writes that failed leave gaps. */
   #assigned: number;
   /** Copies of the log that are being written. */
@@ -148,6 +150,11 @@ export class LogStore<T extends object> implements Store<T> {
     return { entry: version.entry, previous, revision: version.revision };
   }
 
+  follow(prefix: string, listener: StageListener<T>): void {
+    for (const entry of this.list({ prefix }).entries) listener(entry.key, entry);
+    this.#followers.push({ prefix, listener });
+  }
+
   waitFor(revision: number, signal: AbortSignal): Promise<void> {
     this.#requireOpen();
     return this.revision >= revision ? Promise.resolve() : this.#waiters.add(revision, signal);
@@ -205,7 +212,14 @@ export class LogStore<T extends object> implements Store<T> {
     if (put !== undefined) decoder.remember(version, put.value);
     this.#assigned = revision;
     this.#memory.keyspace.stage(version);
+    this.#staged(key);
     return version;
+  }
+
+  #staged(key: string): void {
+    for (const { prefix, listener } of this.#followers) {
+      if (key.startsWith(prefix)) listener(key, this.#memory.keyspace.newest(key).version?.entry);
+    }
   }
 
   /** An answer, even a refusal, that rests on a state not yet durable must wait until it is. */
@@ -304,6 +318,7 @@ export class LogStore<T extends object> implements Store<T> {
   #abandon(versions: readonly Version<T>[]): void {
     for (const version of versions) {
       this.#memory.keyspace.unstage(version.key);
+      this.#staged(version.key);
     }
   }
 

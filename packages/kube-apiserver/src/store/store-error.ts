@@ -40,5 +40,5 @@ export class StoreError extends Error {
 /** True for a StoreError, also one of another copy of this package; with a code, only for that one. */
 export function isStoreError(error: unknown, code?: StoreErrorCode): error is StoreError {
   if (typeof error !== "object" || error === null || !(brand in error)) return false;
-  return code === undefined || (error as unknown as StoreError).code === code;
+  return code === undefined || ("code" in error && error.code === code);
 }

@@ -107,6 +107,9 @@ export interface Watch<T extends object> {
   close(): void;
 }
 
+/** Called with the newest state of a key, undefined when it is deleted. */
+export type StageListener<T extends object> = (key: string, entry: Entry<T> | undefined) => void;
+
 /** Ordered, versioned, durable keys and values. One process, one writer. Values are opaque. */
 export interface Store<T extends object> {
   /** The newest committed revision. Starts at 1 and never goes back, also across restarts. */
@@ -124,6 +127,12 @@ export interface Store<T extends object> {
    * watcher sees the change earlier. Rejects with what `decide` throws, or with `unavailable` when the disk refuses.
    */
   write(key: string, decide: (transaction: Transaction<T>) => Decision<T>): Promise<Written<T>>;
+  /**
+   * Calls the listener for each key below the prefix, and from then on in the turn that decides a write, before any later decision is made.
+   * The write may not be durable yet: a decision that depends on it must `peek` at its key. A write that fails is followed by a call with
+   * the state before it.
+   */
+  follow(prefix: string, listener: StageListener<T>): void;
   /** Settles when the revision has been reached. */
   waitFor(revision: number, signal: AbortSignal): Promise<void>;
   /** Drops history up to and including the revision, sooner than time and size would. */

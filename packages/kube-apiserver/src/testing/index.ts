@@ -5,7 +5,7 @@ export { warningHeaders } from "../http/response-headers.ts";
 export { serverKinds } from "../kinds/server-kinds.ts";
 export { objectCodec } from "../rest/object-codec.ts";
 export { openStore } from "../store/open-store.ts";
-export { tempDirectory } from "../store/testing/temp-store.ts";
+export { serverDirectory, tempDirectory } from "../store/testing/temp-store.ts";
 export { plainPrinter } from "../table/cell-values.ts";
 export { toTable } from "../table/table.ts";
 export { answerValue } from "./test-request.ts";

@@ -2,7 +2,7 @@
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ApiResponse, EventStream } from "../request/api-request.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../server/api-server.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
+import { serverDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, type TestRequest, testRequest } from "./test-request.ts";
 
 /** A server without a wire, and short ways to ask it. */
@@ -20,7 +20,7 @@ export interface TestServer extends AsyncDisposable {
 }
 
 export async function startTestServer(options: Partial<ApiServerOptions> = {}): Promise<TestServer> {
-  const server = await startApiServer({ directory: tempDirectory(), ...options });
+  const server = await startApiServer({ directory: serverDirectory(), ...options });
   const send: TestServer["send"] = (url, request) => server.handle(testRequest(url, request));
   const body: TestServer["body"] = async (url, request) => {
     const response = await send(url, request);

@@ -12,6 +12,8 @@ import { statusCodeText } from "./status-code-text.ts";
 export interface ServiceAddress {
   readonly host: string;
   readonly port: number;
+  /** Where a program beside the server is reached instead. */
+  readonly socketPath?: string | undefined;
 }
 
 /** Finds the address of a Service. Throws an Error with the text of the reference when there is none. */
@@ -77,17 +79,22 @@ export class WebhookClient {
       ...(bundle !== "" && { ca: authorities(bundle), allowPartialTrustChain: true }),
       ...(name !== "" && { servername: name }),
       ...(address && { host: address.host, port: address.port }),
+      ...(address?.socketPath !== undefined && { socketPath: address.socketPath }),
     };
   }
 
   async #send(url: URL, sent: Sent, redirects = 0): Promise<Answer> {
-    const answer = await exchange(url, sent);
+    const answer = await exchange(url, sent).catch((error: unknown) => {
+      // The webhook closed an idle connection at the moment that it was used again.
+      if (error instanceof StaleConnectionError) return exchange(url, sent);
+      throw error;
+    });
     const { location } = answer;
     if (location === undefined) return answer;
     if (redirects === maxRedirects) throw new Error(`stopped after ${maxRedirects} redirects`);
     const keepsMethod = answer.code === 307 || answer.code === 308;
     const next = new URL(location, url);
-    const { host: _, port: __, servername: ___, ...options } = sent.options;
+    const { host: _, port: __, servername: ___, socketPath: ____, ...options } = sent.options;
     return this.#send(
       next,
       { ...sent, options, ...(!keepsMethod && { method: "GET", body: undefined }) },
@@ -152,9 +159,15 @@ function serviceUrl(service: JsonObject): string {
   return `https://${name}.${namespace}.svc:${port}${path === "" ? "/" : path}`;
 }
 
+/** The error of a kept connection that was closed before a response arrived. The request can be sent again. */
+class StaleConnectionError extends Error {}
+
+const closed: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
+
 function exchange(url: URL, { method, body, userAgent, options }: Sent): Promise<Answer> {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const host = url.hostname.replace(/^\[|\]$/g, "");
+  let hasResponse = false;
   const request = httpsRequest(
     {
       host,
@@ -171,6 +184,7 @@ function exchange(url: URL, { method, body, userAgent, options }: Sent): Promise
       },
     },
     (response) => {
+      hasResponse = true;
       const chunks: Buffer[] = [];
       let bytes = 0;
       response.on("data", (chunk: Buffer) => {
@@ -192,7 +206,10 @@ function exchange(url: URL, { method, body, userAgent, options }: Sent): Promise
       );
     },
   );
-  request.on("error", reject);
+  request.on("error", (error: NodeJS.ErrnoException) => {
+    const isStale = request.reusedSocket && !hasResponse && error.code !== undefined && closed.has(error.code);
+    reject(isStale ? new StaleConnectionError(error.message, { cause: error }) : error);
+  });
   request.end(body);
   return promise;
 }

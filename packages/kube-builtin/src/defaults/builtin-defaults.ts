@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { clusterDefaults } from "./cluster-defaults.ts";
 import { all, type Edit, each, fill, inside, when } from "./edit.ts";
 import { podSpecDefaults, podTemplateDefaults } from "./pod-defaults.ts";
@@ -20,11 +20,12 @@ const deployment: Edit = inside(
   ),
 );
 
-const claim: Edit = all(
-  fill({ apiVersion: "v1", kind: "PersistentVolumeClaim" }),
-  inside("spec", fill({ volumeMode: "Filesystem" })),
-  (one) => ({ ...one, status: { phase: "Pending" } }),
-);
+const claim: Edit = all(inside("spec", fill({ volumeMode: "Filesystem" })), (one) => ({
+  ...one,
+  apiVersion: "v1",
+  kind: "PersistentVolumeClaim",
+  status: { phase: "Pending" },
+}));
 
 const statefulSet: Edit = inside(
   "spec",
@@ -60,6 +61,21 @@ const completions: Edit = (spec) => {
   return fill({ parallelism: 1 })(filled);
 };
 
+/** A condition of a failed Pod is compared with True unless another status is given. */
+const failurePolicy: Edit = inside(
+  "podFailurePolicy",
+  each(
+    "rules",
+    each(
+      "onPodConditions",
+      when(
+        ({ status }) => !status,
+        (one) => ({ ...one, status: "True" }),
+      ),
+    ),
+  ),
+);
+
 const job: Edit = inside(
   "spec",
   all(
@@ -72,6 +88,7 @@ const job: Edit = inside(
     (spec) =>
       fill({ podReplacementPolicy: spec["podFailurePolicy"] === undefined ? "TerminatingOrFailed" : "Failed" })(spec),
     (spec) => fill({ backoffLimit: spec["backoffLimitPerIndex"] === undefined ? 6 : 2147483647 })(spec),
+    failurePolicy,
     template,
   ),
 );
@@ -80,7 +97,7 @@ const cronJob: Edit = inside(
   "spec",
   all(
     fill({ concurrencyPolicy: "Allow", suspend: false, successfulJobsHistoryLimit: 3, failedJobsHistoryLimit: 1 }),
-    inside("jobTemplate", inside("spec", template)),
+    inside("jobTemplate", inside("spec", all(failurePolicy, template))),
   ),
 );
 
@@ -91,7 +108,11 @@ const servicePort: Edit = all(fill({ protocol: "TCP" }), (port) => {
 
 const hasNodePorts = (spec: JsonObject): boolean => spec["type"] === "NodePort" || spec["type"] === "LoadBalancer";
 
-const service: Edit = inside(
+/** The address of a load balancer is a virtual one unless its controller says otherwise. */
+const balancerAddress: Edit = when(({ ip }) => typeof ip === "string" && ip !== "", fill({ ipMode: "VIP" }));
+const isBalancer = ({ spec }: JsonObject): boolean => isJsonObject(spec) && spec["type"] === "LoadBalancer";
+
+const serviceSpec: Edit = inside(
   "spec",
   all(
     fill({ sessionAffinity: "None", type: "ClusterIP" }),
@@ -104,6 +125,11 @@ const service: Edit = inside(
     ),
     each("ports", servicePort),
   ),
+);
+
+const service: Edit = all(
+  serviceSpec,
+  when(isBalancer, inside("status", inside("loadBalancer", each("ingress", balancerAddress)))),
 );
 
 function webhooks(more: JsonObject): Edit {

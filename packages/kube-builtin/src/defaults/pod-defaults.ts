@@ -12,13 +12,22 @@ const probe: Edit = all(
   fill({ timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 }),
 );
 
+/** The part of an image after its registry, without the tag. */
+function repositoryOf(reference: string): string {
+  const [first = "", ...rest] = reference.replace(/:[^/:]+$/, "").split("/");
+  const isRegistry = rest.length > 0 && (/[.:]/.test(first) || first === "localhost" || /[A-Z]/.test(first));
+  return isRegistry ? rest.join("/") : [first, ...rest].join("/");
+}
+
 /** A tag of latest, given or implied, is pulled every time. */
 const pullPolicy: Edit = (container) => {
   if (container["imagePullPolicy"] !== undefined) return container;
   const image = String(container["image"] ?? "");
   const [reference = "", digest] = image.split("@");
   const tag = /:([^/:]+)$/.exec(reference)?.[1];
-  const latest = digest === undefined && (tag === undefined || tag === "latest");
+  // An image that cannot be parsed has no tag at all, not even an implied one.
+  const isName = /^[a-z0-9]/.test(repositoryOf(reference)) && !/[A-Z\s]/.test(repositoryOf(reference));
+  const latest = digest === undefined && isName && (tag === undefined || tag === "latest");
   return { ...container, imagePullPolicy: latest ? "Always" : "IfNotPresent" };
 };
 

@@ -118,7 +118,7 @@ export const containers: Check = (spec, path) => {
   const unique: Check = (container, at) => {
     const name = stringAt(container, ["name"]);
     const isTaken = names.has(name);
-    if (name !== "") names.add(name);
+    names.add(name);
     return isTaken ? [duplicateValue(`${at}.name`, name)] : [];
   };
   const at = (list: string, index: number): string => `${path}.${list}[${index}]`;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The admission plugins that set the account, the tolerations and the priority of a new Pod.
+// The admission plugins that set the account, the tolerations, the priority and the runtime class of a new Pod.
 
 import { type AdmissionPlugin, listAt, metaOf, type Store } from "@purlin/kube-apiserver/kinds";
 import { forbidden } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { generateName } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
@@ -22,6 +22,7 @@ export function podAdmission(store: Store<JsonObject>): readonly AdmissionPlugin
     newPodPlugin("ServiceAccount", (pod) => withAccount(pod, findAccount)),
     newPodPlugin("DefaultTolerationSeconds", (pod) => withTolerations(objectAt(pod, ["spec"]))),
     newPodPlugin("Priority", (pod) => withPriority(pod, store)),
+    newPodPlugin("RuntimeClass", (pod) => withRuntimeClass(pod, store)),
   ];
 }
 
@@ -145,6 +146,44 @@ function withPriority(pod: JsonObject, store: Store<JsonObject>): JsonObject {
   }
   const className = found === undefined ? {} : { priorityClassName: metaOf(found).name ?? "" };
   return { ...spec, ...className, priority, ...(policy !== "" && { preemptionPolicy: policy }) };
+}
+
+const notItsOverhead = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+const noOverhead = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead";
+
+/** The spec with the overhead, the node selector and the tolerations of its runtime class. */
+function withRuntimeClass(pod: JsonObject, store: Store<JsonObject>): JsonObject {
+  const spec = objectAt(pod, ["spec"]);
+  const name = stringAt(spec, ["runtimeClassName"]);
+  const found = name === "" ? undefined : store.get(`/node.k8s.io/runtimeclasses/${name}`)?.value;
+  if (found === undefined && name !== "") {
+    throw refused(pod, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
+  }
+  const own = memberAt(spec, ["overhead"]);
+  const fixed = memberAt(found ?? {}, ["overhead", "podFixed"]);
+  if (!isJsonObject(fixed)) {
+    if (isJsonObject(own)) throw refused(pod, noOverhead);
+    return withScheduling(pod, spec, objectAt(found ?? {}, ["scheduling"]));
+  }
+  if (isJsonObject(own) && !jsonEqual(own, fixed)) throw refused(pod, notItsOverhead);
+  return withScheduling(pod, { ...spec, overhead: fixed }, objectAt(found ?? {}, ["scheduling"]));
+}
+
+function withScheduling(pod: JsonObject, spec: JsonObject, scheduling: JsonObject): JsonObject {
+  const [own, wanted] = [objectAt(spec, ["nodeSelector"]), objectAt(scheduling, ["nodeSelector"])];
+  for (const [key, value] of Object.entries(wanted)) {
+    if (own[key] === undefined || own[key] === value) continue;
+    const ofClass = `runtimeClass.scheduling.nodeSelector[${key}] = ${String(value)}`;
+    const ofPod = `pod.spec.nodeSelector[${key}] = ${String(own[key])}`;
+    throw refused(pod, `conflict: ${ofClass}; ${ofPod}`);
+  }
+  const tolerations = listAt(spec, "tolerations");
+  const added = listAt(scheduling, "tolerations").filter((one) => !tolerations.some((two) => jsonEqual(one, two)));
+  return {
+    ...spec,
+    ...(Object.keys(wanted).length > 0 && { nodeSelector: { ...own, ...wanted } }),
+    ...(added.length > 0 && { tolerations: [...tolerations, ...added] }),
+  };
 }
 
 /** The plugin that refuses a second default class. */

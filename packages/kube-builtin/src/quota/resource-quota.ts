@@ -118,6 +118,32 @@ export class ResourceQuotas {
   }
 }
 
+/** A write to a namespace with a quota, beside others that the API server does not know of. */
+interface PlannedWrite {
+  readonly type: Pick<ResourceType, "group" | "resource">;
+  readonly object: JsonObject;
+  /** Objects of the same type and namespace that are created before. */
+  readonly created: readonly JsonObject[];
+  /** Objects of the same type and namespace that are gone by then. */
+  readonly deleted: readonly JsonObject[];
+}
+
+/** Why a quota refuses to create an object after other changes, by the usage in its status; undefined when it does not. */
+export function quotaRefusal(quota: JsonObject, { type, object, created, deleted }: PlannedWrite): string | undefined {
+  if (!isInScope(quota, type.resource, object)) return undefined;
+  const hard = amountsAt(quota, ["spec", "hard"]);
+  const status = amountsAt(quota, ["status", "used"]);
+  const used = new Map(Object.entries(status).map(([name, amount]) => [name, quantityNanos(amount)]));
+  const count = (objects: readonly JsonObject[], sign: bigint): void => {
+    for (const one of objects.filter((other) => isInScope(quota, type.resource, other)))
+      for (const [name, amount] of usageOf(type, one)) used.set(name, (used.get(name) ?? 0n) + sign * amount);
+  };
+  count(created, 1n);
+  count(deleted, -1n);
+  const over = exceeded(hard, { wanted: usageOf(type, object), before: undefined, used });
+  return over.length === 0 ? undefined : exceededText(metaOf(quota).name ?? "", over);
+}
+
 /** Changes of most objects change no count. */
 function isCounted(operation: string, { group, resource }: ResourceType): boolean {
   if (operation === "CREATE") return true;

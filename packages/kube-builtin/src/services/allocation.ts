@@ -9,6 +9,8 @@ import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 const addressRange = "10.0";
 const [firstPort, lastPort] = [30_000, 32_767];
 const randomAttempts = 100;
+/** The first ports and addresses of a range are for Services that name theirs; others get one only when the rest is taken. */
+const [namedPorts, namedAddresses] = [86, 256];
 
 /** Knows which addresses and ports of nodes are in use. */
 export interface TakenPlaces {
@@ -65,7 +67,7 @@ function withHealthPort(spec: JsonObject, taken: TakenPlaces): JsonObject {
 }
 
 function freeAddress(isTaken: (address: string) => boolean): string {
-  for (const index of fromRandom(256 * 254)) {
+  for (const index of fromRandom(256 * 254, namedAddresses)) {
     const address = `${addressRange}.${Math.floor(index / 254)}.${1 + (index % 254)}`;
     if (!isTaken(address)) return address;
   }
@@ -73,17 +75,17 @@ function freeAddress(isTaken: (address: string) => boolean): string {
 }
 
 function freePort({ isPortTaken }: TakenPlaces, own: ReadonlySet<number>): number {
-  for (const index of fromRandom(lastPort - firstPort + 1)) {
+  for (const index of fromRandom(lastPort - firstPort + 1, namedPorts)) {
     const port = firstPort + index;
     if (!own.has(port) && !isPortTaken(port)) return port;
   }
   throw new Error("no port of nodes is free for another Service");
 }
 
-/** Numbers below `size`: some at random, which are free unless most are taken, then all of them in order. */
-function* fromRandom(size: number): Generator<number> {
-  for (let attempt = 0; attempt < randomAttempts; attempt += 1) yield randomInt(size);
-  for (let index = 0; index < size; index += 1) yield index;
+/** Numbers below `size`: some at random, which are free unless most are taken, then all in order; those below `last` come at the end. */
+function* fromRandom(size: number, last: number): Generator<number> {
+  for (let attempt = 0; attempt < randomAttempts; attempt += 1) yield randomInt(last, size);
+  for (let index = 0; index < size; index += 1) yield (last + index) % size;
 }
 
 /** What is wrong with the ports of nodes a Service asks for, beyond those it has. */

@@ -44,6 +44,15 @@ function specialErrors(address: string, path: string): FieldError[] {
   return problem === undefined ? [] : [invalidValue(path, address, problem.replace("()", `(${address})`))];
 }
 
+/** A name that is optional, but not empty when it is given. */
+function givenName(name: string, rule: (text: string) => readonly string[]): Check {
+  return (object, path) => {
+    const text = memberAt(object, [name]);
+    if (typeof text !== "string") return [];
+    return rule(text).map((problem) => invalidValue(`${path}.${name}`, text, problem));
+  };
+}
+
 const address: Check = (object, path) => {
   const ip = stringAt(object, ["ip"]);
   const at = `${path}.ip`;
@@ -51,7 +60,7 @@ const address: Check = (object, path) => {
   return [
     ...(problem === undefined ? [] : [invalidValue(at, ip, problem)]),
     ...maybeNamed("hostname", dns1123LabelProblems)(object, path),
-    ...maybeNamed("nodeName", dns1123SubdomainProblems)(object, path),
+    ...givenName("nodeName", dns1123SubdomainProblems)(object, path),
     // The reference asks once more before it looks at what kind of address it is.
     ...(problem === addressText ? [invalidValue(at, ip, "must be a valid IP address")] : specialErrors(ip, at)),
   ];
@@ -65,7 +74,7 @@ function port(isNameNeeded: boolean): Check {
       ...name(object, path),
       ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, portRange)]),
       ...oneOf("protocol", protocols)(object, path),
-      ...maybeNamed("appProtocol", labelKeyProblems)(object, path),
+      ...givenName("appProtocol", labelKeyProblems)(object, path),
     ];
   };
 }
@@ -90,6 +99,7 @@ const addressTypes = ["FQDN", "IPv4", "IPv6"];
 const maxAddresses = 100;
 
 function sliceAddressErrors(type: string, text: string, path: string): FieldError[] {
+  if (!addressTypes.includes(type)) return [];
   if (type === "FQDN") return dns1123SubdomainProblems(text).map((problem) => invalidValue(path, text, problem));
   const problem = addressProblem(text);
   if (problem !== undefined) return [invalidValue(path, text, problem)];
@@ -108,7 +118,7 @@ function endpointErrors(type: string): Check {
     return [
       ...(texts.length === 0 ? [requiredValue(at, "must contain at least 1 address")] : []),
       ...texts.slice(0, maxAddresses).flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
-      ...maybeNamed("nodeName", dns1123SubdomainProblems)(endpoint, path),
+      ...givenName("nodeName", dns1123SubdomainProblems)(endpoint, path),
       ...maybeNamed("hostname", dns1123LabelProblems)(endpoint, path),
     ];
   };
@@ -124,7 +134,7 @@ function slicePortErrors(slice: JsonObject): FieldError[] {
       ...maybeNamed("name", dns1123LabelProblems)(one, path),
       ...(isTaken ? [duplicateValue(`${path}.name`, name)] : []),
       ...optionallyOneOf("protocol", protocols)(one, path),
-      ...maybeNamed("appProtocol", labelKeyProblems)(one, path),
+      ...givenName("appProtocol", labelKeyProblems)(one, path),
     ];
   });
 }
@@ -142,9 +152,7 @@ export const endpointSliceRules: KindRules = {
     const check = endpointErrors(type);
     return [
       ...typeErrors(type),
-      ...(addressTypes.includes(type)
-        ? listAt(slice, "endpoints").flatMap((one, index) => check(one, `endpoints[${index}]`))
-        : []),
+      ...listAt(slice, "endpoints").flatMap((one, index) => check(one, `endpoints[${index}]`)),
       ...slicePortErrors(slice),
     ];
   },

@@ -51,15 +51,16 @@ export function serviceRules(taken: TakenPlaces): KindRules {
       endpoint === "status"
         ? object
         : { ...object, spec: allocated(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"])), taken) },
-    validateNew: (object) => firstOf(portErrors(object, {}, taken), () => serviceErrors(object)),
+    validateNew: (object) => firstOf(portErrors(object, {}, taken), () => addressesFirst(serviceErrors(object))),
     validateChange: (object, old, endpoint) =>
       endpoint === "status"
         ? statusErrors(object)
-        : firstOf(portErrors(object, old, taken), () => [
-            ...serviceErrors(object),
-            ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
-            ...classErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
-          ]),
+        : firstOf(portErrors(object, old, taken), () =>
+            addressesFirst(serviceErrors(object), () => [
+              ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
+              ...classErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
+            ]),
+          ),
     warnings: serviceWarnings,
     fields: textFields("spec.clusterIP", "spec.type"),
   };
@@ -68,6 +69,12 @@ export function serviceRules(taken: TakenPlaces): KindRules {
 /** Ports are allocated before the Service is validated: an error there is reported alone. */
 function firstOf(errors: FieldError[], others: () => FieldError[]): FieldError[] {
   return errors.length > 0 ? errors : others();
+}
+
+/** Addresses are allocated before the rest is validated: an address that cannot be allocated is reported alone. */
+function addressesFirst(errors: readonly FieldError[], others: () => FieldError[] = () => []): FieldError[] {
+  const unallocated = errors.filter(({ field }) => /^spec\.(clusterIPs|ipFamilyPolicy|ipFamilies)(\[|$)/.test(field));
+  return unallocated.length > 0 ? unallocated : [...errors, ...others()];
 }
 
 function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): FieldError[] {
@@ -80,9 +87,21 @@ function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpo
   const isIgnored =
     stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
   const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;
+  const isHeadless = stringAt(object, ["spec", "clusterIP"]) === "None";
+  const ignored = isHeadless ? ignoredByHeadless(objectAt(object, ["spec"])) : [];
   return [
+    ...ignored.map((name) => `spec.${name} is ignored for headless services`),
     ...(hasAddresses ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"] : []),
     ...(isIgnored ? ['spec.externalName is ignored when spec.type is not "ExternalName"'] : []),
+  ];
+}
+
+/** Members that mean nothing without an address of the cluster. */
+function ignoredByHeadless(spec: JsonObject): string[] {
+  return [
+    ...(stringAt(spec, ["loadBalancerIP"]) === "" ? [] : ["loadBalancerIP"]),
+    ...(textsAt(spec, ["externalIPs"]).length === 0 ? [] : ["externalIPs"]),
+    ...(stringAt(spec, ["sessionAffinity"]) === "None" ? [] : ["SessionAffinity"]),
   ];
 }
 

@@ -56,17 +56,24 @@ test("a balancer may do without, and one for nearby Pods is asked for its health
 });
 
 test("a port of nodes is one Service's, and in their range", async () => {
-  await create("first", { type: "NodePort", ports: [{ port: 1, nodePort: 31_234 }] });
+  await create("first", { type: "NodePort", ports: [{ port: 1, nodePort: 30_012 }] });
   const invalid = (name: string, port: number): string =>
     `Service "${name}" is invalid: spec.ports[0].nodePort: Invalid value: ${port}: provided port is`;
   assert.equal(
-    await refused("second", { type: "NodePort", ports: [{ port: 1, nodePort: 31_234 }] }),
-    `${invalid("second", 31_234)} already allocated`,
+    await refused("second", { type: "NodePort", ports: [{ port: 1, nodePort: 30_012 }] }),
+    `${invalid("second", 30_012)} already allocated`,
   );
   assert.equal(
     await refused("third", { type: "NodePort", ports: [{ port: 1, nodePort: 80 }] }),
     `${invalid("third", 80)} not in the valid range. The range of valid ports is 30000-32767`,
   );
+});
+
+test("ports of nodes that a Service does not name lie above those that are for Services that do", async () => {
+  const ports = Array.from({ length: 200 }, (_, index) => ({ name: `p${index}`, port: index + 1 }));
+  const spec = await create("many", { type: "NodePort", ports });
+  assert.equal(spec.ports.length, 200);
+  for (const { nodePort } of spec.ports) assert.ok(Number(nodePort) > 30_085, String(nodePort));
 });
 
 test("a change of ports keeps the ports of nodes of those that stay", async () => {

@@ -82,8 +82,9 @@ const source: Check = (spec, path) => {
   });
 };
 
+/** Only a source that counts needs nodes: the first one. */
 const localNeedsNodes: Check = (spec, path) =>
-  hasObject(spec, "local") && !hasObject(spec, "nodeAffinity")
+  Object.keys(volumeSources).find((name) => hasObject(spec, name)) === "local" && !hasObject(spec, "nodeAffinity")
     ? [requiredValue(`${path}.nodeAffinity`, "Local volume requires node affinity")]
     : [];
 

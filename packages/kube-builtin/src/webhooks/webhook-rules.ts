@@ -59,13 +59,20 @@ const timeout: Check = (hook, path) => {
 const clientConfig: Check = (hook, path) =>
   webhookTargetErrors(objectAt(hook, ["clientConfig"]), `${path}.clientConfig`);
 
+function emptyTexts(values: readonly string[], path: string): FieldError[] {
+  return values.flatMap((one, index) => (one === "" ? [requiredValue(`${path}[${index}]`)] : []));
+}
+
 function listed(member: string, what: string): Check {
   return (rule, path) => {
     const values = texts(rule, member);
     const at = `${path}.${member}`;
     if (values.length === 0) return [requiredValue(at)];
     const isMixed = values.length > 1 && values.includes("*");
-    return isMixed ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)] : [];
+    return [
+      ...(isMixed ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)] : []),
+      ...(member === "apiVersions" ? emptyTexts(values, at) : []),
+    ];
   };
 }
 

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import { type KindRules, metaOf, notNegative, oneOf, selectorErrors, withMeta } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { CronSyntaxError, isTimeZone, parseCron } from "@purlin/base";
+import { type KindRules, metaOf, notNegative, selectorErrors, withMeta } from "@purlin/kube-apiserver/kinds";
+import {
+  type FieldError,
+  invalidValue,
+  requiredValue,
+  unsupportedPrinted,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
 import {
   goQuote,
   isJsonObject,
@@ -11,8 +17,9 @@ import {
   utf8Length,
 } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
-import { scheduleProblem } from "./cron-schedule.ts";
+import { failurePolicyErrors } from "./pod-failure-policy.ts";
 import { endingTemplateErrors } from "./template.ts";
 
 const uidLabel = "batch.kubernetes.io/controller-uid";
@@ -57,7 +64,7 @@ const numbers = [
 /** What is wrong with the spec of a Job, its selector aside. */
 function specErrors(spec: JsonObject, path: string): FieldError[] {
   const isIndexed = spec["completionMode"] === "Indexed";
-  const perIndex = memberAt(spec, ["backoffLimitPerIndex"]);
+  const isWatched = isJsonObject(memberAt(spec, ["podFailurePolicy"]));
   const needed = (name: string, why: string): FieldError[] =>
     memberAt(spec, [name]) === undefined ? [requiredValue(`${path}.${name}`, why)] : [];
   return [
@@ -65,13 +72,47 @@ function specErrors(spec: JsonObject, path: string): FieldError[] {
     ...(memberAt(spec, ["maxFailedIndexes"]) === undefined
       ? []
       : needed("backoffLimitPerIndex", "when maxFailedIndexes is specified")),
-    ...oneOf("completionMode", ["NonIndexed", "Indexed"])(spec, path),
+    ...optionallyOneOf("completionMode", ["NonIndexed", "Indexed"])(spec, path),
     ...(isIndexed ? needed("completions", "when completion mode is Indexed") : []),
-    ...(!isIndexed && typeof perIndex === "number"
-      ? [invalidValue(`${path}.backoffLimitPerIndex`, perIndex, "requires indexed completion mode")]
-      : []),
-    ...oneOf("podReplacementPolicy", ["Failed", "TerminatingOrFailed"])(spec, path),
+    ...(isIndexed ? indexErrors(spec, path) : onlyIndexed(spec, path)),
+    ...optionallyOneOf("podReplacementPolicy", isWatched ? ["Failed"] : ["Failed", "TerminatingOrFailed"])(spec, path),
+    ...(isWatched ? failurePolicyErrors(spec, path) : []),
     ...endingTemplateErrors(objectAt(spec, ["template"]), `${path}.template`),
+  ];
+}
+
+/** Limits by index mean something for indexed Jobs alone. */
+function onlyIndexed(spec: JsonObject, path: string): FieldError[] {
+  return ["backoffLimitPerIndex", "maxFailedIndexes"].flatMap((name) => {
+    const value = memberAt(spec, [name]);
+    return typeof value === "number"
+      ? [invalidValue(`${path}.${name}`, value, "requires indexed completion mode")]
+      : [];
+  });
+}
+
+const most = 100_000;
+const mostOfMany = 10_000;
+
+/** The limits of indexed Jobs, which are lower when there are many indexes. */
+function indexErrors(spec: JsonObject, path: string): FieldError[] {
+  const number = (name: string): number => Number(memberAt(spec, [name]) ?? 0);
+  const above = (name: string, limit: number, text: string): FieldError[] =>
+    number(name) > limit
+      ? [invalidValue(`${path}.${name}`, number(name), `must be less than or equal to ${text}`)]
+      : [];
+  const hasCompletions = typeof memberAt(spec, ["completions"]) === "number";
+  const isLarge = number("completions") > most && typeof memberAt(spec, ["backoffLimitPerIndex"]) === "number";
+  const limit = `${mostOfMany} when completions are above ${most} and used with backoff limit per index`;
+  const missing = `must be specified when completions is above ${most}`;
+  return [
+    ...above("parallelism", most, `${most} when completion mode is Indexed`),
+    ...(hasCompletions ? above("maxFailedIndexes", number("completions"), "completions") : []),
+    ...above("maxFailedIndexes", most, `${most}`),
+    ...(isLarge && memberAt(spec, ["maxFailedIndexes"]) === undefined
+      ? [requiredValue(`${path}.maxFailedIndexes`, missing)]
+      : []),
+    ...(isLarge ? [...above("parallelism", mostOfMany, limit), ...above("maxFailedIndexes", mostOfMany, limit)] : []),
   ];
 }
 
@@ -92,11 +133,20 @@ const fixedFields = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex
 function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
   const members = ["selector", "template", ...fixedFields];
   const isIndexed = memberAt(job, ["spec", "completionMode"]) === "Indexed";
-  return (isIndexed ? members : ["completions", ...members]).flatMap((name) => {
+  const fixed = (isIndexed ? members : ["completions", ...members]).flatMap((name) => {
     const [now, before] = [memberAt(job, ["spec", name]), memberAt(old, ["spec", name])];
     const same = jsonEqual((now ?? null) as JsonValue, (before ?? null) as JsonValue);
     return same ? [] : [invalidValue(`spec.${name}`, now ?? null, "field is immutable")];
   });
+  return isIndexed ? [...fixed, ...completionErrors(job, old)] : fixed;
+}
+
+/** An indexed Job grows and shrinks with its parallelism. */
+function completionErrors(job: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [memberAt(job, ["spec", "completions"]), memberAt(old, ["spec", "completions"])];
+  const parallelism = memberAt(job, ["spec", "parallelism"]);
+  if (typeof now !== "number" || now === before || now === parallelism || typeof parallelism !== "number") return [];
+  return [invalidValue("spec.completions", now, "can only be modified in tandem with spec.parallelism")];
 }
 
 const many =
@@ -144,16 +194,28 @@ function scheduleErrors(spec: JsonObject): FieldError[] {
 
 function zoneErrors(spec: JsonObject): FieldError[] {
   const zone = memberAt(spec, ["timeZone"]);
-  if (typeof zone !== "string" || isZone(zone)) return [];
-  return [invalidValue("spec.timeZone", zone, `unknown time zone ${zone}`)];
+  if (typeof zone !== "string") return [];
+  return zoneProblems(zone).map((problem) => invalidValue("spec.timeZone", zone, problem));
 }
 
-function isZone(name: string): boolean {
+/** Why a text is not the name of a time zone. */
+function zoneProblems(zone: string): string[] {
+  if (zone === "") return ["timeZone must be nil or non-empty string"];
+  const explicit = "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones";
+  return [
+    ...(zone.toLowerCase() === "local" ? [explicit] : []),
+    ...(zone === "Local" || isTimeZone(zone) ? [] : [`unknown time zone ${zone}`]),
+  ];
+}
+
+/** Why a text is not a cron schedule; undefined when it is one. */
+function scheduleProblem(schedule: string): string | undefined {
   try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
+    parseCron(schedule);
+    return undefined;
+  } catch (error) {
+    if (error instanceof CronSyntaxError) return error.message;
+    throw error;
   }
 }
 
@@ -177,6 +239,9 @@ export const cronJobRules: KindRules = {
       ...zoneErrors(spec),
       ...(concurrency.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, concurrency)]),
       ...specErrors(objectAt(spec, ["jobTemplate", "spec"]), "spec.jobTemplate.spec"),
+      ...(memberAt(spec, ["jobTemplate", "spec", "manualSelector"]) === true
+        ? [unsupportedPrinted("spec.jobTemplate.spec.manualSelector", "true", ["nil", "false"])]
+        : []),
       ...notNegative("successfulJobsHistoryLimit")(spec, "spec"),
       ...notNegative("failedJobsHistoryLimit")(spec, "spec"),
     ];

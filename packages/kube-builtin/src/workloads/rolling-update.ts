@@ -44,9 +44,20 @@ export function atMostAll(update: JsonObject, name: string, path: string): Field
 }
 
 /** How Go prints an invalid strategy: with the names and the order of its fields there. */
-function inGo(strategy: JsonObject): string {
-  return `{"Type":${goJson(stringAt(strategy, ["type"]))},"RollingUpdate":null}`;
+function inGo(strategy: JsonObject, ...members: readonly (readonly [string, JsonValue])[]): string {
+  const update = memberAt(strategy, ["rollingUpdate"]);
+  const shown = members.map(([name, missing]) => {
+    const value = (isJsonObject(update) ? memberAt(update, [name]) : undefined) ?? missing;
+    return `${goJson(name.slice(0, 1).toUpperCase() + name.slice(1))}:${goJson(value as JsonValue)}`;
+  });
+  const printed = isJsonObject(update) ? `{${shown.join(",")}}` : "null";
+  return `{"Type":${goJson(stringAt(strategy, ["type"]))},"RollingUpdate":${printed}}`;
 }
+
+const amounts: readonly (readonly [string, JsonValue])[] = [
+  ["maxUnavailable", 0],
+  ["maxSurge", 0],
+];
 
 /** What is wrong with how a Deployment replaces its Pods. */
 export function deploymentStrategyErrors(object: JsonObject): FieldError[] {
@@ -60,7 +71,7 @@ export function deploymentStrategyErrors(object: JsonObject): FieldError[] {
     case "RollingUpdate":
       return isJsonObject(update) ? deploymentUpdateErrors(update, path) : [];
     default:
-      return [unsupportedPrinted("spec.strategy", inGo(strategy), ["Recreate", "RollingUpdate"])];
+      return [unsupportedPrinted("spec.strategy", inGo(strategy, ...amounts), ["Recreate", "RollingUpdate"])];
   }
 }
 
@@ -85,7 +96,7 @@ export function daemonStrategyErrors(object: JsonObject): FieldError[] {
     case "RollingUpdate":
       return daemonUpdateErrors(objectAt(strategy, ["rollingUpdate"]), path);
     default:
-      return [unsupportedPrinted("spec.updateStrategy", inGo(strategy), ["RollingUpdate", "OnDelete"])];
+      return [unsupportedPrinted("spec.updateStrategy", inGo(strategy, ...amounts), ["RollingUpdate", "OnDelete"])];
   }
 }
 
@@ -118,6 +129,12 @@ export function statefulStrategyErrors(object: JsonObject): FieldError[] {
     case "RollingUpdate":
       return isJsonObject(update) ? [...notNegative("partition")(update, path)] : [];
     default:
-      return [invalidPrinted("spec.updateStrategy", inGo(strategy), "must be 'RollingUpdate' or 'OnDelete'")];
+      return [
+        invalidPrinted(
+          "spec.updateStrategy",
+          inGo(strategy, ["partition", 0], ["maxUnavailable", null]),
+          "must be 'RollingUpdate' or 'OnDelete'",
+        ),
+      ];
   }
 }

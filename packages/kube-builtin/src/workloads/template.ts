@@ -24,12 +24,16 @@ export function templateErrors(template: JsonObject, path: string): FieldError[]
 
 /** What is wrong with a template for Pods that are to run for ever. */
 export function lastingTemplateErrors(object: JsonObject, noun: string): FieldError[] {
+  return [...templateErrors(objectAt(object, ["spec", "template"]), "spec.template"), ...foreverErrors(object, noun)];
+}
+
+/** Members of a template by which its Pods would end. */
+export function foreverErrors(object: JsonObject, noun: string): FieldError[] {
   const template = objectAt(object, ["spec", "template"]);
   const policy = stringAt(template, ["spec", "restartPolicy"]);
   const deadline = memberAt(template, ["spec", "activeDeadlineSeconds"]);
   const path = "spec.template.spec";
   return [
-    ...templateErrors(template, "spec.template"),
     ...(policy === "Always" ? [] : [unsupportedValue(`${path}.restartPolicy`, policy, ["Always"])]),
     ...(typeof deadline === "number"
       ? [forbiddenValue(`${path}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${noun} is not Supported`)]

@@ -35,7 +35,7 @@ import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { claimSpec } from "../storage/volume-rules.ts";
 import { replicaStatus } from "./replication-controller-rules.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
-import { lastingTemplateErrors } from "./template.ts";
+import { foreverErrors, lastingTemplateErrors } from "./template.ts";
 
 /** Numbers of the spec that are not below zero. */
 function numbers(object: JsonObject, ...names: readonly string[]): FieldError[] {
@@ -159,7 +159,6 @@ export const replicaSetRules: KindRules = {
   warnings: namedTemplateWarnings,
   validate: (object) => [
     ...numbers(object, "replicas", "minReadySeconds"),
-    ...within("ordinals", notNegativeAt("start"))(objectAt(object, ["spec"]), "spec"),
     ...selectorErrors(object, { ...required, noun: "deployment" }),
     ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(object, "ReplicaSet")),
   ],
@@ -194,6 +193,7 @@ function statefulErrors(object: JsonObject): FieldError[] {
       .filter((name) => !claimPolicies.includes(stringAt(retention, [name])))
       .map((name) => unsupportedValue(`${claims}.${name}`, stringAt(retention, [name]), claimPolicies)),
     ...numbers(object, "replicas", "minReadySeconds"),
+    ...within("ordinals", notNegativeAt("start"))(objectAt(object, ["spec"]), "spec"),
   ];
 }
 
@@ -235,7 +235,9 @@ export const statefulSetRules: KindRules = {
   validate: (object) => [
     ...statefulErrors(object),
     ...selectorErrors(object, { ...required, unreadable: "", noun: "statefulset" }),
-    ...(hasUnreadableSelector(object) ? [] : lastingTemplateErrors(withClaims(object), "StatefulSet")),
+    ...(hasUnreadableSelector(object)
+      ? foreverErrors(object, "StatefulSet")
+      : lastingTemplateErrors(withClaims(object), "StatefulSet")),
   ],
   validateNew: (object) => [
     ...listAt(object, "spec", "volumeClaimTemplates").flatMap((claim, index) =>

@@ -5,7 +5,7 @@ import { metaOf } from "@purlin/kube-apiserver/kinds";
 import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { startTestServer, type TestServer } from "../testing/index.ts";
-import { scheduleProblem } from "./cron-schedule.ts";
+import { cronJobRules } from "./job-rules.ts";
 
 const jobs = "/apis/batch/v1/namespaces/default/jobs";
 const sets = "/apis/apps/v1/namespaces/default/statefulsets";
@@ -90,22 +90,23 @@ test("of a StatefulSet little may change, and its containers mount what its clai
 });
 
 const schedules: Readonly<Record<string, string | undefined>> = {
-  "* * * * *": undefined,
   "*/5 0-23 1,15 jan-dec MON-FRI": undefined,
-  "0 0 ? * *": undefined,
-  "@hourly": undefined,
   "@every 1h30m": undefined,
-  x: "expected exactly 5 fields, found 1: [x]",
   "60 * * * *": "end of range (60) above maximum (59): 60",
-  "* * 0 * *": "beginning of range (0) below minimum (1): 0",
-  "5-1 * * * *": "beginning of range (5) beyond end of range (1): 5-1",
-  "*/0 * * * *": "step of range should be a positive number: */0",
-  "1-2-3 * * * *": "too many hyphens: 1-2-3",
-  "1/2/3 * * * *": "too many slashes: 1/2/3",
-  "a * * * *": 'failed to parse int from a: strconv.Atoi: parsing "a": invalid syntax',
   "@never": "unrecognized descriptor: @never",
+  "TZ=UTC 0 0 * * *": "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
 };
 
 for (const [schedule, want] of Object.entries(schedules)) {
-  test(`a schedule: ${schedule}`, () => assert.equal(scheduleProblem(schedule), want));
+  test(`the schedule of a CronJob: ${schedule}`, () => {
+    const errors = cronJobRules.validate?.({ spec: { schedule } }) ?? [];
+    const body = errors.find(({ field }) => field === "spec.schedule")?.body;
+    assert.equal(body, want === undefined ? undefined : `Invalid value: "${schedule}": ${want}`);
+  });
 }
+
+test("the time zone of a CronJob is the name of one", () => {
+  const isRefused = (timeZone: string) =>
+    (cronJobRules.validate?.({ spec: { timeZone } }) ?? []).some(({ field }) => field === "spec.timeZone");
+  assert.deepEqual(["Europe/Berlin", "UTC", "Nope", "", "Local"].map(isRefused), [false, false, true, true, true]);
+});

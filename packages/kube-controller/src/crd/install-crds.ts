@@ -144,7 +144,7 @@ function servedTypes(crd: KubeObject): TypeRef[] {
 
 const discoveryPauseMs = 50;
 
-/** A CRD is established a moment before discovery lists its kind, and everybody asks discovery. */
+/** A CRD is established a moment before discovery lists its kind, and clients rely on discovery. */
 async function untilServed(client: KubeClient, types: readonly TypeRef[], signal: AbortSignal): Promise<void> {
   for (const type of types) {
     while (!(await isServed(client, type, signal))) await delay(discoveryPauseMs, undefined, { signal });

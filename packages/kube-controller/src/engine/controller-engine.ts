@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { CacheChange } from "@purlin/kube-client";
+import type { CacheChange, InformerPool } from "@purlin/kube-client";
 import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Reconcile } from "../controller/reconcile.ts";
 import type { Backoff, RetryRate } from "../queue/retry-delays.ts";
@@ -16,6 +16,8 @@ export interface WatchId {
 export interface WatchSpec extends WatchId {
   /** The keys to reconcile after a change; called once a change, with the object before it when there was one. */
   readonly keys: (change: CacheChange) => Iterable<ObjectKey>;
+  /** Where its informer comes from; the pool of the engine unless given. */
+  readonly informers?: InformerPool | undefined;
 }
 
 /** A controller to be started. */

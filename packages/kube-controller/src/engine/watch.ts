@@ -26,7 +26,7 @@ export class Watch {
   constructor(spec: WatchSpec, deps: WatchDeps) {
     this.spec = spec;
     this.#deps = deps;
-    this.#lease = deps.informers.acquire(spec.object);
+    this.#lease = (spec.informers ?? deps.informers).acquire(spec.object);
   }
 
   get hasStarted(): boolean {

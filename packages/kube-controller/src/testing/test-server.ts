@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { mastersGroup, startApiServer, type User } from "@purlin/kube-apiserver";
+import { rmSync } from "node:fs";
+import { type ApiServerOptions, mastersGroup, startApiServer, type User } from "@purlin/kube-apiserver";
+import { serverDirectory } from "@purlin/kube-apiserver/testing";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, type KubeTransport } from "@purlin/kube-client";
 
@@ -13,21 +12,24 @@ export interface TestServer {
   stop(): Promise<void>;
 }
 
-let start: () => Promise<TestServer> = startEmbedded;
+/** Options of the embedded server; a server of another kind ignores them. */
+type EmbeddedOptions = Pick<ApiServerOptions, "guardDelete">;
+
+let start: (options?: EmbeddedOptions) => Promise<TestServer> = startEmbedded;
 
 /** Makes all tests of this process run on servers of another kind. */
 export function serveTestsFrom(other: () => Promise<TestServer>): void {
-  start = other;
+  start = () => other();
 }
 
 /** Starts one: the embedded server in this process, unless another kind was asked for. */
-export function startTestServer(): Promise<TestServer> {
-  return start();
+export function startTestServer(options?: EmbeddedOptions): Promise<TestServer> {
+  return start(options);
 }
 
-async function startEmbedded(): Promise<TestServer> {
-  const directory = mkdtempSync(join(tmpdir(), "purlin-test-"));
-  const server = await startApiServer({ kinds: builtinKinds, directory });
+async function startEmbedded(options: EmbeddedOptions = {}): Promise<TestServer> {
+  const directory = serverDirectory();
+  const server = await startApiServer({ ...options, kinds: builtinKinds, directory });
   const admin: User = { name: "admin", groups: [mastersGroup] };
   return {
     connect: (userAgent, user = admin) => createDirectTransport(server.handle, user, userAgent),

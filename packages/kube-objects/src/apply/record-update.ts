@@ -45,8 +45,8 @@ function hasUid(object: JsonObject): boolean {
   return typeof uid === "string" && uid !== "";
 }
 
-// The update itself acts under a name of its own: what it changed is taken from the manager's own earlier entry as from
-// everybody's, and then both are put together. That tells whether anything changed at all, and so whether time passes.
+// The update uses a manager name of its own: fields that it changes are removed from the entries of all managers, the updating one
+// included. Then its two entries are merged. The comparison shows whether anything changed, and so whether the time is updated.
 const currentOperation = "current-operation";
 
 interface Step {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The worked examples everybody who applies should be able to rely on, one after the other on one object.
+// Worked examples of server-side apply that clients rely on, one after the other on one object.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { findStatusError } from "../errors/status-error.ts";

@@ -52,6 +52,7 @@ export {
   isAlreadyExists,
   isBadRequest,
   isConflict,
+  isDeletionDenied,
   isExpired,
   isForbidden,
   isGone,

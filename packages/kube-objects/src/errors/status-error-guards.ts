@@ -63,6 +63,34 @@ export const isTooManyRequests: Guard = byReasonOrAnyCode("TooManyRequests", 429
 /** The request body is too large. */
 export const isRequestEntityTooLarge: Guard = byReasonOrAnyCode("RequestEntityTooLarge", 413);
 
+const knownReasons: ReadonlySet<string> = new Set<StatusReason>([
+  "Unauthorized",
+  "Forbidden",
+  "NotFound",
+  "AlreadyExists",
+  "Conflict",
+  "Gone",
+  "Invalid",
+  "ServerTimeout",
+  "StorageReadError",
+  "Timeout",
+  "TooManyRequests",
+  "BadRequest",
+  "MethodNotAllowed",
+  "NotAcceptable",
+  "RequestEntityTooLarge",
+  "UnsupportedMediaType",
+  "InternalError",
+  "Expired",
+  "ServiceUnavailable",
+]);
+
+/** A Usage protects the object: a 409 whose reason is a sentence. Unlike a conflict, a retry with the newest version does not help. */
+export function isDeletionDenied(error: unknown): boolean {
+  const found = findStatusError(error);
+  return found?.code === 409 && found.reason !== "" && !knownReasons.has(found.reason);
+}
+
 /** The first cause with the given reason, if the error has one. */
 export function statusCause(error: unknown, reason: string): StatusCause | undefined {
   return findStatusError(error)?.status.details?.causes?.find((cause) => cause.reason === reason);

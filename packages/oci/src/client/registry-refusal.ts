@@ -18,7 +18,7 @@ export async function refusal(response: RegistryResponse, name: string, what: "r
   return new OciError(code, advice === undefined ? text : `${text}; ${advice}`);
 }
 
-/** The first of the errors a registry lists, on one line. */
+/** The first of the errors a registry lists, on one line and without characters that terminals act on. */
 async function reasonOf(response: RegistryResponse): Promise<string> {
   try {
     const body = JSON.parse((await readBody(response.body, maxErrorBytes)).toString("utf8")) as {
@@ -26,7 +26,10 @@ async function reasonOf(response: RegistryResponse): Promise<string> {
     };
     const [first] = body.errors ?? [];
     const said = [first?.code, first?.message].filter((text) => typeof text === "string" && text !== "");
-    return said.join(": ").replaceAll(/\s+/g, " ").slice(0, 300);
+    return said
+      .join(": ")
+      .replaceAll(/[\s\p{Cc}]+/gu, " ")
+      .slice(0, 300);
   } catch {
     return "";
   }

@@ -35,7 +35,10 @@ async function makeFolders(root: string, path: string): Promise<void> {
     throw new OciError("unsafe-layer", `the image has a file at ${inside}, where a folder is needed to mount into`);
   }
   await makeFolders(root, dirname(path));
-  await mkdir(path, { mode: 0o755 });
+  // Another program may start in the same root at the same time.
+  await mkdir(path, { mode: 0o755 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST" || !(await lstat(path)).isDirectory()) throw error;
+  });
 }
 
 function ignoreMissing(error: NodeJS.ErrnoException): undefined {

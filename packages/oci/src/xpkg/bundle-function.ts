@@ -22,11 +22,18 @@ export const bundleCommand: readonly string[] = ["node", "--enable-source-maps",
 /** Modules of the older kind ask for others at run time; this lets them. */
 const banner = `import { createRequire as purlinRequire } from "node:module"; const require = purlinRequire(import.meta.url);`;
 
-/**
- * Bundles a TypeScript or JavaScript file that exports a function. The result depends on the sources alone: not on where they are,
- * nor on when.
- */
-export async function bundleFunction(file: string): Promise<FunctionBundle> {
+/** Bundles a TypeScript or JavaScript file that exports a function, with what serves it. */
+export function bundleFunction(file: string): Promise<FunctionBundle> {
+  return bundle(file, program(basename(file)));
+}
+
+/** Bundles a TypeScript or JavaScript program, such as that of a Provider. */
+export function bundleProgram(file: string): Promise<FunctionBundle> {
+  return bundle(file, `import ${JSON.stringify(`./${basename(file)}`)};\n`);
+}
+
+/** The result depends on the sources alone: not on where they are, nor on when. */
+async function bundle(file: string, contents: string): Promise<FunctionBundle> {
   const path = resolve(file);
   await access(path).catch((cause: unknown) => {
     throw new PackageError(`${file}: no such file`, { cause });
@@ -35,7 +42,7 @@ export async function bundleFunction(file: string): Promise<FunctionBundle> {
   const { build } = await import("esbuild");
   try {
     const result = await build({
-      stdin: { contents: program(basename(path)), resolveDir: dirname(path), sourcefile: "purlin-function.js" },
+      stdin: { contents, resolveDir: dirname(path), sourcefile: "purlin-function.js" },
       absWorkingDir: dirname(path),
       outfile: basename(bundlePath),
       bundle: true,

@@ -17,6 +17,7 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { builtInSchema } from "./built-in-schema.ts";
+import { rolloutCrds } from "./function-rollout.ts";
 import { imageConfigCrd } from "./image-config.ts";
 import { packageRevisionCrd } from "./package-revisions.ts";
 import { crossplaneCategory, packageGroup } from "./package-shapes.ts";
@@ -59,7 +60,8 @@ const metadata: Schema = object({ annotations: mapOf(), labels: mapOf(), name: t
 
 /** The CRDs of Function and FunctionRevision: all that composition needs of packages. */
 export function functionCrds(options: PackageCrdOptions): readonly KubeObject[] {
-  return [packageCrd("Function", options), packageRevisionCrd("Function")];
+  const rollouts = options.functionRollouts === true ? rolloutCrds() : [];
+  return [packageCrd("Function", options), packageRevisionCrd("Function"), ...rollouts];
 }
 
 /** The CRDs of every kind of the group of packages. */

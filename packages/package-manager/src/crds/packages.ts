@@ -10,6 +10,7 @@ import {
   defaulted,
   integer,
   listOf,
+  nameRef,
   object,
   text,
 } from "@purlin/kube-controller";
@@ -28,7 +29,7 @@ import {
   versionsOf,
 } from "./package-shapes.ts";
 
-function specOf(kind: PackageKind, { functionRevisionSelectors }: PackageCrdOptions): Schema {
+function specOf(kind: PackageKind, { functionRevisionSelectors, functionRollouts }: PackageCrdOptions): Schema {
   const isFunction = kind === "Function";
   const limit = { ...integer, minimum: 1, ...(!isFunction && { maximum: 1 }) };
   const spec = object({
@@ -38,6 +39,7 @@ function specOf(kind: PackageKind, { functionRevisionSelectors }: PackageCrdOpti
     "package*": packageReference,
     revisionActivationPolicy: defaulted(text, "Automatic"),
     revisionHistoryLimit: defaulted(integer, 1),
+    ...(isFunction && functionRollouts && { rolloutPolicy: object({ "templateRef*": nameRef }) }),
     ...(hasRuntime(kind) && { runtimeConfigRef: defaultRuntimeConfigRef }),
   });
   if (!isFunction) return spec;
@@ -62,6 +64,8 @@ function statusOf(kind: PackageKind): Schema {
 export interface PackageCrdOptions {
   /** Fields for several active revisions get their defaults only where that is on: otherwise packages stay as Crossplane has them. */
   readonly functionRevisionSelectors: boolean;
+  /** Whether FunctionRollouts are served, and Functions may start them. */
+  readonly functionRollouts?: boolean | undefined;
 }
 
 /** The CRD of a kind of package. */

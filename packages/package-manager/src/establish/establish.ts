@@ -32,6 +32,8 @@ export interface EstablishInput {
   readonly established?: Established | undefined;
   /** How many objects are written at a time; 10 unless given. */
   readonly workers?: number | undefined;
+  /** Called for each object that did not exist before. */
+  readonly onCreated?: ((object: KubeObject) => void) | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +64,11 @@ export async function establish(input: EstablishInput): Promise<readonly ObjectR
     else remember(input, plan);
   }
   const stored = new Map<Plan, KubeObject | undefined>();
-  await inParallel(writes, workers, async (plan) => stored.set(plan, await write(input, plan, false)));
+  await inParallel(writes, workers, async (plan) => {
+    const object = await write(input, plan, false);
+    stored.set(plan, object);
+    if (plan.action === "create" && object !== undefined) input.onCreated?.(object);
+  });
   return plans
     .flatMap((plan) => referenceTo(stored.get(plan) ?? plan.existing) ?? [])
     .toSorted((a, b) => (sortKey(a) < sortKey(b) ? 1 : -1));

@@ -63,7 +63,7 @@ const rewrites: { why: string; match: string; to: string; original: string; beco
   },
   { why: "an image of another registry", match: "r.io/", to: "m.local/", original: "q.io/f:v1", becomes: "q.io/f:v1" },
   {
-    why: "the empty prefix is everybody's",
+    why: "the empty prefix matches every image",
     match: "",
     to: "proxy.local/",
     original: "q.io/f:v1",

@@ -14,7 +14,7 @@ const highest: { why: string; tags: string; constraints: string[]; tag: string |
   },
   { why: "with and without v", tags: "1.0.0 v0.9.0", constraints: ["*"], tag: "1.0.0" },
   { why: "numbers, not texts", tags: "v1.9.0 v1.10.0", constraints: ["*"], tag: "v1.10.0" },
-  { why: "everybody's constraint counts", tags: "v1.0.0 v1.5.0 v2.0.0", constraints: [">=v1", "<v2"], tag: "v1.5.0" },
+  { why: "all constraints count", tags: "v1.0.0 v1.5.0 v2.0.0", constraints: [">=v1", "<v2"], tag: "v1.5.0" },
   {
     why: "a prerelease where one is asked for",
     tags: "v1.0.0 v2.0.0-rc.1",
@@ -67,7 +67,7 @@ const versions = fc.array(
 );
 const version = (text: string): Version => parseVersion(text) as Version;
 
-test("what is chosen satisfies everybody, and nothing better was there", () => {
+test("the chosen version satisfies all constraints, and no better one exists", () => {
   fc.assert(
     fc.property(versions, fc.constantFrom("*", ">=1", "<2", "^1.1", "~2.0", "!=1.0.0"), (tags, constraint) => {
       const chosen = highestAllowed(tags, [constraint]);

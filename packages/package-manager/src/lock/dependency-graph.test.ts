@@ -24,7 +24,7 @@ test("everything needed, and what of it is missing", () => {
   assert.deepEqual([found, missing.map(({ source }) => source)], [["b", "d", "c"], ["c"]]);
 });
 
-test("two packages of one source are an error for everybody", () => {
+test("two packages of one source are an error for all of them", () => {
   assert.throws(() => graph("a@v1", "a@v2"), /node a already exists/);
 });
 
@@ -46,7 +46,7 @@ test("many ways to one package cost no more than one", () => {
   assert.equal(transitiveOf(graph(...layers.flat()), entry("x a0:*")).found.length, 121);
 });
 
-test("the first missing dependency comes with everybody who wants it", () => {
+test("the first missing dependency names every package that requires it", () => {
   const found = firstMissing(graph("a@v1 b:>=1", "c@v1 b:<2"));
   assert.equal(found?.dependency.source, "b");
   assert.deepEqual(

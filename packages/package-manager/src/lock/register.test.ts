@@ -117,7 +117,7 @@ suite("entering packages into the Lock", () => {
     assert.deepEqual(await entries(), ["x-1 v1", "a-2 v2", "y-1 v1"]);
   });
 
-  test("two of one source fail for everybody until one goes", async () => {
+  test("two of one source fail for all until one is deleted", async () => {
     await register(entry("a@v1"));
     await assert.rejects(register(entry("a@v1", "other")), /the packages in the lock: node r\.io\/a already exists/);
     await assert.rejects(register(entry("b@v1")), /already exists/);

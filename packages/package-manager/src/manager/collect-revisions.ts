@@ -37,7 +37,9 @@ export async function collectRevisions(
   const states = revisions.map(stateOf);
   const input = { revisions: states, current, historyLimit, isGuarded, inUse: new Set<string>() };
   if (planCollection(input).action === "none") return;
-  const inUse = isGuarded ? await context.revisionsInUse(revisions, context.signal) : input.inUse;
+  const inUse = isGuarded
+    ? (await context.revisionsInUse(revisions, context.signal)).union(await keptByRollouts(context))
+    : input.inUse;
   const plan = planCollection({ ...input, inUse });
   if (plan.action === "blocked") {
     const message = "no old revision can be collected: each is active or named by a composition";
@@ -46,6 +48,13 @@ export async function collectRevisions(
   if (plan.action !== "delete") return;
   const lowest = revisions.find(({ metadata }) => metadata.name === plan.name);
   if (lowest !== undefined) await attempt(steps.collect, () => remove(context, lowest, isGuarded));
+}
+
+/** The revisions that rollouts of the package need. */
+export async function keptByRollouts(context: PackageContext): Promise<ReadonlySet<string>> {
+  const { package: owner, type, rolloutRevisions, signal } = context;
+  if (type.kind !== "Function" || rolloutRevisions === undefined) return new Set();
+  return rolloutRevisions(owner.metadata.name ?? "", signal);
 }
 
 /** A guarded revision must be unchanged since it was read; the server refuses the deletion otherwise. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { withheldAnnotation } from "@purlin/function-runner";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt, textAt, textMapAt } from "@purlin/kube-objects/object";
-import { type PackageType, packageLabels, reservedPrefix } from "../package-kinds.ts";
+import { type PackageType, packageLabels, policyMark, reservedPrefix } from "../package-kinds.ts";
 
 /** The inputs of a revision. */
 export interface RevisionInput {
@@ -19,6 +20,8 @@ export interface RevisionInput {
   readonly hasRuntime: boolean;
   /** Whether labels of the package go to its revision. */
   readonly copiesLabels: boolean;
+  /** Whether the revision waits for a rollout instead of taking over. */
+  readonly isWithheld?: boolean | undefined;
 }
 
 const copied = [
@@ -50,6 +53,7 @@ export function desiredRevision(input: RevisionInput): KubeObject {
     metadata: {
       name,
       labels: { ...labelsOf(input), [packageLabels.package]: owner.metadata.name ?? "" },
+      ...(input.isWithheld && { annotations: { [withheldAnnotation]: policyMark } }),
       ownerReferences: [controllerReference(owner)],
     },
     spec,

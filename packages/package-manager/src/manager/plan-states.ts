@@ -26,6 +26,8 @@ interface StateInput {
   readonly number: number;
   readonly isRollout: boolean;
   readonly isFunction: boolean;
+  /** Revisions that rollouts need. */
+  readonly kept?: ReadonlySet<string> | undefined;
 }
 
 /** Functions under Automatic are started before others are stopped; under the rollout, Manual ones are left alone. */
@@ -60,7 +62,7 @@ export function planStates(input: StateInput): StatePlan {
   const limit = isRollout ? limitOf(owner) : 1;
   const existing = current.existing && stateOf(current.existing);
   const newest = { name: current.name, desiredState: "", isServing: false, ...existing, number };
-  const active = activeRevisions([newest, ...older], limit);
+  const active = new Set([...activeRevisions([newest, ...older], limit), ...(input.kept ?? [])]);
   return {
     current: "Active",
     active: older

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type DevelopmentFunction, type IgnoredDevelopment, trustedDevelopmentOf } from "@purlin/function-runner";
+import {
+  type DevelopmentFunction,
+  type IgnoredDevelopment,
+  isServing,
+  readRevision,
+  trustedDevelopmentOf,
+  withheldAnnotation,
+} from "@purlin/function-runner";
 import {
   attempt,
   explainTimeout,
@@ -11,6 +18,7 @@ import {
 } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
+  annotationOf,
   conditionOf,
   conditionsOf,
   isDeleted,
@@ -22,8 +30,8 @@ import {
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, refuseUnverified, requestOf, revisionPin } from "../fetch/package-request.ts";
 import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
-import { type PackageType, packageLabels } from "../package-kinds.ts";
-import { collectRevisions } from "./collect-revisions.ts";
+import { type PackageType, packageLabels, policyMark } from "../package-kinds.ts";
+import { collectRevisions, keptByRollouts } from "./collect-revisions.ts";
 import { desiredRevision } from "./desired-revision.ts";
 import { type PackageContext, steps } from "./package-context.ts";
 import { deactivate, handsOver, isAutomatic, planStates, transition } from "./plan-states.ts";
@@ -86,10 +94,11 @@ async function manage(context: PackageContext): Promise<ReconcileResult> {
   const request = requestOf(context.package, textAt(context.package, ["spec", "package"]) ?? "", signal);
   const { resolved, current } = await resolvePackage(context, request, revisions);
   const number = numberOfCurrent(current, revisions);
-  const plan = planStates({ ...context, revisions, current, number });
+  const kept = await attempt(steps.list, () => keptByRollouts(context));
+  const plan = planStates({ ...context, revisions, current, number, kept });
   if (!handsOver(context)) await deactivate(context, revisions, plan.inactive);
   await collectRevisions(context, revisions, current.name);
-  const stored = await applyCurrent(context, { current, number, resolved, desiredState: plan.current });
+  const stored = await applyCurrent(context, { current, number, resolved, desiredState: plan.current, revisions });
   if (handsOver(context)) await transition(context, revisions, plan);
   await reportPackage(context, { stored, resolved, active: plan.active });
   return request.pullPolicy === "Always" ? { requeueAfterMs: alwaysPollMs } : {};
@@ -165,6 +174,7 @@ async function applyCurrent(
     readonly number: number;
     readonly resolved: ResolvedPackage;
     readonly desiredState: string;
+    readonly revisions: readonly KubeObject[];
   },
 ): Promise<KubeObject> {
   const { type, isRollout, hasRuntime } = context;
@@ -179,6 +189,7 @@ async function applyCurrent(
     isNamedByRevision: isRollout,
     hasRuntime: type.kind !== "Configuration" && hasRuntime[type.kind],
     copiesLabels: isRollout,
+    isWithheld: isWithheld(context, current.existing, wanted.revisions),
   });
   return attempt(steps.install, async () => {
     refuseForeign(current.existing, context.package);
@@ -186,6 +197,18 @@ async function applyCurrent(
     const wanted = isAutomatic(context.package) ? revision : asSeen(revision, current.existing);
     return (await context.client.applyIfChanged(wanted, options)).object;
   });
+}
+
+/** A new revision of a Function with a rolloutPolicy waits for its rollout, unless there is nothing that could go on serving. */
+function isWithheld(
+  { features, isFunction, package: owner }: PackageContext,
+  existing: KubeObject | undefined,
+  revisions: readonly KubeObject[],
+): boolean {
+  if (!isFunction || features.functionRollouts !== true) return false;
+  if (existing !== undefined) return annotationOf(existing, withheldAnnotation) === policyMark;
+  const hasPolicy = textAt(owner, ["spec", "rolloutPolicy", "templateRef", "name"]) !== undefined;
+  return hasPolicy && revisions.some((one) => isServing(readRevision(one)));
 }
 
 /** With a policy other than Automatic, edits of users since the read must not be undone: the server refuses the write then. */

@@ -82,7 +82,9 @@ function healthOfSource(state: Exclude<ProcessState, { readonly phase: "starting
 export function healthOf(revision: KubeObject | undefined, hasRuntime: boolean): ConditionText {
   const conditions = revision === undefined ? [] : conditionsOf(revision);
   const own = conditionOf(conditions, "RevisionHealthy");
-  if (own.status !== "True") return unhealthy(`Package revision health is "${own.status}"`, own.message);
+  const isAsleep = conditionOf(conditions, "RuntimeActive").reason === "AwaitingActivation";
+  const asleep = isAsleep ? "; runtime is scaled to zero awaiting activation" : "";
+  if (own.status !== "True") return unhealthy(`Package revision health is "${own.status}"`, own.message, asleep);
   if (!hasRuntime) return healthy;
   const runtime = conditionOf(conditions, "RuntimeHealthy");
   if (runtime.status !== "True") return unhealthy(`Package runtime health is "${runtime.status}"`, runtime.message);
@@ -94,8 +96,8 @@ export function healthOf(revision: KubeObject | undefined, hasRuntime: boolean):
 
 const healthy: ConditionText = { type: "Healthy", status: "True", reason: "HealthyPackageRevision" };
 
-function unhealthy(text: string, detail: string | undefined): ConditionText {
-  const message = detail ? `${text} with message: ${detail}` : text;
+function unhealthy(text: string, detail: string | undefined, note = ""): ConditionText {
+  const message = `${detail ? `${text} with message: ${detail}` : text}${note}`;
   return { type: "Healthy", status: "False", reason: "UnhealthyPackageRevision", message };
 }
 

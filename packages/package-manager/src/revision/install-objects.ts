@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout as delay } from "node:timers/promises";
 import { attempt } from "@purlin/kube-controller";
+import { textOf } from "@purlin/kube-objects/errors";
 import { annotationOf, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { PackageContents } from "@purlin/oci";
+import { convertCrds, isActiveDefinition, startsSafely } from "../establish/convert-crds.ts";
 import { establish, type ObjectReference, release } from "../establish/establish.ts";
 import type { WebhookClient } from "../establish/webhook-client.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
@@ -19,10 +21,32 @@ export function installObjects(
     const control = textAt(revision, ["spec", "desiredState"]) === "Active";
     const webhooks = control && type.hasRuntime ? await webhookClientOf(context) : undefined;
     // The CRDs of a Function document its input; there are no objects of them.
-    const objects = type.kind === "Function" ? [] : (contents.objects as readonly KubeObject[]);
+    const objects = type.kind === "Function" ? [] : converted(context, contents);
     const owner = await packageOf(context);
-    return establish({ client, revision, package: owner, objects, control, webhooks, established, workers, signal });
+    const onCreated = (object: KubeObject): void => reportActivated(context, contents, object);
+    const input = { client, revision, package: owner, objects, control, webhooks, established, workers, signal };
+    return establish({ ...input, onCreated });
   });
+}
+
+/** The objects of the package; the CRDs of a Provider as managed resource definitions. */
+function converted(context: RevisionContext, { objects, meta }: PackageContents): readonly KubeObject[] {
+  const original = objects as readonly KubeObject[];
+  if (context.type.kind !== "Provider" || context.features.managedResourceConversion !== true) return original;
+  try {
+    return convertCrds(original, meta.capabilities);
+  } catch (error) {
+    const message = `cannot convert CustomResourceDefinitions to ManagedResourceDefinitions: ${textOf(error)}`;
+    context.emit({ type: "Warning", reason: "ConvertCRDToMRD", message });
+    return original;
+  }
+}
+
+/** Says why a definition is active although no policy matches it. */
+function reportActivated({ events }: RevisionContext, { meta }: PackageContents, object: KubeObject): void {
+  if (!isActiveDefinition(object) || startsSafely(meta.capabilities)) return;
+  const message = "the package does not list safe-start";
+  events.event(object, { type: "Normal", reason: "ActivatedByPackage", message });
 }
 
 /** How webhooks of the package are called. The runtime must have its certificate first, with or without webhooks. */

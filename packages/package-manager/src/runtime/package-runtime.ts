@@ -46,6 +46,8 @@ export interface PackageRuntime {
   prepare(context: RuntimeContext): Promise<RuntimePreparation>;
   /** Runs the program. Resolves to its state; called again whenever that may have changed. */
   run(context: RuntimeContext): Promise<RuntimeReport>;
+  /** Does what `run` does except for starting the program: no kind of the provider is activated yet. Nothing to do unless given. */
+  hold?(context: RuntimeContext): Promise<void>;
   /** Stops the program of a revision that is no longer active, or that is gone. */
   retire(context: RuntimeContext): Promise<Retirement>;
   /** Further watches, beside that of revisions. `all` returns the revisions of the kind. */

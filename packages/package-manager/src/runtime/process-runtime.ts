@@ -77,7 +77,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
     async run(context) {
       const { type, revision } = context;
       if (type.kind !== "Function") {
-        return { isHealthy: false, message: `a ${type.kind} runs only on a cluster` };
+        return { isHealthy: false, message: `this control plane does not run a ${type.kind}` };
       }
       const name = revision.metadata.name ?? "";
       if (runsSource(processes, name)) throw new Error(nameTaken);
@@ -90,7 +90,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       warmed.delete(name);
       if (!started.has(name) || runsSource(processes, name)) {
         started.delete(name);
-        await deleteSecret(options, revision, signal);
+        await deleteRevisionSecret({ ...options, name: secretOf(name) }, revision, signal);
         return {};
       }
       const waitMs = retirements.waitMs(name);
@@ -99,7 +99,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
       retirements.forget(name);
       // Not awaited: the revision may become active again meanwhile.
       void processes.stop(name);
-      await deleteSecret(options, revision, signal);
+      await deleteRevisionSecret({ ...options, name: secretOf(name) }, revision, signal);
       return {};
     },
     watches: (_, all) => [
@@ -131,14 +131,14 @@ function secretOf(revision: string): string {
   return `${revision}-tls-server`;
 }
 
-/** Deletes the certificates of a revision. The garbage collector deletes those of a revision that is gone. */
-async function deleteSecret(
-  { client, namespace }: ProcessRuntimeOptions,
+/** Deletes a Secret of a revision. The garbage collector deletes those of a revision that is gone. */
+export async function deleteRevisionSecret(
+  { client, namespace, name }: Pick<ProcessRuntimeOptions, "client" | "namespace"> & { readonly name: string },
   { metadata }: KubeObject,
   signal: AbortSignal,
 ): Promise<void> {
   if (metadata.uid === undefined) return;
-  const key = { namespace, name: secretOf(metadata.name ?? "") };
+  const key = { namespace, name };
   const secret = await client.get(otherKinds.secret, key, { signal });
   if (secret === undefined || !isControlledBy(secret, metadata.uid)) return;
   await client.delete({ ...otherKinds.secret, ...key }, { signal }).catch((error: unknown) => {
@@ -200,7 +200,7 @@ async function limitsOf(
 }
 
 /** A socket per image, as a new process is started beside the old one. Paths of sockets must be short. */
-function socketOf(folder: string, names: readonly string[]): string {
+export function socketOf(folder: string, names: readonly string[]): string {
   return join(folder, createHash("sha256").update(names.join("/")).digest("hex").slice(0, 12));
 }
 

@@ -21,9 +21,11 @@ import {
   type KubeObject,
   memberAt,
   textAt,
+  textsAt,
   withConditions,
   withMember,
 } from "@purlin/kube-objects/object";
+import { isActiveDefinition, managedDefinitionType, startsSafely } from "../establish/convert-crds.ts";
 import type { PackageDeps } from "../package-deps.ts";
 import type { PackageType } from "../package-kinds.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
@@ -103,6 +105,11 @@ async function run(context: RuntimeReconcileContext): Promise<ReconcileResult> {
     await writeRuntimeStatus(context, named, [unhealthy("Package revision is not healthy yet")]);
     return {};
   }
+  if (await awaitsActivation(context)) {
+    await step(context, steps.run, async () => runtime.hold?.(context));
+    await writeRuntimeStatus(context, named, [healthy, awaitingActivation]);
+    return {};
+  }
   const report = await step(context, steps.run, () => runtime.run(context));
   if (report.isProblem === true) warnOnce(context, report.message ?? "");
   // A revision that has served keeps its endpoint while its program is started again: callers wait, and its successor has to serve first.
@@ -110,6 +117,24 @@ async function run(context: RuntimeReconcileContext): Promise<ReconcileResult> {
   await writeRuntimeStatus(context, withMember(named, ["status", "endpoint"], endpoint), conditionsFor(report));
   if (report.isHealthy) emitStarted(context);
   return again(report);
+}
+
+/**
+ * Whether a provider need not run yet: it starts safely, has managed resource definitions, and none of them is active. A revision
+ * that ran once keeps running.
+ */
+async function awaitsActivation({
+  client,
+  type,
+  revision,
+  features,
+  signal,
+}: RuntimeReconcileContext): Promise<boolean> {
+  if (type.kind !== "Provider" || features.managedResourceConversion !== true) return false;
+  if (!startsSafely(textsAt(revision, ["status", "capabilities"]))) return false;
+  if (conditionOf(conditionsOf(revision), active.type).reason === active.reason) return false;
+  const controlled = await client.list(managedDefinitionType, { controller: revision.metadata.uid ?? "", signal });
+  return controlled.length > 0 && !controlled.some(isActiveDefinition);
 }
 
 function emitStarted({ emit, revision }: RuntimeReconcileContext): void {
@@ -143,6 +168,13 @@ function withRuntimeImageConfig(revision: KubeObject, name: string | undefined):
 
 const healthy = { type: "RuntimeHealthy", status: "True", reason: "HealthyPackageRevision" } as const;
 const active = { type: "RuntimeActive", status: "True", reason: "ActiveRuntime" } as const;
+
+const awaitingActivation: ConditionText = {
+  type: "RuntimeActive",
+  status: "False",
+  reason: "AwaitingActivation",
+  message: "Package runtime is scaled to zero; awaiting the first ManagedResourceDefinition to be activated",
+};
 
 /** The runtime of an inactive revision is neither healthy nor unhealthy. */
 const inactive: ConditionText = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster on which the Kubernetes runtime works, and a test that plays everybody else: manager, kubelet, users.
+// A cluster on which the Kubernetes runtime works, and a test that takes the other roles: manager, kubelet, users.
 
 import { createInformerPool } from "@purlin/kube-client";
 import { type ControllerClient, createControllerClient, type ReconcileResult } from "@purlin/kube-controller";

@@ -88,14 +88,10 @@ export async function collectGarbage(
       metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid),
     );
     for (const one of dependents) {
-      if (one.metadata.deletionTimestamp) continue;
-      const { apiVersion, kind } = one;
-      changed = true;
-      await deleteObject(
-        overlay,
-        { apiVersion, kind, ...keyOf(one) },
-        isWaiting ? { propagationPolicy: "Foreground" } : {},
-      ).catch(() => undefined);
+      // What was refused once stays: a Usage protects it, or a policy does.
+      const isRefused = overlay.entries.get(identityAt(one, keyOf(one)))?.refusal !== undefined;
+      if (one.metadata.deletionTimestamp || isRefused) continue;
+      changed = (await isDeleted(overlay, one, isWaiting ? { propagationPolicy: "Foreground" } : {})) || changed;
     }
     if (now !== undefined && isWaiting && dependents.length === 0) {
       const finalizers = (now.metadata.finalizers ?? []).filter((name) => name !== foreground);
@@ -104,4 +100,15 @@ export async function collectGarbage(
     }
   }
   return changed;
+}
+
+/** Deletes an object; resolves to whether that was allowed. */
+async function isDeleted(overlay: Overlay, object: KubeObject, options: DeleteOptions): Promise<boolean> {
+  const { apiVersion, kind } = object;
+  try {
+    await deleteObject(overlay, { apiVersion, kind, ...keyOf(object) }, options);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -68,7 +68,8 @@ export class LiveReads {
     for (const result of results) {
       if (result.status !== "fulfilled" || result.value === undefined) continue;
       const found = "metadata" in result.value ? [result.value] : result.value;
-      for (const object of found) seen.set(identityOf(object), object);
+      // The status of a quota changes with every object of its namespace.
+      for (const object of found) if (object.kind !== "ResourceQuota") seen.set(identityOf(object), object);
     }
     const types = new Map(
       [...seen.values()].map(({ apiVersion, kind }) => [`${apiVersion}/${kind}`, { apiVersion, kind }]),

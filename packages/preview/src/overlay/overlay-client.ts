@@ -178,8 +178,8 @@ async function definedHere(
   type: TypeRef,
 ): ReturnType<RestMapper["mapping"]> extends Promise<infer M> ? Promise<M | undefined> : never {
   const { group, version } = parseApiVersion(type.apiVersion);
-  for (const { now } of overlay.entries.values()) {
-    if (now?.kind !== "CustomResourceDefinition" || textAt(now, ["spec", "group"]) !== group) continue;
+  for (const now of overlay.definitions) {
+    if (textAt(now, ["spec", "group"]) !== group) continue;
     if (textAt(now, ["spec", "names", "kind"]) !== type.kind) continue;
     const isServed = objectsAt(now, ["spec", "versions"]).some(
       (one) => one["name"] === version && one["served"] === true,

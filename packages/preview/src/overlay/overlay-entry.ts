@@ -15,6 +15,8 @@ export type Approximation =
   | "no-dry-run"
   /** The user may not send the request that the controller sends. */
   | "forbidden"
+  /** The user may not read ResourceQuotas, which are counted over the whole plan. */
+  | "quota-unread"
   /** Neither server knows the schema of the kind here. */
   | "no-schema";
 

@@ -34,6 +34,7 @@ import {
   previewUid,
   type Writer,
 } from "./overlay-entry.ts";
+import { PlannedQuota } from "./planned-quota.ts";
 
 /** What an overlay is made of. */
 interface OverlayOptions {
@@ -72,9 +73,12 @@ export class Overlay {
   readonly local: LocalServer;
   readonly #options: OverlayOptions;
   readonly #entries = new Map<string, OverlayEntry>();
+  /** The same by kind: every list and every look at a definition is about one. */
+  readonly #byKind = new Map<string, Map<string, OverlayEntry>>();
   readonly #busy = new Map<string, Promise<unknown>>();
   /** Kinds whose definition the preview has changed. */
   readonly #redefined = new Set<string>();
+  readonly #quota = new PlannedQuota(this);
   #version = firstVersion;
 
   constructor(options: OverlayOptions) {
@@ -86,6 +90,16 @@ export class Overlay {
   /** Every object that was written, in the order of the first write. */
   get entries(): ReadonlyMap<string, OverlayEntry> {
     return this.#entries;
+  }
+
+  /** The CustomResourceDefinitions that were written and exist. */
+  get definitions(): readonly KubeObject[] {
+    return this.#written(compositionKinds.crd);
+  }
+
+  #written(type: TypeRef): readonly KubeObject[] {
+    const entries = this.#byKind.get(kindIdentity(type))?.values() ?? [];
+    return [...entries].flatMap(({ now }) => now ?? []);
   }
 
   /** Grows with every change. */
@@ -120,8 +134,7 @@ export class Overlay {
     const listed = isLive ? await this.live.list(type, options) : [];
     const untouched = listed.filter((object) => !this.#entries.has(identityOf(object)));
     const shown = isRedefined ? await Promise.all(untouched.map((object) => this.#shown(object, type))) : untouched;
-    const touched = [...this.#entries.values()].flatMap(({ now }) => (now === undefined ? [] : [now]));
-    const own = touched.filter((object) => kindIdentity(object) === kindIdentity(type)).map((o) => inVersion(o, type));
+    const own = this.#written(type).map((object) => inVersion(object, type));
     const placed = (object: KubeObject): boolean => !namespace || object.metadata.namespace === namespace;
     return [...shown, ...own].filter((object) => placed(object) && accepts(object));
   }
@@ -153,9 +166,11 @@ export class Overlay {
     if (current !== undefined && this.#isForeignDefinition(target)) return current;
     try {
       const { answer, approximation } = await this.#judge(write, current);
+      const isCounted = current !== undefined || (await this.#quota.admit(answer, options.signal));
       const stored = await this.store(target, answer, options.subresource === "status");
       if (approximation !== undefined && !options.subresource)
         this.#entries.get(identityOf(target))?.approximate.add(approximation);
+      if (!isCounted) this.#entries.get(identityOf(target))?.approximate.add("quota-unread");
       return stored ?? answer;
     } catch (error) {
       await this.#refuse(target, error);
@@ -283,9 +298,8 @@ export class Overlay {
     const { group } = parseApiVersion(type.apiVersion);
     const defines = (crd: KubeObject): boolean =>
       textAt(crd, ["spec", "group"]) === group && textAt(crd, ["spec", "names", "kind"]) === type.kind;
-    for (const { now } of this.#entries.values()) {
-      if (now !== undefined && now.kind === compositionKinds.crd.kind && defines(now)) return now;
-    }
+    const own = this.definitions.find(defines);
+    if (own !== undefined) return own;
     if (!group.includes(".") || group.endsWith(".k8s.io")) return undefined;
     const mapping = await this.live.client.mapper.mapping(type).catch(() => undefined);
     if (mapping === undefined) return undefined;
@@ -328,11 +342,15 @@ export class Overlay {
     const shown = before !== undefined && this.#isRedefined(target) ? await this.#shown(before, target) : before;
     const entry = { ...newEntry(before), now: shown };
     this.#entries.set(id, entry);
+    const kind = kindIdentity(target);
+    this.#byKind.set(kind, (this.#byKind.get(kind) ?? new Map<string, OverlayEntry>()).set(id, entry));
     return entry;
   }
 
   #forgetUnwritten(target: KubeObject, entry: OverlayEntry): void {
-    if (entry.writers.length === 0) this.#entries.delete(identityOf(target));
+    if (entry.writers.length > 0) return;
+    this.#entries.delete(identityOf(target));
+    this.#byKind.get(kindIdentity(target))?.delete(identityOf(target));
   }
 
   #note(entry: OverlayEntry): void {

@@ -9,12 +9,17 @@ import { compositeFacts } from "./composite-facts.ts";
 import type { Mask } from "./mask.ts";
 import { type ChangeContext, objectChange } from "./object-changes.ts";
 import type { DefinitionFinding, Plan, PlanError, PlannedChange, PlannedComposite, PlanSummary } from "./plan.ts";
+import { markUnstable, unstableWarning } from "./unstable.ts";
 
 /** What a plan is made of. */
 interface PlanInputs {
   readonly candidate: Pass;
   /** The same without the change set; undefined when nothing is subtracted. */
   readonly baseline: Pass | undefined;
+  /** The change set once more, to find what differs from run to run. */
+  readonly again: Pass | undefined;
+  /** The composite resources that were moved to a new revision, which only their owners do. */
+  readonly moved: ReadonlySet<string>;
   readonly mask: Mask;
   readonly projection: ChangeContext["projection"];
   readonly ignores: ChangeContext["ignores"];
@@ -33,6 +38,8 @@ interface PlanInputs {
 /** Builds the plan of a change set from its two passes. */
 export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
   const candidate = await changesOf(inputs.candidate, inputs);
+  const unstable =
+    inputs.again === undefined ? [] : markUnstable(candidate.byId, (await changesOf(inputs.again, inputs)).byId);
   const baseline =
     inputs.baseline === undefined ? new Map<string, PlannedChange>() : (await changesOf(inputs.baseline, inputs)).byId;
   const composites: PlannedComposite[] = [];
@@ -43,7 +50,8 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
   const inputsLeft = others.flatMap(([id, change]) => subtracted(change, baseline.get(id)).change ?? []);
   const shown = composites.filter((one) => isListed(one, inputs.listed)).sort(byImportance);
   const inputChanges = inputsLeft.sort(byName);
-  const changes = [...inputChanges, ...shown.flatMap((one) => one.changes)];
+  const counted = shown.filter(({ isDeferred }) => !isDeferred);
+  const changes = [...inputChanges, ...counted.flatMap((one) => one.changes)];
   return {
     inputs: inputChanges,
     composites: shown,
@@ -57,7 +65,7 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     hash: hashOf(changes),
     isStale: inputs.isStale,
     hasBaseline: inputs.baseline !== undefined,
-    warnings: inputs.warnings,
+    warnings: [...inputs.warnings, ...unstableWarning(unstable)],
     functions: inputs.functions,
   };
 }
@@ -94,13 +102,14 @@ async function changesOf(pass: Pass, inputs: PlanInputs): Promise<Changes> {
   const definitions = await pass.definitions();
   const groups = groupsOf(pass, definitions);
   const byId = new Map<string, PlannedChange>();
+  const index = indexOf(groups);
   for (const [id, entry] of pass.overlay.entries) {
     const object = entry.now ?? entry.before;
     if (object === undefined || derivedKinds.has(kindIdentity(object)) || inputs.unlisted.has(id)) continue;
     const change = await objectChange(entry, context);
     if (change === undefined) continue;
     byId.set(id, change);
-    groupFor(id, entry, groups)?.ids.add(id);
+    groupFor(id, entry, index)?.ids.add(id);
   }
   await addLeftBehind(pass, groups, byId);
   for (const group of groups) pairReplacements(group, byId);
@@ -133,22 +142,40 @@ function keyOfObject({ metadata }: KubeObject): { readonly namespace?: string | 
   return { namespace: metadata.namespace, name: metadata.name ?? "" };
 }
 
+/** Groups by the identity of their composite resource, and by the key that reconciles it. */
+interface GroupIndex {
+  readonly groups: readonly Group[];
+  readonly byId: ReadonlyMap<string, Group>;
+  readonly byWriter: ReadonlyMap<string, Group>;
+}
+
+function indexOf(groups: readonly Group[]): GroupIndex {
+  const writerOf = ({ facts, key }: Group): string => `${compositeControllerName(facts.name)} ${key}`;
+  return {
+    groups,
+    byId: new Map(groups.map((group) => [group.id, group])),
+    byWriter: new Map(groups.map((group) => [writerOf(group), group])),
+  };
+}
+
 /** The composite resource that an object belongs to: its controller, the one that wrote it first, itself, or the one behind a claim. */
-function groupFor(id: string, { writers, now, before }: OverlayEntry, groups: readonly Group[]): Group | undefined {
+function groupFor(
+  id: string,
+  { writers, now, before }: OverlayEntry,
+  { groups, byId, byWriter }: GroupIndex,
+): Group | undefined {
   const object = now ?? before;
   const owner = object && controllerOf(object);
   const namespace = object?.metadata.namespace;
-  const owned = groups.find(({ facts, key }) => {
-    if (owner === undefined || kindIdentity(owner) !== kindIdentity(facts.compositeType)) return false;
-    return key === owner.name || key === `${namespace}/${owner.name}`;
-  });
+  const owned =
+    owner &&
+    (byId.get(identityAt(owner, { name: owner.name })) ?? byId.get(identityAt(owner, { namespace, name: owner.name })));
   if (owned !== undefined) return owned;
   for (const { controller, key } of writers) {
-    const group = groups.find((one) => controller === compositeControllerName(one.facts.name) && one.key === key);
+    const group = byWriter.get(`${controller} ${key}`);
     if (group !== undefined && group.id !== id) return group;
   }
-  const own = groups.find((group) => group.id === id);
-  return own ?? (object && groups.find((group) => isClaimOf(object, group)));
+  return byId.get(id) ?? (object && groups.find((group) => isClaimOf(object, group)));
 }
 
 function isClaimOf(object: KubeObject, { facts, key }: Group): boolean {
@@ -251,7 +278,20 @@ async function plannedComposite(group: Group, context: GroupContext): Promise<Pl
   });
   const changes = split.flatMap(({ change }) => change ?? []).sort(byName);
   const pending = split.flatMap((one) => one.pending ?? []).sort(byName);
-  return { ...facts, changes, pending };
+  return { ...facts, changes, pending, isDeferred: isDeferred(group, context) };
+}
+
+/** Whether a composite resource, or one that composes it, was moved to a new revision. */
+function isDeferred({ id }: Group, { candidate, moved }: Pick<PlanInputs, "candidate" | "moved">): boolean {
+  if (moved.size === 0) return false;
+  for (let at: string | undefined = id; at !== undefined; ) {
+    if (moved.has(at)) return true;
+    const entry = candidate.overlay.entries.get(at);
+    const object = entry?.now ?? entry?.before;
+    const owner = object && controllerOf(object);
+    at = owner && identityAt(owner, { namespace: object?.metadata.namespace, name: owner.name });
+  }
+  return false;
 }
 
 function withStep(change: PlannedChange, group: Group, { stepOf }: Pick<PlanInputs, "stepOf">): PlannedChange {
@@ -315,6 +355,8 @@ function summaryOf(changes: readonly PlannedChange[], pending: number): PlanSumm
 }
 
 function hashOf(changes: readonly PlannedChange[]): string {
-  const lines = changes.map((change) => JSON.stringify([textOfKey(change), change.class, change.digest])).sort();
+  const keyOf = (change: PlannedChange): string =>
+    change.unstable?.includes("metadata.name") ? `${change.kind}\n${change.resource ?? ""}` : textOfKey(change);
+  const lines = changes.map((change) => JSON.stringify([keyOf(change), change.class, change.digest])).sort();
   return createHash("sha256").update(lines.join("\n")).digest("hex");
 }

@@ -25,8 +25,8 @@ interface CompositeGroup {
 export async function compositeFacts(
   pass: Pass,
   group: CompositeGroup,
-  { mask }: { readonly mask: Mask },
-): Promise<Omit<PlannedComposite, "changes" | "pending">> {
+  { mask, moved }: { readonly mask: Mask; readonly moved: ReadonlySet<string> },
+): Promise<Omit<PlannedComposite, "changes" | "pending" | "isDeferred">> {
   const { compositeType: type, schema, name: definition } = group.facts;
   const key = keyFromText(group.key);
   const entry = pass.overlay.entries.get(group.id);
@@ -49,11 +49,22 @@ export async function compositeFacts(
       from: before && (await revisionNumber(pass, revisionRefOf(before, schema))),
       to: now && (await revisionNumber(pass, revisionRefOf(now, schema))),
     },
-    adoption: await adoptionOf(pass, { before, now }, group.facts),
+    adoption: moved.has(group.id) ? "pinned" : adoptionOf(pass, { before, now }, group.facts),
+    ...heldIn(pass, { group, mask }),
     rounds: pass.engine.runs.get(itemId(item)) ?? 0,
     ...(isForecast && { incomplete: mask.text(failure.text) }),
     errors: isForecast ? [] : errorsOf({ failure: failure?.text, xr: now, mask }),
   };
+}
+
+/** What holds the composite resource until its plan is approved. */
+function heldIn(
+  { held }: Pass,
+  { group, mask }: { readonly group: CompositeGroup; readonly mask: Mask },
+): Pick<PlannedComposite, "held"> {
+  const hold = held.get(group.id);
+  if (hold === undefined) return {};
+  return { held: { reason: hold.reason, message: mask.text(hold.message), hash: hold.hash } };
 }
 
 async function revisionNumber(pass: Pass, name: string | undefined): Promise<number | undefined> {
@@ -79,16 +90,17 @@ function errorsOf({
 }
 
 /** How a composite resource reacts to a new revision of a Composition. */
-async function adoptionOf(
+function adoptionOf(
   pass: Pass,
   { before, now }: { readonly before: KubeObject | undefined; readonly now: KubeObject | undefined },
   { schema }: DefinitionFacts,
-): Promise<Adoption> {
+): Adoption {
   const xr = now ?? before;
   if (xr === undefined) return "unaffected";
-  const changed = await changedCompositions(pass);
+  const changed = changedCompositions(pass);
   const [used, uses] = [before && compositionRefOf(before, schema), now && compositionRefOf(now, schema)];
   if (used !== undefined && uses !== undefined && used !== uses) return changed.has(uses) ? "newly selects" : "leaves";
+  if (before !== undefined && used === undefined && uses !== undefined) return "newly selects";
   if (uses === undefined || !changed.has(uses)) return "unaffected";
   if (before === undefined) return "unaffected";
   if (before.metadata.deletionTimestamp) return "deleting";
@@ -98,8 +110,19 @@ async function adoptionOf(
   return revisionSelectorOf(xr, schema) === undefined ? "unaffected" : "selector";
 }
 
+/** What is known of passes that have ended, for all their composite resources. */
+const known = new WeakMap<Pass, ReadonlySet<string>>();
+
 /** The Compositions that have another newest revision than before. */
-async function changedCompositions({ overlay }: Pass): Promise<ReadonlySet<string>> {
+function changedCompositions(pass: Pass): ReadonlySet<string> {
+  const before = known.get(pass);
+  if (before !== undefined) return before;
+  const changed = revisedIn(pass);
+  known.set(pass, changed);
+  return changed;
+}
+
+function revisedIn({ overlay }: Pass): ReadonlySet<string> {
   const changed = new Set<string>();
   for (const { before, now } of overlay.entries.values()) {
     if (now?.kind !== compositionKinds.revision.kind || before !== undefined) continue;

@@ -48,6 +48,39 @@ async function findingsOf(pass: Pass, before: KubeObject, now: KubeObject): Prom
   return [...versionFindings(before, now, objects), ...serious];
 }
 
+/** A change of a definition that may break objects of its kind. */
+interface DefinitionChange {
+  /** In the new definition; `items` and `additionalProperties` are part of it. */
+  readonly path: readonly (string | number)[];
+  readonly level: DefinitionFinding["level"];
+  readonly text: string;
+}
+
+/** What a new version of a definition changes for all objects of its kind, whatever they contain. */
+export function compareDefinitions(before: KubeObject, now: KubeObject): readonly DefinitionChange[] {
+  const ofVersions = versionFindings(before, now, []).map(({ path, level, text }) => ({
+    path: path.startsWith("spec.versions") ? ["spec", "versions"] : path.split("."),
+    level,
+    text: path.startsWith("spec.versions") ? `${path}: ${text}` : text,
+  }));
+  const ofSchemas = versionsOf(now).flatMap((version, index) => {
+    const old = versionsOf(before).find(({ name }) => name === version.name);
+    if (old === undefined) return [];
+    return compareSchemas(old.schema, version.schema)
+      .filter(({ level }) => level !== "safe")
+      .map(({ level, text, fields, path }) => ({
+        path: ["spec", "versions", index, "schema", "openAPIV3Schema", ...schemaPath(fields)],
+        level,
+        text: `${version.name}: ${path}: ${text}`,
+      }));
+  });
+  return [...ofVersions, ...ofSchemas];
+}
+
+function schemaPath(fields: readonly string[]): readonly string[] {
+  return fields.flatMap((name) => (name === "*" ? ["items"] : ["properties", name]));
+}
+
 interface Version {
   readonly name: string;
   readonly schema: JsonObject;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import { crossplaneAnnotations } from "@purlin/composition";
+import { compareValues, type FieldChange } from "@purlin/kube-objects/difference";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import {
   annotationOf,
@@ -13,7 +14,6 @@ import {
 } from "@purlin/kube-objects/object";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
 import type { Pass } from "../settle/run-pass.ts";
-import { compareValues, type FieldChange } from "./compare.ts";
 import { hasMasked, isMasked, type Mask, shownValue } from "./mask.ts";
 import type { ChangeClass, PlannedChange } from "./plan.ts";
 import { type ProjectionOptions, projected, schemaIn } from "./projection.ts";

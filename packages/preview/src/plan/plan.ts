@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { FieldChange } from "@purlin/kube-objects/difference";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { Approximation } from "../overlay/overlay-entry.ts";
 import type { UsedFunction } from "../settle/step-record.ts";
-import type { FieldChange } from "./compare.ts";
 
 /** What happens to an object. */
 export type ChangeClass =
@@ -45,6 +46,8 @@ export interface PlannedChange {
   /** Without sensitive values, and without what is not compared. */
   readonly old?: JsonObject | undefined;
   readonly new?: JsonObject | undefined;
+  /** Paths that differ from run to run. */
+  readonly unstable?: readonly string[] | undefined;
   /** Over the change with all its values, also those that are not shown. */
   readonly digest: string;
   /** The identity of the object that takes its place, or whose place it takes. */
@@ -80,12 +83,16 @@ export interface PlannedComposite {
   readonly composition?: string | undefined;
   readonly revision?: { readonly from?: number | undefined; readonly to?: number | undefined } | undefined;
   readonly adoption: Adoption;
+  /** Why nothing is applied until the plan with this hash is approved. */
+  readonly held?: { readonly reason: string; readonly message: string; readonly hash: string | undefined } | undefined;
   readonly rounds: number;
   /** Why the forecast ended before everything was ready. */
   readonly incomplete?: string | undefined;
   readonly changes: readonly PlannedChange[];
   /** What would happen without the change set too. */
   readonly pending: readonly PlannedChange[];
+  /** Its changes happen only when its owner moves it to the new revision; they are not counted. */
+  readonly isDeferred: boolean;
   readonly errors: readonly PlanError[];
 }
 

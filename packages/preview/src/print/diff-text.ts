@@ -8,6 +8,8 @@ export interface DiffTextOptions {
   /** Only three lines around each change. */
   readonly isCompact: boolean;
   readonly yaml: (value: JsonObject) => string;
+  /** Only names changed Compositions. */
+  readonly isCompositionMinimized?: boolean | undefined;
 }
 
 /** A plan in the form of crossplane-diff. */
@@ -39,11 +41,15 @@ function summaryLine({ summary: { added, modified, removed } }: Plan, composites
 }
 
 /** One object in the form of crossplane-diff. */
-export function objectDiff(change: PlannedChange, { isCompact, yaml }: DiffTextOptions): string[] {
+export function objectDiff(
+  change: PlannedChange,
+  { isCompact, yaml, isCompositionMinimized }: DiffTextOptions,
+): string[] {
   const { old, new: next, kind, name } = change;
   const sign = old === undefined ? "+++" : next === undefined ? "---" : "~~~";
   const shownName = change.isNameGenerated ? `${name} (generated)` : name;
   const head = `${sign} ${kind}/${shownName}`;
+  if (isCompositionMinimized === true && kind === "Composition") return [head];
   if (change.class === "leave-behind") return [`--- ${kind}/${shownName} (left behind: not deleted)`];
   const refusal = change.refusal === undefined ? [] : [`refused: ${change.refusal.text}`];
   const [before, after] = [old === undefined ? [] : linesOf(yaml(old)), next === undefined ? [] : linesOf(yaml(next))];

@@ -61,7 +61,8 @@ function tableOf({ composites }: Plan): string[] {
   const rows = composites.map((one) => {
     const count = (...classes: readonly string[]): number =>
       one.changes.filter((change) => classes.includes(change.class)).length;
-    const note = one.errors.length > 0 ? "failed" : one.adoption === "unaffected" ? "" : one.adoption;
+    const adoption = one.adoption === "unaffected" ? "" : one.adoption;
+    const note = one.errors.length > 0 ? "failed" : one.held !== undefined ? "held until approved" : adoption;
     return `| ${oneLine(titleOf(one))} | ${count("create", "replace", "recreate")} | ${count("update", "adopt")} | ${count("delete", "replace", "recreate")} | ${note} |`;
   });
   return ["| XR | + | ~ | - | note |", "|---|---|---|---|---|", ...rows, ""];

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { FieldChange } from "@purlin/kube-objects/difference";
 import type { JsonValue } from "@purlin/kube-objects/json";
-import type { FieldChange } from "../plan/compare.ts";
 import type { Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
 
 /** What a plan for people shows. */
 interface PlanTextOptions {
   readonly showsUnchanged: boolean;
   readonly showsPending: boolean;
+  /** Shows changed Compositions without their fields. */
+  readonly isCompositionMinimized?: boolean | undefined;
 }
 
 const longest = 120;
@@ -14,7 +17,10 @@ const longest = 120;
 /** A plan for people. */
 export function planText(plan: Plan, options: PlanTextOptions): string {
   const lines: string[] = [];
-  for (const change of plan.inputs) lines.push(...changeLines(change, ""));
+  for (const change of plan.inputs) {
+    const isMinimized = options.isCompositionMinimized === true && change.kind === "Composition";
+    lines.push(...changeLines(isMinimized ? { ...change, fields: [] } : change, ""));
+  }
   for (const composite of plan.composites) lines.push(...compositeLines(composite, options));
   for (const finding of plan.findings) {
     const objects = finding.objects.length === 0 ? "" : `: ${finding.objects.join(", ")}`;
@@ -33,12 +39,14 @@ export function headline({ summary, composites, inputs, errors, examined }: Plan
   const { added, modified, removed, refused, destructive } = summary;
   if (added + modified + removed + refused + destructive === 0)
     return `No changes in ${counted(examined, "composite resource")}.${problems}`;
-  const changed = composites.filter(({ changes }) => changes.length > 0).length;
+  const changed = composites.filter(({ changes, isDeferred }) => changes.length > 0 && !isDeferred).length;
+  const held = composites.filter((one) => one.held !== undefined).length;
   const where =
     examined === 0 && inputs.length > 0 ? "" : ` in ${changed} of ${counted(examined, "composite resource")}`;
   const more = [
     refused > 0 ? ` Refused: ${refused}.` : "",
     destructive > 0 ? ` Destructive: ${destructive}.` : "",
+    held > 0 ? ` Held until approved: ${held}.` : "",
   ].join("");
   return `Plan: ${counts(added, modified, removed)}${where}.${more}${problems}`;
 }
@@ -66,6 +74,7 @@ function compositeLines(composite: PlannedComposite, { showsUnchanged }: PlanTex
   const replaced = changes.filter((one) => one.replaces !== undefined).length;
   const sums = counts(of("create", "both") + replaced, of("update", "adopt"), of("delete", "both") + replaced);
   const lines = [`${title}${usedComposition(composite)}  ${note === "" ? "" : `${note}  `}${sums}`];
+  if (composite.held !== undefined) lines.push(`  held: ${composite.held.message}`);
   for (const error of errors) lines.push(`  ! ${error.text}`);
   for (const change of changes) lines.push(...changeLines(change, "  "));
   if (incomplete !== undefined) lines.push(`  beyond this point: ${incomplete}`);
@@ -80,11 +89,12 @@ function usedComposition({ composition, revision }: PlannedComposite): string {
   return `  (composition ${composition}, revision ${from === undefined ? to : `${from} -> ${to}`})`;
 }
 
-function adoptionNote({ adoption, revision }: PlannedComposite): string {
+function adoptionNote({ adoption, revision, isDeferred }: PlannedComposite): string {
+  if (isDeferred) return "when its revision moves:";
   const on = revision?.from === undefined ? "" : ` to revision ${revision.from}`;
   switch (adoption) {
     case "pinned":
-      return `pinned${on}: nothing happens until it moves`;
+      return `pinned${on}: nothing happens until it moves (--include-manual)`;
     case "selector":
       return "its compositionRevisionSelector does not select the new revision: nothing happens";
     case "paused":
@@ -143,7 +153,7 @@ function generatedStem({ name }: PlannedChange): string {
 }
 
 function classNotes(change: PlannedChange): string[] {
-  const { external, refusal, waitsFor = [], approximate } = change;
+  const { external, refusal, waitsFor = [], approximate, unstable = [] } = change;
   return [
     change.class === "leave-behind" ? "LEFT BEHIND: no longer referred to, and not deleted" : "",
     change.class === "recreate" ? "DELETED and created again" : "",
@@ -155,6 +165,7 @@ function classNotes(change: PlannedChange): string[] {
     waitsFor.length === 0 ? "" : `waits for ${waitsFor.join(", ")}`,
     refusal === undefined ? "" : `refused: ${refusal.text}`,
     approximate.length === 0 ? "" : `approximate: ${approximate.join(", ")}`,
+    unstable.length === 0 ? "" : `unstable: ${unstable.join(", ")}`,
   ];
 }
 

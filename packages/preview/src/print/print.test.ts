@@ -37,6 +37,7 @@ const composite = (name: string, changes: readonly PlannedChange[]): PlannedComp
   rounds: 1,
   changes,
   pending: [],
+  isDeferred: false,
   errors: [],
 });
 const planOf = (composites: readonly PlannedComposite[], destructive = 0): Plan => ({

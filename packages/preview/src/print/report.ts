@@ -4,7 +4,8 @@ import type { DefinitionFinding, Plan, PlanError, PlannedChange, PlannedComposit
 
 /** A plan as one document: that of crossplane-diff, with more fields. */
 export function planReport(plan: Plan): JsonObject {
-  const changes = [...plan.inputs, ...plan.composites.flatMap((one) => one.changes)];
+  const counted = plan.composites.filter(({ isDeferred }) => !isDeferred);
+  const changes = [...plan.inputs, ...counted.flatMap((one) => one.changes)];
   return defined({
     apiVersion: "cli.purlin.dev/v1",
     kind: "DiffReport",
@@ -40,6 +41,8 @@ function compositeReport(composite: PlannedComposite): JsonObject {
     composition: composite.composition,
     revision: composite.revision && defined({ ...composite.revision }),
     adoption: composite.adoption,
+    held: composite.held && defined({ ...composite.held }),
+    deferred: composite.isDeferred || undefined,
     rounds: composite.rounds,
     incomplete: composite.incomplete,
     summary: {
@@ -78,6 +81,7 @@ function changeReport(change: PlannedChange): JsonObject {
     external: change.external,
     refusal: change.refusal?.text,
     waitsFor: change.waitsFor && [...change.waitsFor],
+    unstable: change.unstable && [...change.unstable],
     destructive: change.isDestructive,
     replaces: change.replaces,
     replacedBy: change.replacedBy,

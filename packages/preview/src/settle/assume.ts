@@ -19,6 +19,7 @@ interface AssumedStatus {
     readonly resource?: string;
     readonly name?: string;
   };
+  /** Merged into the status. `$like: live` takes the status of a live object of the same kind and resource name first. */
   readonly status: JsonObject;
 }
 
@@ -45,13 +46,40 @@ export async function assumeReady(
 }
 
 async function withReadyStatus(pass: Pass, object: KubeObject, assumptions: Assumptions): Promise<KubeObject> {
-  const assumed = assumptions
-    .filter(({ match }) => matches(object, match))
-    .reduce((status, one) => merge(status, one.status), {} as JsonObject);
+  let assumed: JsonObject = {};
+  for (const { match, status } of assumptions) {
+    if (!matches(object, match)) continue;
+    const { $like: like, ...rest } = status;
+    if (like === "live") assumed = merge(assumed, await siblingStatus(pass, object));
+    assumed = merge(assumed, rest);
+  }
   const before = isJsonObject(object["status"]) ? object["status"] : {};
   const merged =
     Object.keys(assumed).length === 0 ? object : ({ ...object, status: merge(before, assumed) } as KubeObject);
   return (await hasConditions(pass, object)) ? withReadyConditions(merged) : merged;
+}
+
+/** The status of a live object of the same kind and resource name, with its texts hidden: those of this one are not known yet. */
+async function siblingStatus({ overlay }: Pass, object: KubeObject): Promise<JsonObject> {
+  const resource = annotationOf(object, crossplaneAnnotations.resourceName);
+  if (resource === undefined || !(await overlay.live.serves(object))) return {};
+  const like = (await overlay.live.list(object)).find(
+    (one) =>
+      annotationOf(one, crossplaneAnnotations.resourceName) === resource &&
+      one.metadata.uid !== object.metadata.uid &&
+      isJsonObject(one["status"]),
+  );
+  const { conditions: _conditions, ...status } = (like?.["status"] ?? {}) as JsonObject;
+  return withoutTexts(status) as JsonObject;
+}
+
+const unknown = "(known after apply)";
+
+function withoutTexts(value: JsonValue): JsonValue {
+  if (typeof value === "string") return unknown;
+  if (Array.isArray(value)) return value.map(withoutTexts);
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, withoutTexts(one ?? null)]));
 }
 
 function merge(status: JsonObject, patch: JsonObject): JsonObject {

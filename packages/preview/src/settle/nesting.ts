@@ -28,15 +28,18 @@ export async function requireEnd(overlay: Overlay, { controller, key, maxDepth }
 
 /** The composite resource of a key and those above it that the preview made, as `Kind (resource name)`, the nearest first. */
 function newAncestors({ entries }: Overlay, key: ObjectKey): readonly string[] {
-  const made = [...entries.values()].flatMap(({ before, now }) =>
-    before === undefined && now !== undefined ? [now] : [],
-  );
   const chain: string[] = [];
-  for (let object = made.find((one) => isAt(one, key)); object !== undefined; object = parentOf(object, entries)) {
+  for (let object = madeAt(entries, key); object !== undefined; object = parentOf(object, entries)) {
     const resource = annotationOf(object, crossplaneAnnotations.resourceName);
     chain.push(`${object.kind} (${resource ?? object.metadata.name ?? ""})`);
   }
   return chain;
+}
+
+function madeAt(entries: Overlay["entries"], key: ObjectKey): KubeObject | undefined {
+  for (const { before, now } of entries.values())
+    if (before === undefined && now !== undefined && isAt(now, key)) return now;
+  return undefined;
 }
 
 /** The composite resource that composed an object, when the preview made that too. */

@@ -39,6 +39,8 @@ interface PreviewEngineOptions {
   readonly version: () => number;
   /** Called before each reconcile; rejects to fail it. */
   readonly beforeReconcile?: ((item: Item) => Promise<void>) | undefined;
+  /** Once it is aborted nothing more is reconciled: keys that are awake are not finished. */
+  readonly deadline?: AbortSignal | undefined;
 }
 
 /** A longer delay is a poll of something that may change outside. */
@@ -52,6 +54,8 @@ export class PreviewEngine implements ControllerEngine {
   readonly failures: Map<string, ReconcileFailure> = new Map();
   /** Every key that was reconciled, with the number of times. */
   readonly runs: Map<string, number> = new Map();
+  /** Keys that the deadline left unfinished. */
+  readonly unfinished: Set<string> = new Set();
   readonly #options: PreviewEngineOptions;
   readonly #running = new Map<string, Running>();
   readonly #writers = new AsyncLocalStorage<Writer>();
@@ -126,7 +130,7 @@ export class PreviewEngine implements ControllerEngine {
       signal.throwIfAborted();
       const awake = [...this.#queue.entries()].filter(([id]) => !isHeld(id)).sort(([a], [b]) => (a < b ? -1 : 1));
       if (awake.length === 0) return;
-      this.#round += 1;
+      if (!this.#isOver()) this.#round += 1;
       for (const [id] of awake) this.#queue.delete(id);
       await forEachLimited(awake, this.#options.parallel, ([, item]) => this.#reconcile(item, signal));
     }
@@ -148,6 +152,10 @@ export class PreviewEngine implements ControllerEngine {
     const id = itemId(item);
     const running = this.#running.get(item.controller);
     if (running === undefined) return;
+    if (this.#isOver()) {
+      this.#giveUp(item);
+      return;
+    }
     const runs = (this.runs.get(id) ?? 0) + 1;
     this.runs.set(id, runs);
     if (runs > this.#options.maxRounds) {
@@ -160,18 +168,37 @@ export class PreviewEngine implements ControllerEngine {
       await this.#options.beforeReconcile?.(item);
       const { version } = this.#options;
       const before = version();
-      const result = await this.#writers.run(writer, () => running.spec.reconcile(item.key, signal));
+      const result = await this.#writers.run(writer, () => running.spec.reconcile(item.key, this.#until(signal)));
       // What asks to be looked at again soon waits for something that another controller writes.
       const isSoon = result.requeue === true || (result.requeueAfterMs ?? Number.POSITIVE_INFINITY) <= soonMs;
       if (isSoon && version() > before) this.enqueue(item.controller, item.key);
       this.failures.delete(id);
     } catch (error) {
       signal.throwIfAborted();
-      if (isConflict(error)) this.enqueue(item.controller, item.key);
+      if (this.#isOver()) this.#giveUp(item);
+      else if (isConflict(error)) this.enqueue(item.controller, item.key);
       else this.failures.set(id, { ...item, text: textOf(error), error, round: this.#round, isUnsettled: false });
     }
   }
+
+  #isOver(): boolean {
+    return this.#options.deadline?.aborted === true;
+  }
+
+  #until(signal: AbortSignal): AbortSignal {
+    const { deadline } = this.#options;
+    return deadline === undefined ? signal : AbortSignal.any([signal, deadline]);
+  }
+
+  #giveUp(item: Item): void {
+    const id = itemId(item);
+    this.runs.set(id, this.runs.get(id) ?? 0);
+    this.unfinished.add(id);
+    this.failures.set(id, { ...item, text: notFinished, error: undefined, round: this.#round, isUnsettled: false });
+  }
 }
+
+const notFinished = "not finished: the timeout passed";
 
 /** A key of a controller. */
 export function itemId({ controller, key }: Item): string {

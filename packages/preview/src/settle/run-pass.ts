@@ -6,15 +6,19 @@ import {
   compositionKinds,
   type DefinitionFacts,
   definitionFacts,
+  type Hold,
   resourceRefsOf,
 } from "@purlin/composition";
 import { type ControlPlaneSettings, compositionControllers, defaultControlPlaneSettings } from "@purlin/control-plane";
+import { Struct } from "@purlin/function-protocol";
 import type { RequirementFetchers, RunStep } from "@purlin/function-runner";
 import { type CacheChange, isNoMatch } from "@purlin/kube-client";
 import { type ControllerClient, type EventRecorder, noEvents } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-objects/object";
+import { createOperationController } from "@purlin/operations";
 import { collectGarbage } from "../overlay/delete-object.ts";
-import { kindIdentity, type LiveReads } from "../overlay/live-reads.ts";
+import { identityOf, kindIdentity, type LiveReads } from "../overlay/live-reads.ts";
 import { Overlay } from "../overlay/overlay.ts";
 import { createOverlayClient } from "../overlay/overlay-client.ts";
 import type { Writer } from "../overlay/overlay-entry.ts";
@@ -42,10 +46,16 @@ export interface PlaneOptions {
   readonly maxRounds: number;
   /** How deep composite resources may be nested in new ones; unlimited unless given. */
   readonly maxDepth?: number | undefined;
+  /** Nothing more is reconciled once it is aborted. */
+  readonly deadline?: AbortSignal | undefined;
   /** Gets the events of controllers; none are kept unless given. */
   readonly events?: EventRecorder | undefined;
   /** Called with every change of an object, and who made it. */
   readonly onWrite?: ((change: CacheChange, writer: Writer) => void) | undefined;
+  /** Apply what would be held until it is approved, and report it. Otherwise it is held. */
+  readonly appliesHeld?: boolean | undefined;
+  /** The context with which every pipeline begins; empty unless given. */
+  readonly context?: JsonObject | undefined;
 }
 
 /** What a pass runs. */
@@ -67,6 +77,8 @@ export interface Pass extends AsyncDisposable {
   definitions(): Promise<readonly DefinitionFacts[]>;
   /** Composite resources that are looked at and not reconciled. */
   readonly skipped: KubeObject[];
+  /** What would hold composite resources, by their identity. */
+  readonly held: ReadonlyMap<string, Hold>;
   /** The round in which the forecast began; rounds before it need no assumption. */
   forecastFrom: number;
   /** Why the forecast ended early. */
@@ -98,6 +110,7 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
     parallel: options.parallel,
     maxRounds: options.maxRounds,
     version: () => overlay.version,
+    deadline: options.deadline,
     beforeReconcile: ({ controller, key }) => requireEnd(overlay, { controller, key, maxDepth: options.maxDepth }),
   });
   const overlay = new Overlay({
@@ -111,6 +124,11 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
   });
   closing.defer(() => overlay.close());
   const client: ControllerClient = createOverlayClient(overlay);
+  const held = new Map<string, Hold>();
+  const onHeld = (xr: KubeObject, hold: Hold): void => {
+    const id = identityOf(xr);
+    if (!held.has(id)) held.set(id, hold);
+  };
   const functionPlane = options.functions(client);
   closing.defer(() => functionPlane.close());
   const controllers = compositionControllers({
@@ -123,15 +141,21 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
     log: silentLog,
     registry: undefined,
     random: repeatableNames(engine),
+    onHeld: options.appliesHeld ? onHeld : undefined,
+    context: options.context && Struct.from(options.context),
   });
   for (const { spec } of controllers) engine.start(spec);
   const watching = controllers.map(({ spec, watches }) => ({ name: spec.name, watches }));
-  const started = Promise.all(watching.map(({ name, watches }) => engine.startWatches(name, watches)));
+  const started = Promise.all([
+    ...watching.map(({ name, watches }) => engine.startWatches(name, watches)),
+    startOperations({ client, engine, functionPlane, options }),
+  ]);
   return {
     overlay,
     client,
     engine,
     skipped: [],
+    held,
     forecastFrom: Number.POSITIVE_INFINITY,
     incomplete: undefined,
     async definitions() {
@@ -141,6 +165,31 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
     },
     [Symbol.asyncDispose]: async () => {},
   };
+}
+
+interface OperationParts {
+  readonly client: ControllerClient;
+  readonly engine: PreviewEngine;
+  readonly functionPlane: PassFunctions;
+  readonly options: PlaneOptions;
+}
+
+/** An Operation of the change set runs, and what it applies is part of the plan. A server may not serve its kind. */
+async function startOperations({ client, engine, functionPlane, options }: OperationParts): Promise<void> {
+  const { runStep, fetchers } = functionPlane;
+  const { developmentFunctions, developmentTrust } = { ...defaultControlPlaneSettings, ...options.settings };
+  const { spec, watches } = createOperationController({
+    ...{ client, runStep, fetchers, clock: systemClock, log: silentLog },
+    events: options.events ?? noEvents,
+    developmentFunctions: developmentFunctions ? (developmentTrust ?? {}) : undefined,
+  });
+  engine.start(spec);
+  try {
+    await engine.startWatches(spec.name, watches);
+  } catch (error) {
+    if (!isNoMatch(error)) throw error;
+    await engine.stop(spec.name);
+  }
 }
 
 const unlimited = { burst: Number.MAX_SAFE_INTEGER, refillPerSecond: 1, cooldownMs: 1 };
@@ -176,8 +225,8 @@ export async function settle(pass: Pass, signal: AbortSignal, isHeld?: (id: stri
   while (await collectGarbage(pass.overlay, (owner) => dependentsOf(pass, owner)));
 }
 
-async function forecast(pass: Pass, { assume, maxRounds, signal }: PassOptions): Promise<void> {
-  if (assume === undefined) return;
+async function forecast(pass: Pass, { assume, maxRounds, signal, deadline }: PassOptions): Promise<void> {
+  if (assume === undefined || deadline?.aborted === true) return;
   pass.forecastFrom = pass.engine.round + 1;
   for (let round = 0; round < maxRounds; round += 1) {
     const composed = await composedResources(pass);

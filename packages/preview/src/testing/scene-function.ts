@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { randomUUID } from "node:crypto";
 import { type RunFunctionRequest, type RunFunctionResponse, response } from "@purlin/function-sdk";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject, textAt } from "@purlin/kube-objects/object";
@@ -19,11 +20,22 @@ interface SceneSpec {
 export function sceneFunction(version: string): (req: RunFunctionRequest) => RunFunctionResponse {
   return (req) => {
     const rsp = response.to(req);
-    const xr = req.observed?.composite?.resource?.value as JsonObject;
+    const xr = req.observed?.composite?.resource?.value;
     const { mode } = (req.input?.value ?? {}) as { readonly mode?: string };
+    if (xr === undefined) {
+      operate(rsp, mode ?? "");
+      return rsp;
+    }
     compose(rsp, { xr, spec: (xr["spec"] ?? {}) as SceneSpec, mode: mode ?? "", version, req });
     return rsp;
   };
+}
+
+/** What the function applies in an Operation. */
+function operate(rsp: RunFunctionResponse, mode: string): void {
+  if (mode === "fail") response.fatal(rsp, "asked to fail");
+  const object = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "operated", namespace: "default" } };
+  response.setDesiredComposedResource(rsp, "map", { ...object, data: { mode } });
 }
 
 interface Composing {
@@ -45,10 +57,13 @@ function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Com
     response.fatal(rsp, `asked to fail: ${spec.fail}`);
     return;
   }
-  const isOther = spec.kind === "Widget";
+  const isTwo = version === "two";
+  const isOther = spec.kind === "Widget" || (isTwo && spec.mode === "two replaces");
   if (isOther) set("map", { apiVersion: "things.example.org/v1", kind: "Widget", spec: { color: "red" } });
-  else set("map", place(map({ text: spec.text ?? "", mode, version })));
-  for (let at = 1; at < (spec.count ?? 1); at += 1) set(`item-${at}`, map({ at: String(at), mode }));
+  else set("map", place(map({ text: spec.text ?? "", mode, version, ...extrasOf(spec) })));
+  const count = isTwo && spec.mode === "two deletes" ? 1 : (spec.count ?? 1);
+  for (let at = 1; at < count; at += 1) set(`item-${at}`, map({ at: String(at), mode }));
+  if (spec.kind === "Random") set("random", map({ text: spec.text ?? "", token: randomUUID() }));
   if (spec.kind === "Loop") {
     const kind = xr["kind"] === "App" ? "Part" : "App";
     set("loop", { apiVersion: "example.org/v1", kind, spec: { kind: "Loop" } });
@@ -70,4 +85,9 @@ function composeGate(set: (name: string, object: JsonObject) => void, req: RunFu
   const isCurrent = spec.withhold !== true || textAt(gate ?? {}, ["spec", "color"]) === color;
   const isReady = gate !== undefined && conditionOf(conditionsOf(gate), "Ready")?.status === "True";
   if (isCurrent && isReady) set("late", { apiVersion: "v1", kind: "ConfigMap", data: { text: spec.text ?? "" } });
+}
+
+/** Fields that definitions add later, such as `extra1`. */
+function extrasOf(spec: SceneSpec): JsonObject {
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => name.startsWith("extra"))) as JsonObject;
 }

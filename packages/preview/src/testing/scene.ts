@@ -1,6 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { silentLog, systemClock } from "@purlin/base";
-import { createFunctionPlane, defaultControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
+import { createUsageGuard } from "@purlin/composition";
+import {
+  type ControlPlaneSettings,
+  createFunctionPlane,
+  defaultControlPlaneSettings,
+  startControlPlane,
+} from "@purlin/control-plane";
 import { nopLogger, type RunningFunction, start } from "@purlin/function-sdk";
 import { createKubeClient, guardTransport, type KubeClient, type KubeTransport } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
@@ -37,9 +43,9 @@ export interface Scene extends AsyncDisposable {
 const manager = { fieldManager: "purlin-apply", force: true } as const;
 
 /** Starts a control plane with Apps, Parts, Widgets and Things. */
-export async function startScene(): Promise<Scene> {
+export async function startScene(more: Partial<ControlPlaneSettings> = {}): Promise<Scene> {
   await using closing = new AsyncDisposableStack();
-  const server = await startTestServer();
+  const server = await startTestServer({ guardDelete: createUsageGuard() });
   closing.defer(() => server.stop());
   const users = createKubeClient(server.connect());
   closing.defer(() => users.close());
@@ -56,7 +62,11 @@ export async function startScene(): Promise<Scene> {
   const planeClient = createKubeClient(server.connect("crossplane"));
   closing.defer(() => planeClient.close());
   const settings = { developmentFunctions: true };
-  const plane = startControlPlane({ client: planeClient, functions: { security: "plaintext" }, settings });
+  const plane = startControlPlane({
+    client: planeClient,
+    functions: { security: "plaintext" },
+    settings: { ...settings, ...more },
+  });
   closing.defer(() => plane.stop());
   await plane.ready;
   const sent: string[] = [];
@@ -94,7 +104,7 @@ export async function startScene(): Promise<Scene> {
           ignores: () => false,
           parallel: 8,
           maxRounds: 20,
-          signal: AbortSignal.timeout(60_000),
+          signal: AbortSignal.timeout(600_000),
           ...more,
         });
       } finally {
@@ -118,7 +128,8 @@ export async function startScene(): Promise<Scene> {
   return { ...scene, [Symbol.asyncDispose]: () => opened.disposeAsync() };
 }
 
-function planeFunctions(client: KubeClient, overlay: ControllerClient): PassFunctions {
+/** Calls functions where the objects of a preview say. */
+export function planeFunctions(client: KubeClient, overlay: ControllerClient): PassFunctions {
   const options = {
     client,
     functions: { security: "plaintext" as const },

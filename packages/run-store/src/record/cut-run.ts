@@ -2,7 +2,15 @@
 
 import type { Buffer } from "node:buffer";
 import { createHash, hash } from "node:crypto";
-import { encode, encodeCanonical, RunFunctionRequest, RunFunctionResponse, Struct } from "@purlin/function-protocol";
+import {
+  encode,
+  encodeCanonical,
+  type Message,
+  type MessageType,
+  RunFunctionRequest,
+  RunFunctionResponse,
+  Struct,
+} from "@purlin/function-protocol";
 import { mapRequest, mapResponse } from "../redact/map-structs.ts";
 
 /** How an object is referred to: 32 hexadecimal digits of its hash. */
@@ -16,11 +24,13 @@ export class RunCutter {
   readonly #known: WeakMap<Struct, CutPart>;
   readonly #digest = createHash("sha256");
   readonly parts: Map<PartRef, Struct> = new Map();
+  readonly #isUnique: boolean;
   #bytes = 0;
 
-  /** References to objects that were cut before are found by identity. */
-  constructor(known: WeakMap<Struct, CutPart>) {
+  /** References to objects that were cut before are found by identity. A unique run equals no other. */
+  constructor(known: WeakMap<Struct, CutPart>, { isUnique }: { readonly isUnique: boolean }) {
     this.#known = known;
+    this.#isUnique = isUnique;
   }
 
   object(struct: Struct): PartRef {
@@ -28,15 +38,24 @@ export class RunCutter {
   }
 
   request(request: RunFunctionRequest): string {
-    const cut = mapRequest(request, (struct) => this.#cut(struct).stub);
-    this.#digest.update(encodeCanonical(RunFunctionRequest, cut));
-    return encode(RunFunctionRequest, cut).toString("base64");
+    return this.#encode(
+      RunFunctionRequest,
+      mapRequest(request, (struct) => this.#cut(struct).stub),
+    );
   }
 
   response(response: RunFunctionResponse): string {
-    const cut = mapResponse(response, (struct) => this.#cut(struct).stub);
-    this.#digest.update(encodeCanonical(RunFunctionResponse, cut));
-    return encode(RunFunctionResponse, cut).toString("base64");
+    return this.#encode(
+      RunFunctionResponse,
+      mapResponse(response, (struct) => this.#cut(struct).stub),
+    );
+  }
+
+  /** The order of the members of maps is kept, and does not count in the digest of a run that may have been there before. */
+  #encode<T extends Message>(type: MessageType<T>, message: T): string {
+    const bytes = encode(type, message);
+    this.#digest.update(this.#isUnique ? bytes : encodeCanonical(type, message));
+    return bytes.toString("base64");
   }
 
   /** The bytes of the objects since the last call. */

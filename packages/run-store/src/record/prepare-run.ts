@@ -2,14 +2,20 @@
 
 import { Buffer } from "node:buffer";
 import { create, RequestMeta, ResponseMeta, type Struct } from "@purlin/function-protocol";
+import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { conditionsOf, labelOf } from "@purlin/kube-objects/object";
 import type { Mark } from "../redact/marks.ts";
 import type { RunRedactor } from "../redact/redact-messages.ts";
 import { boundCall, callBytes } from "./bound-call.ts";
-import { changedFields } from "./changed-fields.ts";
 import { type CutPart, RunCutter } from "./cut-run.ts";
 import type { CallRecord, RunRecord, StepRecord } from "./run-record.ts";
 import type { StoredCall, StoredRun, StoredStep } from "./stored-run.ts";
+
+const enough = 1000;
+
+/** Members that every write changes. */
+const bookkeeping: ReadonlySet<string> = new Set(["managedFields", "resourceVersion", "generation"]);
 
 /** A run that is ready to be stored: no secrets, objects apart. */
 export interface PreparedRun {
@@ -44,7 +50,7 @@ export function prepareRun(record: RunRecord, options: PrepareOptions): Prepared
     redactor.scrubObject(redactor.object(structOf(value), place));
   const composite = steps[0]?.calls[0]?.request.observed?.composite?.resource ?? object(record.xr, "composite");
   const revision = record.revision && object(record.revision, "resource");
-  const cutter = new RunCutter(options.known);
+  const cutter = new RunCutter(options.known, { isUnique: record.writes.length > 0 });
   const stored = steps.map((step) => cutStep(step, cutter, text));
   const conditions = conditionsOf(record.after).map(({ type, status, reason, message }) => ({
     ...{ type, status, reason: text(reason) },
@@ -148,4 +154,41 @@ function cutStep(step: StepRecord, cutter: RunCutter, text: (value: string) => s
     ...{ bytesIn, bytesOut, cached: isCached, calls },
     ...(error !== undefined && { error: text(error) }),
   };
+}
+
+/** How many fields differ between two versions of an object, at most a thousand. */
+function changedFields(before: KubeObject | undefined, after: KubeObject | undefined): number {
+  if (before === undefined && after === undefined) return 0;
+  return Math.min(enough, count(plain(before), plain(after)));
+}
+
+function plain(object: KubeObject | undefined): JsonValue {
+  if (object === undefined) return null;
+  const metadata = Object.entries(object.metadata).filter(([name]) => !bookkeeping.has(name));
+  return { ...object, metadata: Object.fromEntries(metadata) } as JsonValue;
+}
+
+function count(before: JsonValue | undefined, after: JsonValue | undefined): number {
+  if (before === after) return 0;
+  if (!isJsonObject(before ?? null) || !isJsonObject(after ?? null)) {
+    if (before !== undefined && after !== undefined && jsonEqual(before, after)) return 0;
+    return isJsonObject(before ?? null) || isJsonObject(after ?? null) ? leaves(before ?? after ?? null) : 1;
+  }
+  const [one, other] = [before as Record<string, JsonValue>, after as Record<string, JsonValue>];
+  let changed = 0;
+  for (const key of new Set([...Object.keys(one), ...Object.keys(other)])) {
+    changed += count(one[key], other[key]);
+    if (changed >= enough) break;
+  }
+  return changed;
+}
+
+function leaves(value: JsonValue): number {
+  if (!isJsonObject(value)) return 1;
+  let found = 0;
+  for (const member of Object.values(value)) {
+    found += leaves(member);
+    if (found >= enough) break;
+  }
+  return found;
 }

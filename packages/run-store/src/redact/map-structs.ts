@@ -26,9 +26,12 @@ export function mapRequest(request: RunFunctionRequest, change: StructChange): R
     context: context && change(context, "context"),
     extraResources: mapRequired(request.extraResources, change),
     requiredResources: mapRequired(request.requiredResources, change),
-    requiredSchemas: mapValues(requiredSchemas, (schema) =>
-      schema.openapiV3 === undefined ? schema : { ...schema, openapiV3: change(schema.openapiV3, "schema") },
-    ),
+    requiredSchemas:
+      requiredSchemas.size === 0
+        ? requiredSchemas
+        : mapValues(requiredSchemas, (schema) =>
+            schema.openapiV3 === undefined ? schema : { ...schema, openapiV3: change(schema.openapiV3, "schema") },
+          ),
   };
 }
 
@@ -53,7 +56,8 @@ function mapState(state: State | undefined, change: StructChange): State | undef
   };
 }
 
-function mapRequired(required: ReadonlyMap<string, Resources>, change: StructChange): Map<string, Resources> {
+function mapRequired(required: Map<string, Resources>, change: StructChange): Map<string, Resources> {
+  if (required.size === 0) return required;
   return mapValues(required, (one) => ({
     ...one,
     items: one.items.map((item) => mapResource(item, change, "resource")),

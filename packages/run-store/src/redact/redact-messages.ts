@@ -103,6 +103,17 @@ class CollectedValues implements SecretCollector {
   }
 }
 
+/** Most messages have nothing of this. */
+function mapEach<T>(map: Map<string, T>, change: (value: T) => T): Map<string, T> {
+  return map.size === 0 ? map : mapValues(map, change);
+}
+
+function hasDetails({ composite, resources }: State): boolean {
+  if ((composite?.connectionDetails.size ?? 0) > 0) return true;
+  for (const { connectionDetails } of resources.values()) if (connectionDetails.size > 0) return true;
+  return false;
+}
+
 class Redactor implements RunRedactor {
   readonly #rules: Rules;
   readonly #scrubber: Scrubber;
@@ -124,9 +135,9 @@ class Redactor implements RunRedactor {
       ...clean,
       observed: this.#details(clean.observed),
       desired: this.#details(clean.desired),
-      credentials: mapValues(clean.credentials, (one) => this.#credentials(one)),
-      extraResources: mapValues(clean.extraResources, (one) => this.#detailsOfAll(one)),
-      requiredResources: mapValues(clean.requiredResources, (one) => this.#detailsOfAll(one)),
+      credentials: mapEach(clean.credentials, (one) => this.#credentials(one)),
+      extraResources: mapEach(clean.extraResources, (one) => this.#detailsOfAll(one)),
+      requiredResources: mapEach(clean.requiredResources, (one) => this.#detailsOfAll(one)),
     };
   }
 
@@ -165,7 +176,7 @@ class Redactor implements RunRedactor {
   }
 
   #details(state: State | undefined): State | undefined {
-    if (state === undefined) return undefined;
+    if (state === undefined || !hasDetails(state)) return state;
     const { composite, resources } = state;
     return {
       ...state,

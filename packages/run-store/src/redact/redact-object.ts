@@ -44,13 +44,23 @@ export function omittedBytes(value: JsonObject): number | undefined {
 export function redactStruct(struct: Struct, rules: ObjectRules): Struct | undefined {
   const { sensitive, named, isComposite = false } = rules;
   const bytes = Buffer.from(struct.bytes.buffer, struct.bytes.byteOffset, struct.bytes.byteLength);
-  const mayBeSecret =
-    bytes.includes("Secret") || bytes.includes("last-applied") || (isComposite && bytes.includes("ata"));
-  if (!mayBeSecret && sensitive === undefined && named === undefined) return struct;
+  if (!mayHoldSecret(bytes.toString("latin1"), isComposite) && sensitive === undefined && named === undefined)
+    return struct;
   if (bytes.length > maxDecodedBytes) return undefined;
   const value = struct.toMutable();
   const clean = redactObject(value, rules);
   return clean === value ? struct : Struct.from(clean);
+}
+
+/** A member with the name of a Secret's data, and not the metadata that every object has. */
+const dataMember = /(?<!meta)data|stringData/;
+
+/** Whether encoded bytes may hold a secret: a Secret has data, or is part of a text. A reference to one has neither. */
+function mayHoldSecret(text: string, isComposite: boolean): boolean {
+  if (text.includes("last-applied")) return true;
+  const namesSecret = text.includes("Secret");
+  if (!namesSecret && !isComposite) return false;
+  return dataMember.test(text) || (namesSecret && secretText.test(text));
 }
 
 /** As {@link redactStruct}, for a decoded object. */

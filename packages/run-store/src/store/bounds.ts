@@ -92,7 +92,9 @@ function dropRuns(database: DatabaseSync, ids: readonly string[]): number {
   let freed = 0;
   for (const id of ids) {
     const row = database
-      .prepare("SELECT parts, length(body) + length(summary) + length(parts) AS bytes FROM run WHERE id = ?")
+      .prepare(
+        "SELECT parts, octet_length(body) + octet_length(summary) + length(parts) AS bytes FROM run WHERE id = ?",
+      )
       .get(id);
     if (row === undefined) continue;
     freed += Number(row["bytes"]) + rowBytes;

@@ -5,7 +5,8 @@ import { DatabaseSync } from "node:sqlite";
 
 /** Marks a SQLite file as a store of runs: "Prun". */
 const applicationId = 0x5072756e;
-const schemaVersion = 1;
+/** 2: small bodies are text. */
+const schemaVersion = 2;
 
 const schema = `
   CREATE TABLE run (
@@ -31,7 +32,9 @@ const schema = `
 export function openDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path);
   try {
-    database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 2000");
+    database.exec(
+      "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA busy_timeout = 2000; PRAGMA wal_autocheckpoint = 4000",
+    );
     const isNew = pragma(database, "application_id") === 0 && tableCount(database) === 0;
     if (isNew) {
       database.exec(
@@ -39,6 +42,7 @@ export function openDatabase(path: string): DatabaseSync {
       );
     }
     requireOurs(database, path);
+    database.exec(`PRAGMA user_version = ${schemaVersion}`);
     return database;
   } catch (error) {
     database.close();

@@ -35,6 +35,8 @@ export interface RunStoreOptions {
 
 /** Records runs, and reads them. */
 export interface RunStore extends Disposable {
+  /** The folder of its files. */
+  readonly directory: string;
   readonly reader: RunReader;
   /** The kinds with sensitive fields, to be kept up to date by the caller. */
   readonly sensitive: SensitiveKinds;
@@ -57,12 +59,14 @@ interface RunStoreStats {
 
 const maxQueued = 256;
 /**
- * Runs are stored in slices of this length, with a pause after each that is so many times as long as the slice took: the event loop
- * belongs to reconciles, and recording takes at most a twentieth of it. Runs that come faster than that are dropped and counted.
+ * Runs are stored in slices of this length, with a pause after each. While the event loop is busy, the next slice waits until the
+ * process has used so many times the CPU time of the last one for other work: recording takes at most a twentieth, also where the
+ * process gets only a part of a core. Runs that come faster than that are dropped and counted.
  */
 const sliceMs = 4;
 const leastPauseMs = 80;
 const pauseFactor = 20;
+const busyUtilization = 0.5;
 const expireEveryMs = 10 * 60_000;
 
 /**
@@ -98,7 +102,13 @@ function openFiles({ directory, redact }: RunStoreOptions, bounds: Bounds, sensi
   return { database, mark, redactor, writer: new RunWriter(database, bounds), reader: createRunReader(database) };
 }
 
+function processCpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
 class Recorder implements RunStore {
+  readonly directory: string;
   readonly sensitive = new SensitiveKinds();
   readonly #options: RunStoreOptions;
   readonly #clock: Clock;
@@ -110,6 +120,8 @@ class Recorder implements RunStore {
   #queue: RunRecord[] = [];
   #cancel: (() => void) | undefined;
   #nextExpiry = 0;
+  /** The last slice: its CPU time, and how much the process had worked by then. */
+  #last = { cpuMs: 0, processMs: 0, loop: performance.eventLoopUtilization() };
   #recorded = 0;
   #dropped = 0;
   #cpuMs = 0;
@@ -117,6 +129,7 @@ class Recorder implements RunStore {
 
   constructor(options: RunStoreOptions) {
     this.#options = options;
+    this.directory = options.directory;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log ?? silentLog;
     this.#bounds = { ...defaultBounds, ...options.bounds };
@@ -162,11 +175,23 @@ class Recorder implements RunStore {
     const { user, system } = process.threadCpuUsage(before);
     const cpuMs = (user + system) / 1000;
     this.#cpuMs += cpuMs;
-    if (this.#queue.length > 0) this.#schedule(Math.max(leastPauseMs, cpuMs * pauseFactor));
+    this.#last = { cpuMs, processMs: processCpuMs(), loop: performance.eventLoopUtilization() };
+    if (this.#queue.length > 0) this.#schedule();
   }
 
-  #schedule(afterMs: number = leastPauseMs): void {
-    this.#cancel ??= this.#clock.schedule(afterMs, () => this.#slice(sliceMs));
+  #schedule(): void {
+    this.#cancel ??= this.#clock.schedule(leastPauseMs, () => {
+      this.#cancel = undefined;
+      if (this.#isDue()) this.#slice(sliceMs);
+      else this.#schedule();
+    });
+  }
+
+  /** Whether other work since the last slice outweighs it, or there is little other work. */
+  #isDue(): boolean {
+    const { cpuMs, processMs, loop } = this.#last;
+    if (processCpuMs() - processMs >= cpuMs * pauseFactor) return true;
+    return performance.eventLoopUtilization(loop).utilization < busyUtilization;
   }
 
   #store(until: number): void {
@@ -183,7 +208,7 @@ class Recorder implements RunStore {
       open.writer.expire(now);
       this.#nextExpiry = now + expireEveryMs;
     }
-    open.writer.saveSize();
+    open.writer.finish();
     open.database.exec("COMMIT");
     this.#queue = this.#queue.slice(taken);
     this.#recorded += taken;

@@ -44,7 +44,7 @@ export interface RunReader {
 /** Reads the runs of a database. */
 export function createRunReader(database: DatabaseSync): RunReader {
   const document = (row: Record<string, unknown>): RunDocument => {
-    const run = JSON.parse(inflate(row["body"]).toString()) as StoredRun;
+    const run = JSON.parse(bodyText(row["body"])) as StoredRun;
     return { run, repeats: Number(row["repeats"]), last: isoTime(row["last"]), parts: partsOf(database, run.parts) };
   };
   return {
@@ -57,6 +57,11 @@ export function createRunReader(database: DatabaseSync): RunReader {
       return row === undefined ? undefined : document(row);
     },
   };
+}
+
+/** Small bodies are text; others are compressed. */
+function bodyText(body: unknown): string {
+  return typeof body === "string" ? body : inflate(body).toString();
 }
 
 function listRuns(database: DatabaseSync, filter: RunFilter): readonly RunSummary[] {

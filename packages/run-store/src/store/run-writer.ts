@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Buffer } from "node:buffer";
+import { randomBytes } from "node:crypto";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { deflateRawSync } from "node:zlib";
 import type { PreparedRun } from "../record/prepare-run.ts";
-import { createRunIds } from "../record/run-id.ts";
 import type { RunSubject, StoredRun } from "../record/stored-run.ts";
 import { type Bounds, keepWithin, rowBytes } from "./bounds.ts";
+
+const alphabet = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+const timeDigits = 10;
+
+const randomDigits = 16;
 
 const rememberedXrs = 10_000;
 const rememberedTags = 10_000;
@@ -21,6 +27,7 @@ interface Newest {
   readonly raw?: string | undefined;
 }
 
+const mostWaitingBytes = 256 * 1024;
 const packing = { level: 1, memLevel: 6, windowBits: 13, chunkSize: 4096 } as const;
 
 /** Writes runs into a database. Callers wrap several writes in one transaction. */
@@ -30,7 +37,13 @@ export class RunWriter {
   readonly #idAt = createRunIds();
   readonly #newest = new Map<string, Newest>();
   readonly #origins = new Map<string, string>();
-  readonly #statements: Record<"insert" | "repeat" | "newest" | "refer" | "addPart" | "addPack", StatementSync>;
+  readonly #statements: Record<
+    "insert" | "repeat" | "newest" | "refer" | "addPart" | "addPack" | "saveSize",
+    StatementSync
+  >;
+  /** New objects of this transaction, and how many of its runs have each. */
+  readonly #waiting = new Map<string, { readonly bytes: Uint8Array; refs: number }>();
+  #waitingBytes = 0;
   #bytes: number;
 
   constructor(database: DatabaseSync, bounds: Bounds) {
@@ -43,8 +56,9 @@ export class RunWriter {
         "SELECT id, digest, (SELECT count(*) FROM run AS one WHERE one.xr = run.xr) AS count FROM run WHERE xr = ? ORDER BY id DESC LIMIT 1",
       ),
       refer: database.prepare("UPDATE part SET refs = refs + 1 WHERE ref = ?"),
-      addPart: database.prepare("INSERT INTO part VALUES (?, ?, ?, ?, 1)"),
+      addPart: database.prepare("INSERT INTO part VALUES (?, ?, ?, ?, ?)"),
       addPack: database.prepare("INSERT INTO pack (live, data) VALUES (?, ?)"),
+      saveSize: database.prepare("INSERT OR REPLACE INTO meta VALUES ('bytes', ?)"),
     };
     this.#bytes = Number(database.prepare("SELECT value FROM meta WHERE name = 'bytes'").get()?.["value"] ?? 0);
   }
@@ -73,6 +87,7 @@ export class RunWriter {
     this.#insert({ ...run, id, steps: this.#withOrigins(prepared, id) }, prepared, { xr, ended });
     let count = (newest?.count ?? 0) + 1;
     if (count > this.#bounds.maxRunsPerXr || this.#bytes > this.#bounds.maxBytes) {
+      this.#savePack();
       this.#bytes -= keepWithin(this.#database, this.#bounds, { xr, now: ended, bytes: this.#bytes });
       // Runs of other resources may have been removed, too.
       this.#newest.clear();
@@ -81,13 +96,15 @@ export class RunWriter {
     this.#remember(xr, { id, digest, count, raw });
   }
 
-  /** Records the size in the database; the last write of a transaction. */
-  saveSize(): void {
-    this.#database.prepare("INSERT OR REPLACE INTO meta VALUES ('bytes', ?)").run(this.#bytes);
+  /** Stores the objects that wait, and the size of the store; the last write of a transaction. */
+  finish(): void {
+    this.#savePack();
+    this.#statements.saveSize.run(this.#bytes);
   }
 
   /** Removes all runs of a composite resource that are older than the age bound. */
   expire(now: number): void {
+    this.#savePack();
     const oldest = now - this.#bounds.maxAgeMs;
     const xrs = this.#database.prepare("SELECT DISTINCT xr FROM run WHERE last < ? LIMIT 100").all(oldest);
     for (const { xr } of xrs) {
@@ -126,29 +143,50 @@ export class RunWriter {
     { parts, digest }: PreparedRun,
     { xr, ended }: { readonly xr: string; readonly ended: number },
   ): void {
-    const added = this.#addParts(parts);
-    const body = deflateRawSync(JSON.stringify(run), packing);
+    this.#addParts(parts);
+    const body = bodyOf(JSON.stringify(run));
     const summary = JSON.stringify(summaryOf(run));
     const refs = Buffer.from(run.parts.join(""), "hex");
     const { id, compositionRevision, outcome, writes } = run;
     const wrote = writes.length > 0 ? 1 : 0;
     this.#statements.insert.run(id, xr, compositionRevision, outcome, wrote, ended, digest, summary, refs, body);
-    this.#bytes += added + body.length + summary.length + refs.length + rowBytes;
+    this.#bytes += Buffer.byteLength(body) + summary.length + refs.length + rowBytes;
   }
 
-  /** New objects of a run are compressed together: they are alike, and one call costs less than many. */
-  #addParts(parts: PreparedRun["parts"]): number {
-    const fresh = [...parts].filter(([ref]) => Number(this.#statements.refer.run(ref).changes) === 0);
-    if (fresh.length === 0) return 0;
-    const data = deflateRawSync(Buffer.concat(fresh.map(([, { bytes }]) => bytes)), packing);
-    const pack = Number(this.#statements.addPack.run(fresh.length, data).lastInsertRowid);
+  /** Counts the objects of a run. New ones wait for the others of the transaction. */
+  #addParts(parts: PreparedRun["parts"]): void {
+    for (const [ref, { bytes }] of parts) {
+      const waiting = this.#waiting.get(ref);
+      if (waiting !== undefined) waiting.refs++;
+      else if (Number(this.#statements.refer.run(ref).changes) === 0) {
+        this.#waiting.set(ref, { bytes, refs: 1 });
+        this.#waitingBytes += bytes.length;
+      }
+    }
+    if (this.#waitingBytes > mostWaitingBytes) this.#savePack();
+  }
+
+  /** New objects are compressed together: they are alike, and one call costs less than many. */
+  #savePack(): void {
+    if (this.#waiting.size === 0) return;
+    const data = deflateRawSync(Buffer.concat([...this.#waiting.values()].map(({ bytes }) => bytes)), packing);
+    const pack = Number(this.#statements.addPack.run(this.#waiting.size, data).lastInsertRowid);
     let start = 0;
-    for (const [ref, { bytes }] of fresh) {
-      this.#statements.addPart.run(ref, pack, start, bytes.length);
+    for (const [ref, { bytes, refs }] of this.#waiting) {
+      this.#statements.addPart.run(ref, pack, start, bytes.length, refs);
       start += bytes.length;
     }
-    return data.length + rowBytes * (fresh.length + 1);
+    this.#bytes += data.length + rowBytes * (this.#waiting.size + 1);
+    this.#waiting.clear();
+    this.#waitingBytes = 0;
   }
+}
+
+/** Small bodies are kept as text: to compress one costs more than anything else that is done for its run. */
+const smallBody = 8192;
+
+function bodyOf(text: string): string | Uint8Array {
+  return text.length <= smallBody ? text : deflateRawSync(text, packing);
 }
 
 function remember<T>(
@@ -171,4 +209,35 @@ function xrText({ apiVersion, kind, namespace = "", name }: RunSubject): string 
 
 function summaryOf({ steps, writes, conditions, parts, composite, revision, reason, ttlMs, ...rest }: StoredRun) {
   return { ...rest, steps: steps.map(({ name }) => name), writes: writes.length };
+}
+
+/** Makes identifiers of 26 characters that sort by time; those of one millisecond sort in the order in which they were made. */
+function createRunIds(random: (bytes: number) => Uint8Array = randomBytes): (timeMs: number) => string {
+  let lastMs = -1;
+  let tail: number[] = [];
+  return (timeMs) => {
+    if (timeMs <= lastMs) increment(tail);
+    else {
+      lastMs = timeMs;
+      tail = [...random(randomDigits)].map((byte) => byte % alphabet.length);
+    }
+    return timeText(lastMs) + tail.map((digit) => alphabet[digit]).join("");
+  };
+}
+
+function timeText(timeMs: number): string {
+  let text = "";
+  for (let rest = Math.floor(timeMs), i = 0; i < timeDigits; i++) {
+    text = `${alphabet[rest % alphabet.length]}${text}`;
+    rest = Math.floor(rest / alphabet.length);
+  }
+  return text;
+}
+
+function increment(digits: number[]): void {
+  for (let i = digits.length - 1; i >= 0; i--) {
+    const next = ((digits[i] ?? 0) + 1) % alphabet.length;
+    digits[i] = next;
+    if (next !== 0) return;
+  }
 }

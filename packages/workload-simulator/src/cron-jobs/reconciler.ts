@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type CronSchedule, parseCron } from "@purlin/base";
 import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
 import { ignoreNotFound, isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -21,7 +22,6 @@ import { kinds } from "../kinds.ts";
 import { createdAt } from "../pods/pod-state.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark, storeStatus } from "../simulator-deps.ts";
-import { type CronSchedule, lastBetween, readSchedule } from "./cron-schedule.ts";
 
 /** Creates the Jobs of CronJobs. */
 export function cronJobController(deps: SimulatorDeps): WatchingController {
@@ -53,7 +53,7 @@ async function reconcile(deps: SimulatorDeps, context: ReconcileContext): Promis
     await storeStatus(deps, cron, status);
     return {};
   }
-  const schedule = readSchedule(stringAt(cron, ["spec", "schedule"]), textAt(cron, ["spec", "timeZone"]));
+  const schedule = parseCron(stringAt(cron, ["spec", "schedule"]), textAt(cron, ["spec", "timeZone"]));
   await storeStatus(deps, cron, await start(run, schedule, status));
   const now = deps.clock.now();
   const next = schedule.next(now);
@@ -138,9 +138,9 @@ function dueTime({ deps, context, cron }: CronRun, schedule: CronSchedule): numb
   const after = last === undefined ? createdAt(cron) : Date.parse(last);
   const deadline = memberAt(cron, ["spec", "startingDeadlineSeconds"]);
   const earliest = typeof deadline === "number" ? Math.max(after, now - deadline * 1000) : after;
-  const due = lastBetween(schedule, earliest, now);
+  const due = schedule.last({ after: earliest, until: now });
   if (due === undefined && earliest > after) {
-    const missed = lastBetween(schedule, after, now);
+    const missed = schedule.last({ after, until: now });
     const message = `Missed scheduled time to start a job: ${new Date(missed ?? 0).toUTCString().replace("GMT", "+0000")}`;
     if (missed !== undefined) context.emit({ type: "Warning", reason: "MissSchedule", message });
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { KubeClient } from "@purlin/kube-client";
+import type { InformerPool, KubeClient } from "@purlin/kube-client";
 import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
 import { findStatusError, ignoreNotFound, isConflict } from "@purlin/kube-objects/errors";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
@@ -18,10 +18,59 @@ import { kinds } from "../kinds.ts";
 import { nodeAddress, nodeName } from "../node.ts";
 import { simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
-import { PodAddresses } from "./pod-addresses.ts";
 import { hasSchedulingGates, type PodPlan, planOf } from "./pod-plan.ts";
 import { isFinished } from "./pod-state.ts";
 import { nextPod } from "./pod-status.ts";
+
+const addressIndex = "podIP";
+
+const [first, last] = [10, 65_534];
+
+/** Gives Pods addresses of 10.244.0.0/16 that no other Pod has. */
+class PodAddresses {
+  readonly #informers: InformerPool;
+  // Given to Pods whose status the informer may not have seen yet.
+  readonly #given = new Map<string, string>();
+  #next = first;
+
+  constructor(informers: InformerPool) {
+    this.#informers = informers;
+  }
+
+  /** The address of a Pod: the one that it has, or a free one. */
+  of(pod: KubeObject): string {
+    const { uid = "" } = pod.metadata;
+    const known = textAt(pod, ["status", "podIP"]);
+    if (known !== undefined) {
+      this.#given.delete(uid);
+      return known;
+    }
+    const given = this.#given.get(uid) ?? this.#free();
+    this.#given.set(uid, given);
+    return given;
+  }
+
+  /** Forgets a Pod that was given an address and is gone. */
+  release(uid: string): void {
+    this.#given.delete(uid);
+  }
+
+  #free(): string {
+    const informer = this.#informers.peek(kinds.pod);
+    informer?.addIndex(addressIndex, (pod) => [textAt(pod, ["status", "podIP"]) ?? []].flat());
+    for (let tries = last - first; tries > 0; tries--) {
+      const address = this.#advance();
+      if ((informer?.byIndex(addressIndex, address).length ?? 0) === 0) return address;
+    }
+    throw new Error("all addresses of 10.244.0.0/16 are in use by simulated Pods");
+  }
+
+  #advance(): string {
+    const at = this.#next;
+    this.#next = at >= last ? first : at + 1;
+    return `10.244.${at >> 8}.${at & 255}`;
+  }
+}
 
 /** What Pods are simulated with. */
 export interface PodDeps extends SimulatorDeps {

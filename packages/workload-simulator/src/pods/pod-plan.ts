@@ -12,7 +12,6 @@ import {
 } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
 import { isSelected } from "../owned/claim-children.ts";
-import { matchesGlob } from "./glob.ts";
 
 /** What happens to the containers of a Pod. */
 export type Outcome =
@@ -143,4 +142,23 @@ function readDuration(text: string | undefined): number | undefined {
 export function hasSchedulingGates(pod: KubeObject): boolean {
   const gates = memberAt(pod, ["spec", "schedulingGates"]);
   return Array.isArray(gates) && gates.length > 0;
+}
+
+/** Whether a text matches a pattern in which `*` stands for any characters. The work is bounded by the product of the lengths. */
+export function matchesGlob(pattern: string, text: string): boolean {
+  let [at, from] = [0, 0];
+  let [star, resume] = [-1, 0];
+  while (from < text.length) {
+    if (pattern[at] === "*") {
+      star = at++;
+      resume = from;
+    } else if (at < pattern.length && pattern[at] === text[from]) {
+      at++;
+      from++;
+    } else if (star >= 0) {
+      at = star + 1;
+      from = ++resume;
+    } else return false;
+  }
+  return [...pattern.slice(at)].every((letter) => letter === "*");
 }

@@ -5,8 +5,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene } from "../testing/scene.ts";
-import { matchesGlob } from "./glob.ts";
-import { planOf } from "./pod-plan.ts";
+import { matchesGlob, planOf } from "./pod-plan.ts";
 import { isReady } from "./pod-state.ts";
 import { nextPod } from "./pod-status.ts";
 

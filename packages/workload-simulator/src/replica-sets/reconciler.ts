@@ -1,16 +1,44 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
 import { ignoreNotFound, textOf } from "@purlin/kube-objects/errors";
-import { isDeleted, type KubeObject, keyOf, numberAt } from "@purlin/kube-objects/object";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import {
+  annotationOf,
+  conditionsOf,
+  isDeleted,
+  type KubeObject,
+  keyOf,
+  numberAt,
+  textAt,
+  textMapAt,
+} from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { claimChildren } from "../owned/claim-children.ts";
-
-import { deletionOrder } from "../pods/deletion-order.ts";
+import { setCondition, withoutCondition, withoutEmpty } from "../owned/status-fields.ts";
 import { createPod, inParts, PartialError, podFromTemplate, replicasOf, templateOf } from "../pods/new-pod.ts";
-import { isActive, isTerminating, nextAvailableMs } from "../pods/pod-state.ts";
+import {
+  createdAt,
+  isActive,
+  isAvailable,
+  isReady,
+  isTerminating,
+  nextAvailableMs,
+  phaseOf,
+  readySince,
+  restartsOf,
+} from "../pods/pod-state.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
-import { type ReplicaSetPods, replicaSetStatus } from "./replica-set-status.ts";
+
+/** What a ReplicaSet is known to have. */
+interface ReplicaSetPods {
+  readonly active: readonly KubeObject[];
+  readonly terminating: readonly KubeObject[];
+  /** Why Pods could not be created or deleted. */
+  readonly failure?: string | undefined;
+}
+
+const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
 // So many Pods are created or deleted in one reconcile.
 const burst = 500;
@@ -91,4 +119,67 @@ async function shrink(deps: SimulatorDeps, { context, active, count }: Change): 
   }
   const gone = new Set(doomed);
   return { active: active.filter((pod) => !gone.has(pod)) };
+}
+
+/** What decides which Pods go first when a ReplicaSet shrinks, most important first; the smaller value goes first. */
+function ranks(pod: KubeObject, now: number): readonly number[] {
+  const since = readySince(pod);
+  return [
+    textAt(pod, ["spec", "nodeName"]) === undefined ? 0 : 1,
+    phaseRank[phaseOf(pod)] ?? 0,
+    since === undefined ? 0 : 1,
+    Number(annotationOf(pod, "controller.kubernetes.io/pod-deletion-cost") ?? 0) || 0,
+    ageRank(since, now),
+    -restartsOf(pod),
+    ageRank(createdAt(pod), now),
+  ];
+}
+
+/** Ages that differ by less than a factor of two count as equal, so that no age is preferred for ever. */
+function ageRank(time: number | undefined, now: number): number {
+  return time === undefined ? 0 : Math.floor(Math.log2(Math.max(1, now - time)));
+}
+
+/** The Pods in the order in which a ReplicaSet deletes them. */
+function deletionOrder(pods: readonly KubeObject[], now: number): readonly KubeObject[] {
+  const ranked = pods.map((pod) => ({ pod, ranks: ranks(pod, now) }));
+  return ranked.toSorted((a, b) => compareRanks(a.ranks, b.ranks) || compareUids(a.pod, b.pod)).map(({ pod }) => pod);
+}
+
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  const at = a.findIndex((rank, index) => rank !== b[index]);
+  return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0);
+}
+
+function compareUids(a: KubeObject, b: KubeObject): number {
+  return (a.metadata.uid ?? "") < (b.metadata.uid ?? "") ? -1 : 1;
+}
+
+/** The status of a ReplicaSet. */
+function replicaSetStatus(replicaSet: KubeObject, pods: ReplicaSetPods, now: number): JsonObject {
+  const { active, terminating } = pods;
+  const minReadySeconds = numberAt(replicaSet, ["spec", "minReadySeconds"]);
+  const labels = Object.entries(textMapAt(replicaSet, ["spec", "template", "metadata", "labels"]) ?? {});
+  const isFullyLabeled = ({ metadata }: KubeObject): boolean =>
+    labels.every(([key, value]) => metadata.labels?.[key] === value);
+  return {
+    replicas: active.length,
+    ...withoutEmpty({
+      fullyLabeledReplicas: active.filter(isFullyLabeled).length,
+      readyReplicas: active.filter(isReady).length,
+      availableReplicas: active.filter((pod) => isAvailable(pod, minReadySeconds, now)).length,
+      observedGeneration: replicaSet.metadata.generation,
+      conditions: conditionsAfter(replicaSet, pods, now),
+    }),
+    terminatingReplicas: terminating.length,
+  };
+}
+
+function conditionsAfter(replicaSet: KubeObject, { active, failure }: ReplicaSetPods, now: number): JsonObject[] {
+  const before = conditionsOf(replicaSet);
+  const type = "ReplicaFailure";
+  if (failure === undefined) return [...withoutCondition(before, type)];
+  const reason = active.length < replicasOf(replicaSet) ? "FailedCreate" : "FailedDelete";
+  if (before.some((condition) => condition.type === type)) return [...before];
+  return [...setCondition(before, { type, status: "True", reason, message: failure }, { now })];
 }

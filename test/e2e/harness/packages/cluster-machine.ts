@@ -16,11 +16,12 @@ const revisionLabel = "pkg.crossplane.io/revision";
 export async function createClusterMachine(directory: string, client: KubeClient): Promise<PackageMachine> {
   const kubelet = await startKubelet(client, join(directory, "node"), packageNamespace);
   return {
-    async begin(functionRevisionSelectors) {
+    async begin(functionRevisionSelectors, functionRollouts) {
       const packages = await openClusterPackages({
         directory: join(directory, "packages"),
         namespace: packageNamespace,
         functionRevisionSelectors,
+        functionRollouts,
         lingerMs,
       });
       const functions = { security: packages.security, names: kubelet.names };

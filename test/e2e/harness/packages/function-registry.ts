@@ -28,6 +28,8 @@ export interface Build {
   readonly isBroken?: boolean;
   /** A build that takes its time for each answer, and does not wait for answers on their way when it is asked to end. */
   readonly isAbrupt?: boolean;
+  /** A build that keeps more memory after each call, until a limit ends it. */
+  readonly isLeaking?: boolean;
   /** The spec of its package metadata, in YAML. */
   readonly packageSpec?: string;
 }
@@ -62,8 +64,9 @@ export async function startFunctionRegistry(directory: string, needsNode: boolea
   };
   return {
     address: registry.address,
-    publish({ name, version, isBroken = false, isAbrupt = false, packageSpec = "{}" }) {
-      const env = [`VERSION=${version}`, ...(isBroken ? ["MODE=exit"] : []), ...(isAbrupt ? ["MODE=abrupt"] : [])];
+    publish({ name, version, isBroken = false, isAbrupt = false, isLeaking = false, packageSpec = "{}" }) {
+      const mode = isBroken ? "exit" : isAbrupt ? "abrupt" : isLeaking ? "leak" : undefined;
+      const env = [`VERSION=${version}`, ...(mode === undefined ? [] : [`MODE=${mode}`])];
       return push(name, {
         process: { entrypoint: bundleCommand, cmd: [], env, workingDir: "/", user: "2000" },
         layers: [[fileEntry(bundlePath, code)]],

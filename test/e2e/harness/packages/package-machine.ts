@@ -10,8 +10,8 @@ export interface MachineTerm extends AsyncDisposable {
 
 /** Where the programs of packages run. */
 export interface PackageMachine extends AsyncDisposable {
-  /** Before a control plane is started, with its flag. */
-  begin(functionRevisionSelectors: boolean): Promise<MachineTerm>;
+  /** Before a control plane is started, with its flags. */
+  begin(functionRevisionSelectors: boolean, functionRollouts?: boolean): Promise<MachineTerm>;
   /** The names of the revisions whose program runs, sorted. */
   running(): readonly string[];
   /** How another client than the control plane calls functions, until the control plane restarts. */

@@ -16,6 +16,7 @@ import { createProcessMachine } from "./process-machine.ts";
 /** What the control plane under test shall be. */
 export interface PackagePlaneWish {
   readonly functionRevisionSelectors: boolean;
+  readonly functionRollouts?: boolean;
   readonly settings?: Partial<ControlPlaneSettings>;
 }
 
@@ -35,6 +36,7 @@ export interface PackagePlane extends UserView, AsyncDisposable {
 /** Starts server, registry and control plane. */
 export async function startPackagePlane({
   functionRevisionSelectors,
+  functionRollouts,
   settings,
 }: PackagePlaneWish): Promise<PackagePlane> {
   await using starting = new AsyncDisposableStack();
@@ -51,7 +53,8 @@ export async function startPackagePlane({
       ? createProcessMachine(directory)
       : await createClusterMachine(directory, createKubeClient(await server.connect("kubelet")));
   starting.defer(() => inTime("the machine that functions run on", machine[Symbol.asyncDispose]()));
-  const open = (flag: boolean): Promise<AsyncDisposable> => startTerm({ server, machine, settings, flag });
+  const open = (flag: boolean): Promise<AsyncDisposable> =>
+    startTerm({ server, machine, settings, flag, functionRollouts });
   let isOn = functionRevisionSelectors;
   let term = await open(isOn);
   const endTerm = (): Promise<void> => inTime("the control plane", term[Symbol.asyncDispose]());
@@ -81,21 +84,23 @@ async function startTerm({
   machine,
   settings,
   flag,
+  functionRollouts = false,
 }: {
   readonly server: Server;
   readonly machine: PackageMachine;
   readonly settings: PackagePlaneWish["settings"];
   readonly flag: boolean;
+  readonly functionRollouts: boolean | undefined;
 }): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
   const client = createKubeClient(await server.connect("crossplane"));
   starting.defer(() => client.close());
-  const { packages, functions } = starting.use(await machine.begin(flag));
+  const { packages, functions } = starting.use(await machine.begin(flag, functionRollouts));
   const plane = startControlPlane({
     client,
     packages,
     functions,
-    settings: { ...settings, functionRevisionSelectors: flag },
+    settings: { ...settings, functionRevisionSelectors: flag, functionRollouts },
   });
   starting.use(plane);
   await plane.ready;

@@ -10,14 +10,19 @@ export function createProcessMachine(directory: string): PackageMachine {
   const clientFolder = join(directory, "function-client");
   let current: FunctionProcesses | undefined;
   return {
-    async begin(functionRevisionSelectors) {
+    async begin(functionRevisionSelectors, functionRollouts) {
       const processes = createFunctionProcesses({
         directory: join(directory, "functions"),
         clientFolder,
         env: { PATH: process.env["PATH"] },
       });
       current = processes;
-      const packages = await openPackageManagement({ directory, processes, functionRevisionSelectors });
+      const packages = await openPackageManagement({
+        directory,
+        processes,
+        functionRevisionSelectors,
+        functionRollouts,
+      });
       return {
         packages,
         functions: { security: processes.security },

@@ -15,8 +15,14 @@ const longestMs = 1_500;
 const isAbrupt = process.env["MODE"] === "abrupt";
 if (isAbrupt) process.on("SIGTERM", () => process.exit(0));
 
+const isLeaking = process.env["MODE"] === "leak";
+const leaked: Buffer[] = [];
+/** In each call: the limit that the suite sets is reached after a few. */
+const leakBytes = 48 * 2 ** 20;
+
 export default async function tellVersion(req: RunFunctionRequest): Promise<RunFunctionResponse> {
   if (isAbrupt) await delay(Math.random() * longestMs);
+  if (isLeaking) leaked.push(Buffer.alloc(leakBytes, 1));
   const rsp = response.to(req);
   // Resources composed by a cluster-scoped composite resource need a namespace.
   const namespace = request.getObservedCompositeResource(req).resource.getString("metadata.namespace", "default");

@@ -86,7 +86,9 @@ async function carryOut(attack: Attack): Promise<unknown> {
 process.on("message", ({ id, attack }: { id: number; attack: Attack }) => {
   carryOut(attack).then(
     (value) => process.send?.({ id, outcome: { value } }),
-    (error: NodeJS.ErrnoException) => process.send?.({ id, outcome: { error: error.code ?? error.message } }),
+    // The code of the system where it refused; our own refusals are known by their text.
+    (error: NodeJS.ErrnoException) =>
+      process.send?.({ id, outcome: { error: error.errno === undefined ? error.message : error.code } }),
   );
 });
 

@@ -26,6 +26,7 @@ type FleetSpec struct {
 type FleetStatus struct {
 	Ships              int                `json:"ships"`
 	ObservedGeneration int64              `json:"observedGeneration,omitempty"`
+	Version            string             `json:"version,omitempty"`
 	Conditions         []metav1.Condition `json:"conditions,omitempty"`
 }
 

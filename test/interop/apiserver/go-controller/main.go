@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A controller as most are written today, and the checks that it works on the API server it is given. It prints what
-// held, line by line, and leaves with 1 at the first thing that did not.
+// held, line by line, and leaves with 1 at the first thing that did not. Where PROVIDER_NAME is set it is the controller
+// of a Provider package instead, and runs until it is stopped.
 package main
 
 import (
@@ -29,13 +30,33 @@ const namespace = "harbour"
 
 func main() {
 	kubeconfig := flag.String("access", "", "the kubeconfig of the API server")
+	objects := flag.String("delete", "", "ConfigMaps to delete instead, as NAMESPACE/NAME,…")
 	churn := flag.Duration("churn", 15*time.Second, "how long to change things at random")
+	webhooks := flag.Bool("webhooks", false, "serve a validating and a conversion webhook instead")
+	mode := providerMode{}
+	flag.StringVar(&mode.version, "version", "", "what a Provider writes into the status of what it manages")
+	flag.BoolVar(&mode.deaf, "deaf", false, "serve no webhook")
+	flag.BoolVar(&mode.greedy, "greedy", false, "watch a kind without the right to")
 	flag.Parse()
+	if os.Getenv("PROVIDER_NAME") != "" {
+		if err := serve(mode); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctrl.SetLogger(logr.Discard())
 	klog.SetLogger(logr.Discard())
 	ctx, cancel := context.WithTimeout(context.Background(), *churn+2*time.Minute)
 	defer cancel()
-	if err := run(ctx, *kubeconfig, *churn); err != nil {
+	work := func() error { return run(ctx, *kubeconfig, *churn) }
+	if *objects != "" {
+		work = func() error { return deleteEach(ctx, *kubeconfig, *objects) }
+	}
+	if *webhooks {
+		work = func() error { return runWebhooks(ctx, *kubeconfig) }
+	}
+	if err := work(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -28,6 +28,8 @@ const (
 type fleetReconciler struct {
 	client.Client
 	recorder events.EventRecorder
+	// version is that of a Provider; empty otherwise.
+	version  string
 	scuttled atomic.Int64
 	// working counts the passes under way.
 	working atomic.Int64
@@ -118,10 +120,11 @@ func (r *fleetReconciler) report(ctx context.Context, fleet *Fleet, ships int) e
 	}
 	condition := metav1.Condition{Type: "Ready", Status: ready, Reason: "Counted", ObservedGeneration: fleet.Generation}
 	changed := meta.SetStatusCondition(&fleet.Status.Conditions, condition)
-	if !changed && fleet.Status.Ships == ships && fleet.Status.ObservedGeneration == fleet.Generation {
+	same := fleet.Status.Ships == ships && fleet.Status.ObservedGeneration == fleet.Generation
+	if !changed && same && fleet.Status.Version == r.version {
 		return nil
 	}
-	fleet.Status.Ships, fleet.Status.ObservedGeneration = ships, fleet.Generation
+	fleet.Status.Ships, fleet.Status.ObservedGeneration, fleet.Status.Version = ships, fleet.Generation, r.version
 	if err := r.Status().Update(ctx, fleet); err != nil {
 		return err
 	}

@@ -61,6 +61,11 @@ export class RunDraft {
     };
   }
 
+  /** The pipeline runs again: only its last run counts. */
+  restart(): void {
+    this.steps.length = 0;
+  }
+
   #outcome(): RunOutcome {
     if (this.#failure !== undefined) return isConflict(this.#failure.error) ? "conflict" : "failed";
     return this.writes.length > 0 ? "composed" : "unchanged";

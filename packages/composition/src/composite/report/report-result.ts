@@ -29,6 +29,7 @@ import { ComposeError } from "../run/compose-error.ts";
 import { startDependencyWatches } from "../watch/watches.ts";
 import { emitPipelineEvents } from "./emit-events.ts";
 import { publishConnection } from "./publish-connection.ts";
+import { afterHold } from "./report-held.ts";
 import { appliedStatus, desiredStatus, type StatusRules, statusAfter } from "./status-after.ts";
 import {
   applyStatus,
@@ -104,7 +105,8 @@ async function afterComposing(
     const details = composite?.connectionDetails ?? noDetails;
     const isPublished = await attempt(steps.publish, () => publishConnection(details, context));
     const publishedAt = isPublished ? stampFor(stored.object, deps).time : undefined;
-    return { isPublished, outcome: { conditions, pipeline: outcome.conditions, publishedAt, functionRevisions } };
+    const all = [...conditions, ...afterHold(stored.object)];
+    return { isPublished, outcome: { conditions: all, pipeline: outcome.conditions, publishedAt, functionRevisions } };
   } catch (failure) {
     if (!isReconcileError(failure)) throw failure;
     const failed = { conditions: [reconcileError(failure.message)], functionRevisions };

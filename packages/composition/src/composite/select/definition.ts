@@ -16,6 +16,8 @@ export interface DefinitionFacts {
   readonly connectionSecretKeys: readonly string[];
   /** Status fields that are ours unless the author declared a field of that name. */
   readonly ownStatusFields: ReadonlySet<OwnStatusField>;
+  /** The XRD itself, for the annotations of the guard. */
+  readonly annotated: KubeObject;
 }
 
 /** Status fields of ours that give way to fields of the same name in the author's schema. */
@@ -59,6 +61,7 @@ async function readFacts({ client, kind }: CompositeDeps, signal: AbortSignal): 
 function factsOf(definition: KubeObject): DefinitionFacts {
   const selector = memberAt(definition, ["spec", "defaultCompositionRevisionSelector"]);
   return {
+    annotated: definition,
     enforcedComposition: textAt(definition, ["spec", "enforcedCompositionRef", "name"]),
     defaultComposition: textAt(definition, ["spec", "defaultCompositionRef", "name"]),
     defaultRevisionSelector: isJsonObject(selector) ? (textMapAt(selector, ["matchLabels"]) ?? {}) : undefined,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { decidingRollout, isMember, readRollout } from "@purlin/function-runner";
 import { during, notFound } from "@purlin/kube-objects/errors";
 import { isControlledBy, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { apiGroup, kinds, labels } from "../../composite-resource/constants.ts";
@@ -48,7 +49,34 @@ export async function selectRevision(before: Selection, context: CompositeContex
   if (choice.use === "pinned") return { selection: before, revision: pinned ?? missing(ref ?? "") };
   const newest = await findNewest(before.xr, choice, context);
   if (newest === undefined) return stayOn(before, pinned ?? missing(ref ?? ""), schema);
-  return { selection: moveTo(before, newest, schema), revision: newest };
+  const revision = choice.use === "newest" ? await afterRollouts(newest, { xr: before.xr, choice, context }) : newest;
+  return { selection: moveTo(before, revision, schema), revision };
+}
+
+interface RolledOut {
+  readonly xr: KubeObject;
+  readonly choice: { readonly matching: MatchLabels };
+  readonly context: CompositeContext;
+}
+
+/**
+ * The revision that a rollout of the Composition gives the XR instead of the newest one. An XR whose selector does not match that
+ * revision takes no part in the rollout.
+ */
+async function afterRollouts(newest: KubeObject, { xr, choice, context }: RolledOut): Promise<KubeObject> {
+  const { deps, signal } = context;
+  const { rollouts, kind, client } = deps;
+  if (rollouts === undefined) return newest;
+  const name = compositionRefOf(xr, kind.schema);
+  const views = (await rollouts.list(signal)).map(readRollout).filter(({ composition }) => composition?.name === name);
+  const rollout = decidingRollout(views);
+  if (rollout?.composition === undefined) return newest;
+  const { stable, candidate } = rollout.composition;
+  const subject = { uid: xr.metadata.uid ?? "", labels: xr.metadata.labels ?? {} };
+  const wanted = candidate !== undefined && isMember(rollout, subject) ? candidate : stable;
+  if (wanted === newest.metadata.name) return newest;
+  const revision = await client.get(kinds.revision, { name: wanted }, { signal });
+  return revision !== undefined && carries(revision, choice.matching) ? revision : newest;
 }
 
 async function pinnedRevision(ref: string, { deps, signal }: CompositeContext): Promise<KubeObject | undefined> {

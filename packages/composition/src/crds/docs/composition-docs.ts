@@ -49,6 +49,31 @@ const selectionTexts: FieldTexts = {
     "pkg.crossplane.io/package cannot be used: the Function is chosen by functionRef.",
 };
 
+/** What it says about composed resources that get another name. */
+const moveTexts: FieldTexts = {
+  moved:
+    "Composed resources that got another name in the pipeline, or another composite resource. The object stays and keeps its uid: " +
+    "nothing is deleted or created. A move works in both directions, so that a rollback deletes nothing either.",
+  "moved.from": "Name of the composed resource in the pipeline before the move.",
+  "moved.to": "Name of the composed resource in the pipeline after the move.",
+  "moved.fromComposite":
+    "The composite resource that has the composed resource now, if it comes from another one. That one must declare the move too, " +
+    "with toComposite. Excludes toComposite.",
+  "moved.toComposite":
+    "The composite resource that gets the composed resource, if it goes to another one. That one must declare the move too, with " +
+    "fromComposite. Excludes fromComposite.",
+  ...Object.fromEntries(
+    ["fromComposite", "toComposite"].flatMap((end) => [
+      [`moved.${end}.apiVersion`, "apiVersion of the composite resource."],
+      [`moved.${end}.kind`, "Kind of the composite resource."],
+      [
+        `moved.${end}.name`,
+        "Name of the composite resource. Without it the two have the same name, or one of them composes the other.",
+      ],
+    ]),
+  ),
+};
+
 const commonTexts: FieldTexts = {
   "spec.compositeTypeRef": "The kind of composite resource that is composed this way. Cannot be changed.",
   "spec.compositeTypeRef.apiVersion": "apiVersion of the composite resource.",
@@ -57,7 +82,7 @@ const commonTexts: FieldTexts = {
   "spec.pipeline":
     "Steps that run in this order at each reconcile of a composite resource. Each step calls a function with the desired state " +
     "that the steps before it have built, and hands its own result on. What the last step returns is applied.",
-  ...under("spec.pipeline", { ...stepTexts, ...selectionTexts }),
+  ...under("spec.pipeline", { ...stepTexts, ...selectionTexts, ...moveTexts }),
   "spec.writeConnectionSecretsToNamespace":
     "Namespace for the connection Secrets of composite resources that can have one (scope LegacyCluster).",
 };

@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { openMemoryStore } from "../../store/memory-store.ts";
+import type { Store } from "../../store/store.ts";
 import { answerValue } from "../../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";
 import type { User } from "../user.ts";
+import { RbacAccess } from "./rbac-access.ts";
 
 const group = "rbac.authorization.k8s.io";
 const rbac = `/apis/${group}/v1`;
@@ -76,4 +79,41 @@ test("users cannot grant rights that they do not hold", async () => {
     message,
     'clusterroles.rbac.authorization.k8s.io "more" is forbidden: user "eve" (groups=["system:authenticated"]) is attempting to grant RBAC permissions not currently held:\n{APIGroups:[""], Resources:["pods"], Verbs:["list"]}',
   );
+});
+
+test("rights that could not be read are read again, and outdated ones are not used", async () => {
+  const store = openMemoryStore<JsonObject>({
+    encode: (value) => Buffer.from(JSON.stringify(value)),
+    decode: (bytes) => JSON.parse(Buffer.from(bytes).toString()) as JsonObject,
+  });
+  const put = (key: string, value: JsonObject): Promise<unknown> => store.write(key, () => ({ action: "put", value }));
+  const binding = `/${group}/clusterrolebindings/kim`;
+  await put(`/${group}/clusterroles/kim`, { metadata: { name: "kim" }, rules: [rule("", "pods", "list")] });
+  const roleRef = { kind: "ClusterRole", name: "kim" };
+  await put(binding, { metadata: { name: "kim" }, roleRef, subjects: [subjectOf("kim")] });
+  let isBroken = false;
+  const failing = <T>(value: () => T): T => {
+    if (isBroken) throw new Error("the history is gone");
+    return value();
+  };
+  const access = new RbacAccess({
+    get revision() {
+      return store.revision;
+    },
+    list: (options: Parameters<typeof store.list>[0]) => failing(() => store.list(options)),
+    watch: (options: Parameters<typeof store.watch>[0]) => {
+      const watch = store.watch(options);
+      return { take: () => failing(() => watch.take()), close: () => watch.close() };
+    },
+  } as Store<JsonObject>);
+  const pods = { kind: "resource", verb: "list", group: "", version: "v1", resource: "pods", subresource: "" } as const;
+  const isAllowed = (): boolean => access.authorize(userNamed("kim"), { ...pods, namespace: "", name: "" }).allowed;
+  assert.equal(isAllowed(), true);
+  isBroken = true;
+  await store.write(binding, () => ({ action: "delete" }));
+  assert.throws(isAllowed, /the history is gone/);
+  assert.throws(isAllowed, /the history is gone/, "still not answered from what was read before");
+  isBroken = false;
+  assert.equal(isAllowed(), false);
+  access.close();
 });

@@ -55,9 +55,19 @@ export class RbacIndex {
         for (const { key, entry } of changes) this.#set(key, entry?.value);
       }
     } catch {
-      // The watch expired or was ended: read everything again.
-      this.#watch?.close();
+      this.#reload();
+    }
+  }
+
+  /** Reads everything again after the watch expired or was ended. If that fails too, the next call tries it: nothing outdated is served. */
+  #reload(): void {
+    this.#watch?.close();
+    this.#watch = undefined;
+    try {
       this.#watch = this.#load();
+    } catch (error) {
+      this.#hasChanges = true;
+      throw error;
     }
   }
 

@@ -28,6 +28,8 @@ const packageTexts: FieldTexts = {
   "spec.activeRevisionLimit":
     "How many revisions may be active at the same time; 1 by default. More than 1 is for Functions whose callers choose a revision.",
   "spec.revisionActivationPolicy": "Automatic activates a new revision at once; Manual leaves that to you.",
+  "spec.rolloutPolicy": "How new revisions of the Function are rolled out, instead of taking over at once.",
+  "spec.rolloutPolicy.templateRef": "The FunctionRolloutTemplate with the steps and gates.",
   "spec.revisionHistoryLimit": "How many inactive revisions are kept; 0 for all of them.",
   "status.activeRevisions": "Names of the active revisions.",
   "status.currentIdentifier": "The package that the current revision was made of, as in spec.package.",

@@ -16,6 +16,7 @@ export interface LeafRequest {
   readonly owner?: OwnerReference | undefined;
   readonly commonName: string;
   readonly dnsNames: readonly string[];
+  readonly ipAddresses?: readonly string[] | undefined;
   readonly usage: CertificateUsage;
 }
 
@@ -68,9 +69,10 @@ export async function ensureLeaf(deps: CertificateDeps, request: LeafRequest, si
 }
 
 function issue({ clock, days = defaultDays }: CertificateDeps, authority: KeyPair, request: LeafRequest): Texts {
-  const { commonName, dnsNames, usage } = request;
+  const { usage, commonName, dnsNames, ipAddresses = [] } = request;
+  const names = { commonName, dnsNames, ipAddresses };
   const now = new Date(clock.now());
-  const { certPem, keyPem } = issueCertificate(authority, { commonName, dnsNames, usages: [usage], days, now });
+  const { certPem, keyPem } = issueCertificate(authority, { ...names, usages: [usage], days, now });
   return { "ca.crt": authority.certPem, "tls.crt": certPem, "tls.key": keyPem };
 }
 

@@ -9,8 +9,12 @@ import { runtimeKinds } from "./runtime-names.ts";
 import { isNewer, pullSecrets, type RuntimeScene } from "./runtime-scene.ts";
 import { serviceAccountOf } from "./service-account.ts";
 
-/** Applies the Deployment of a revision, and the account its Pods run as if that is ours. Resolves to the stored Deployment. */
-export async function applyDeployment(scene: RuntimeScene, certificateMark: string | undefined): Promise<KubeObject> {
+/** Applies the Deployment of a revision, with a number of Pods other than that of its template if given, and the account its Pods run as if that is ours. Resolves to the stored Deployment. */
+export async function applyDeployment(
+  scene: RuntimeScene,
+  certificateMark: string | undefined,
+  replicas?: number,
+): Promise<KubeObject> {
   const { options, type, revision, names, config, signal } = scene;
   const { objects, namespace } = options;
   const owner = controllerReference(revision);
@@ -24,6 +28,7 @@ export async function applyDeployment(scene: RuntimeScene, certificateMark: stri
     image: imageOf(revision),
     pullSecrets: secrets.pods,
     certificateMark,
+    replicas,
   });
   if (textAt(deployment, ["spec", "template", "spec", "serviceAccountName"]) === names.serviceAccount) {
     await applyServiceAccount(scene, secrets.account);

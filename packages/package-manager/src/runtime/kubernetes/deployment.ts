@@ -19,6 +19,8 @@ interface DeploymentInput {
   readonly pullSecrets: readonly string[];
   /** Changes when a certificate is renewed, which replaces the Pods. */
   readonly certificateMark?: string | undefined;
+  /** The number of Pods, whatever the template says. */
+  readonly replicas?: number | undefined;
 }
 
 /** On Pods whose certificate is not their first. Kubernetes replaces Pods when it changes. */
@@ -38,7 +40,7 @@ export function deploymentOf(input: DeploymentInput): KubeObject {
   const template = withoutNulls(objectAt(config, ["deploymentTemplate", "spec"]));
   const spec = {
     ...template,
-    replicas: template["replicas"] ?? 1,
+    replicas: input.replicas ?? template["replicas"] ?? 1,
     selector: { matchLabels: podLabels(type, revision) },
     template: { metadata: podMetadata(input, template), spec: podSpec(input, template) },
   };

@@ -69,6 +69,13 @@ export function createKubernetesRuntime(options: KubernetesRuntimeOptions): Pack
       await requireRunnable(context.revision, context.signal);
       return run(scene, leftovers);
     },
+    async hold(context) {
+      const scene = await openScene(options, context);
+      await requireRunnable(context.revision, context.signal);
+      const isInCharge = await applyService(scene, false);
+      const { mark } = await ensureCertificates(scene, isInCharge);
+      await applyDeployment(scene, mark, 0);
+    },
     retire(context) {
       leftovers.forget(context.revision.metadata.name ?? "");
       return retire(options, context, retirements);

@@ -3,13 +3,16 @@ import (
   "os"
   "reflect"
   "github.com/alecthomas/kong"
+  "github.com/crossplane/cli/v2/cmd/crossplane/render/op"
   "github.com/crossplane/cli/v2/cmd/crossplane/render/xr"
   "github.com/crossplane/crossplane-runtime/v2/pkg/logging"
 )
 func main() {
-  cmd := &xr.Cmd{}
+  var cmd any = &xr.Cmd{}
+  words := os.Args[1:]
+  if len(words) > 0 && words[0] == "operation" { cmd, words = &op.Cmd{}, words[1:] }
   parser := kong.Must(cmd)
-  ctx, err := parser.Parse(os.Args[1:])
+  ctx, err := parser.Parse(words)
   parser.FatalIfErrorf(err)
   run := reflect.ValueOf(cmd).MethodByName("Run")
   args := make([]reflect.Value, run.Type().NumIn())

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type FunctionHandler, request, response } from "@purlin/function-sdk";
+
+/** Makes the settings of a bucket, and its backup plan unless it is gold. */
+const makeBucket: FunctionHandler = (req, ctx) => {
+  const rsp = ctx.to(req);
+  const xr = request.getObservedCompositeResource(req).resource;
+  const name = xr.getString("metadata.name");
+  const configMap = (kind: string, data: Record<string, string>) => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: `${name}-${kind}` },
+    data,
+  });
+  const settings = { region: xr.getString("spec.region", "north"), versioning: "on" };
+  response.setDesiredComposedResource(rsp, "settings", configMap("settings", settings), { ready: true });
+  // A mistake: gold buckets lose their backup plan.
+  if (xr.getString("metadata.labels.tier", "") !== "gold") {
+    response.setDesiredComposedResource(rsp, "backup", configMap("backup", { every: "1h" }), { ready: true });
+  }
+  return rsp;
+};
+
+export default makeBucket;

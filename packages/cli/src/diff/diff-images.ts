@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { functionRevisionType, packageLabel } from "@purlin/composition";
+import { type FunctionSpec, findSandbox, imageSpec } from "@purlin/function-process";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import { type KubeObject, objectsAt, textAt, textsAt } from "@purlin/kube-objects/object";
+import { createRegistryClient, openContentStore, platformOfNode } from "@purlin/oci";
+import type { Cluster } from "../cluster/cluster-client.ts";
+import type { Io } from "../io.ts";
+import type { CommandInput } from "../options/command-spec.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
+import { UserError } from "../user-error.ts";
+import { openFileOrImage } from "../xpkg/open-package.ts";
+import { asUserError, findCredentials, type Workspace } from "../xpkg/xpkg-workspace.ts";
+import type { FunctionOverride } from "./diff-input.ts";
+
+const runtimeConfigType = { apiVersion: "pkg.crossplane.io/v1beta1", kind: "DeploymentRuntimeConfig" } as const;
+const runtimeContainer = "package-runtime";
+
+/** Where packages are looked for. */
+interface ImageDeps {
+  readonly input: CommandInput;
+  readonly io: Io;
+  /** Where revisions are looked up; undefined when there is no control plane. */
+  readonly cluster: Cluster | undefined;
+  readonly opening: AsyncDisposableStack;
+}
+
+/** An image of a function to run on this machine, with what its runtime config says. */
+interface FunctionImage {
+  readonly name: string;
+  /** A package file, or an image reference. */
+  readonly source: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly args?: readonly string[] | undefined;
+}
+
+/** Fetches and unpacks the packages of overrides. Resolves to how to run them, by the names of their Functions. */
+export async function prepareImages(
+  overrides: readonly FunctionOverride[],
+  deps: ImageDeps,
+): Promise<ReadonlyMap<string, FunctionSpec>> {
+  const specs = new Map<string, FunctionSpec>();
+  const wanted = overrides.filter(({ kind }) => kind === "image" || kind === "revision");
+  if (wanted.length === 0) return specs;
+  const directory = await mkdtemp(join(tmpdir(), "purlin-diff-images-"));
+  deps.opening.defer(() => rm(directory, { recursive: true, force: true }));
+  const store = await openContentStore(join(directory, "store"));
+  const client = createRegistryClient({ credentials: await findCredentials(deps.input, deps.io) });
+  for (const override of wanted) {
+    const image = await imageOf(override, deps);
+    specs.set(image.name, await specOf(image, { workspace: { store, client }, directory, io: deps.io }));
+  }
+  return specs;
+}
+
+async function specOf(
+  { name, source, env, args }: FunctionImage,
+  { workspace, directory, io }: { readonly workspace: Workspace; readonly directory: string; readonly io: Io },
+): Promise<FunctionSpec> {
+  try {
+    const platform = platformOfNode(process);
+    const { manifest, manifestDigest } = await openFileOrImage(source, io, { platform, workspace });
+    const folder = join(directory, name);
+    await mkdir(folder, { recursive: true });
+    const { store } = workspace;
+    const image = { manifest, descriptor: { digest: manifestDigest, mediaType: "", size: 0 } };
+    const sandbox = await findSandbox();
+    return await imageSpec({ store, image, name, directory: folder, sandbox }, { env, ...(args && { args }) });
+  } catch (error) {
+    throw asUserError(error);
+  }
+}
+
+/** The image of an override; that of a revision is the one whose digest it was installed with. */
+async function imageOf({ name, kind, source }: FunctionOverride, deps: ImageDeps): Promise<FunctionImage> {
+  if (kind !== "revision") return { name, source, env: {} };
+  const { signal } = deps.io;
+  if (deps.cluster === undefined)
+    throw new UserError(`revision:${source}: without a control plane it is not known`, { exitCode: 2 });
+  const { client } = deps.cluster;
+  const revision = await client.get(functionRevisionType, { name: source }, { signal }).catch((error: unknown) => {
+    if (isNotFound(error))
+      throw new UserError(`--function ${name}: FunctionRevision "${source}" not found`, { exitCode: 2, cause: error });
+    throw error;
+  });
+  const owner = revision.metadata.labels?.[packageLabel];
+  if (owner !== name)
+    throw new UserError(`--function ${name}: FunctionRevision "${source}" is a revision of Function "${owner}"`, {
+      exitCode: 2,
+    });
+  return { name, source: referenceOf(revision), ...(await runtimeOf(revision, deps)) };
+}
+
+function referenceOf(revision: KubeObject): string {
+  const image = textAt(revision, ["status", "resolvedImage"]) ?? textAt(revision, ["spec", "image"]) ?? "";
+  const digest = textAt(revision, ["spec", "digest"]);
+  return digest === undefined || image.includes("@") ? image : `${image}@${digest}`;
+}
+
+/** Environment and arguments of a revision's DeploymentRuntimeConfig. Values from Secrets and the like stay on the cluster. */
+async function runtimeOf(
+  revision: KubeObject,
+  { cluster, io }: ImageDeps,
+): Promise<Pick<FunctionImage, "env" | "args">> {
+  const name = textAt(revision, ["spec", "runtimeConfigRef", "name"]);
+  if (name === undefined) return { env: {} };
+  const config = await cluster?.client.get(runtimeConfigType, { name }, { signal: io.signal }).catch(ignoreMissing);
+  const path = ["spec", "deploymentTemplate", "spec", "template", "spec", "containers"];
+  const container = objectsAt(config ?? {}, path).find((one) => one["name"] === runtimeContainer) ?? {};
+  const variables = objectsAt(container, ["env"]);
+  const hidden = variables.filter((one) => one["valueFrom"] !== undefined).map((one) => String(one["name"]));
+  if (hidden.length > 0)
+    io.stderr.write(
+      `warning: ${harmlessLine(`${revision.metadata.name}: runs without ${hidden.join(", ")}: values from other objects are not passed to functions on this machine`)}\n`,
+    );
+  const given = variables.filter((one) => typeof one["value"] === "string");
+  const args = textsAt(container, ["args"]);
+  return {
+    env: Object.fromEntries(given.map((one) => [String(one["name"]), String(one["value"])])),
+    ...(args.length > 0 && { args }),
+  };
+}
+
+function ignoreMissing(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+  return undefined;
+}

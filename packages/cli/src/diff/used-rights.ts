@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
+import type { JsonObject } from "@purlin/kube-objects/json";
+
+/** The rights that requests need, collected while they are sent. */
+export class UsedRights {
+  /** Verbs by API group and resource. */
+  readonly #verbs = new Map<string, Set<string>>();
+
+  /** A transport that notes what each request needs. */
+  collecting(transport: KubeTransport): KubeTransport {
+    return {
+      request: (request) => {
+        this.#note(request);
+        return transport.request(request);
+      },
+      stream: (request) => transport.stream(request),
+      close: () => transport.close(),
+    };
+  }
+
+  /** A ClusterRole with these rights. */
+  clusterRole(name: string): JsonObject {
+    const byVerbs = Map.groupBy(
+      [...this.#verbs].sort(([a], [b]) => (a < b ? -1 : 1)),
+      ([id, verbs]) => `${id.split("/", 1)[0]} ${[...verbs].sort().join(",")}`,
+    );
+    const rules = [...byVerbs.values()].map((entries) => {
+      const [[first = "", verbs = new Set<string>()] = []] = entries;
+      return {
+        apiGroups: [first.slice(0, first.indexOf("/"))],
+        resources: entries.map(([id]) => id.slice(id.indexOf("/") + 1)),
+        verbs: [...verbs].sort(),
+      };
+    });
+    return { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", metadata: { name }, rules };
+  }
+
+  #note({ method, path }: KubeRequest): void {
+    const found =
+      /^\/(?:api|apis\/(?<group>[^/]+))\/v[^/]+\/(?:namespaces\/[^/]+\/(?=[^/]+(?:\/|$)))?(?<resource>[a-z]+)(?:\/(?<name>[^/]+))?(?:\/(?<sub>[a-z]+))?$/.exec(
+        path,
+      )?.groups;
+    if (found === undefined) return;
+    const { group = "", resource = "", name, sub } = found;
+    const verb = verbOf(method, name !== undefined);
+    const id = `${group}/${resource}${sub === undefined ? "" : `/${sub}`}`;
+    this.#verbs.set(id, (this.#verbs.get(id) ?? new Set()).add(verb));
+  }
+}
+
+function verbOf(method: KubeRequest["method"], isNamed: boolean): string {
+  switch (method) {
+    case "POST":
+      return "create";
+    case "PUT":
+      return "update";
+    case "PATCH":
+      return "patch";
+    case "DELETE":
+      return "delete";
+    default:
+      return isNamed ? "get" : "list";
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+import { setTimeout as delay } from "node:timers/promises";
+import { isNotFound } from "@purlin/kube-objects/errors";
+import { queryOf, type RunSummary, runsPath } from "@purlin/run-store";
+import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
+import type { Io } from "../io.ts";
+import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { parseDuration } from "../options/duration.ts";
+import { harmless } from "../terminal/harmless.ts";
+import { formatTable } from "../terminal/table.ts";
+import { UserError } from "../user-error.ts";
+import { type CompositeRate, compositeRates } from "./composite-rates.ts";
+import { type FunctionCalls, quantile, readFunctionCalls } from "./function-calls.ts";
+import { podSummary, podTable, podUsage } from "./pod-usage.ts";
+import { type ProcessUsage, processesPath } from "./processes-document.ts";
+
+/** What is known of one function. */
+interface FunctionRow {
+  readonly function: string;
+  readonly calls: number;
+  readonly callsPerSecond: number;
+  readonly p50Seconds: number | null;
+  readonly p95Seconds: number | null;
+  readonly errors: number;
+  readonly cpus: number | null;
+  readonly memoryBytes: number | null;
+}
+
+interface TopOptions {
+  readonly what: readonly string[];
+  readonly intervalMs: number;
+  readonly sinceMs: number;
+  readonly isJson: boolean;
+}
+
+/** `purlin top [functions|xrs]` */
+export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const options = readOptions(input);
+  await using cluster = await openCluster(input, io);
+  const first = await sample(cluster, io);
+  if (first === undefined) return await topOfPods(cluster, input, io);
+  let before: Sample = first;
+  do {
+    if (options.what.includes("functions")) await delay(options.intervalMs, undefined, { signal: io.signal });
+    const now: Sample = (await sample(cluster, io)) ?? before;
+    const functions = options.what.includes("functions") ? functionRows(before, now) : undefined;
+    const xrs = options.what.includes("xrs") ? await compositeRows(cluster, options, io) : undefined;
+    print({ functions, xrs }, options, io);
+    before = now;
+    if (isSet(input, "watch") && functions === undefined) {
+      await delay(options.intervalMs, undefined, { signal: io.signal });
+    }
+  } while (isSet(input, "watch"));
+}
+
+function readOptions(input: CommandInput): TopOptions {
+  const [what] = input.args;
+  if (what !== undefined && what !== "functions" && what !== "xrs") {
+    throw new UserError(`top ${what}: expected functions or xrs`, { exitCode: 2 });
+  }
+  const output = textOption(input, "output") ?? "table";
+  if (output !== "table" && output !== "json") {
+    throw new UserError(`--output ${output}: expected table or json`, { exitCode: 2 });
+  }
+  return {
+    what: what === undefined ? ["functions", "xrs"] : [what],
+    intervalMs: durationOf(input, "interval"),
+    sinceMs: durationOf(input, "since"),
+    isJson: output === "json",
+  };
+}
+
+function durationOf(input: CommandInput, name: "interval" | "since"): number {
+  const text = textOption(input, name) ?? (name === "interval" ? "1s" : "1h");
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0) return ms;
+  throw new UserError(`--${name}: expected a duration such as 30s or 1m30s, not "${text}"`, { exitCode: 2 });
+}
+
+/** What the control plane has counted so far. */
+interface Sample {
+  readonly at: number;
+  readonly calls: ReadonlyMap<string, FunctionCalls>;
+  readonly processes: readonly ProcessUsage[];
+}
+
+/** Undefined where the API server is not that of a control plane on this machine. */
+async function sample({ client }: Cluster, { signal }: Io): Promise<Sample | undefined> {
+  try {
+    const document = await client.raw({ method: "GET", path: processesPath, signal });
+    const metrics = await client.raw({ method: "GET", path: "/metrics", signal });
+    const { items } = document as unknown as { readonly items: readonly ProcessUsage[] };
+    return { at: performance.now(), calls: readFunctionCalls(String(metrics)), processes: items };
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+function functionRows(before: Sample, now: Sample): FunctionRow[] {
+  const names = new Set([...now.processes.map(({ name }) => functionOf(name, now)), ...now.calls.keys()]);
+  const seconds = Math.max(0.001, (now.at - before.at) / 1000);
+  return [...names].sort().map((name) => {
+    const calls = now.calls.get(name) ?? { calls: 0, errors: 0, buckets: new Map<number, number>() };
+    const own = now.processes.filter((process) => functionOf(process.name, now) === name);
+    const measured = own.filter(({ memoryBytes }) => memoryBytes !== undefined);
+    const total = (field: "cpus" | "memoryBytes"): number | null =>
+      measured.length === 0 ? null : measured.reduce((sum, process) => sum + (process[field] ?? 0), 0);
+    return {
+      function: name,
+      calls: calls.calls,
+      callsPerSecond: (calls.calls - (before.calls.get(name)?.calls ?? 0)) / seconds,
+      p50Seconds: quantile(calls, 0.5) ?? null,
+      p95Seconds: quantile(calls, 0.95) ?? null,
+      errors: calls.errors,
+      cpus: total("cpus"),
+      memoryBytes: total("memoryBytes"),
+    };
+  });
+}
+
+/** Processes of packages have the names of revisions: FUNCTION-HASH. */
+function functionOf(process: string, { calls }: Sample): string {
+  if (calls.has(process)) return process;
+  return [...calls.keys()].find((name) => new RegExp(`^${RegExp.escape(name)}-[0-9a-f]{12}$`).test(process)) ?? process;
+}
+
+async function compositeRows(cluster: Cluster, { sinceMs }: TopOptions, { signal }: Io): Promise<CompositeRate[]> {
+  const now = Date.now();
+  const query = queryOf({ sinceMs: now - sinceMs });
+  const answer = await cluster.client.raw({ method: "GET", path: runsPath, query, signal });
+  const { items } = answer as unknown as { readonly items: readonly RunSummary[] };
+  return compositeRates(items, { now, sinceMs });
+}
+
+interface Measured {
+  readonly functions: readonly FunctionRow[] | undefined;
+  readonly xrs: readonly CompositeRate[] | undefined;
+}
+
+function print(measured: Measured, { isJson }: TopOptions, io: Io): void {
+  if (isJson) {
+    io.stdout.write(`${JSON.stringify(measured, undefined, 2)}\n`);
+    return;
+  }
+  const { functions, xrs } = measured;
+  const tables = [
+    ...(functions === undefined ? [] : [functionTable(functions)]),
+    ...(xrs === undefined ? [] : [compositeTable(xrs)]),
+  ];
+  io.stdout.write(`${harmless(tables.join("\n\n"))}\n`);
+}
+
+function functionTable(rows: readonly FunctionRow[]): string {
+  const title = ["FUNCTION", "CALLS", "CALLS/S", "P50", "P95", "ERRORS", "CPU(cores)", "MEMORY"];
+  return formatTable([
+    title,
+    ...rows.map((row) => [
+      row.function,
+      String(row.calls),
+      row.callsPerSecond.toFixed(1),
+      secondsText(row.p50Seconds),
+      secondsText(row.p95Seconds),
+      String(row.errors),
+      row.cpus === null ? "-" : `${Math.round(row.cpus * 1000)}m`,
+      row.memoryBytes === null ? "-" : `${Math.round(row.memoryBytes / 2 ** 20)}Mi`,
+    ]),
+  ]);
+}
+
+function secondsText(seconds: number | null): string {
+  if (seconds === null) return "-";
+  return seconds < 1 ? `${Math.max(1, Math.round(seconds * 1000))}ms` : `${seconds.toFixed(1)}s`;
+}
+
+function compositeTable(rows: readonly CompositeRate[]): string {
+  const title = ["COMPOSITE", "NAMESPACE", "RECONCILES", "PER MINUTE", "FAILED", "P95"];
+  return formatTable([
+    title,
+    ...rows.map(({ composite, namespace, reconciles, perMinute, failed, p95Ms }) => [
+      composite,
+      namespace,
+      String(reconciles),
+      perMinute.toFixed(1),
+      String(failed),
+      `${Math.round(p95Ms)}ms`,
+    ]),
+  ]);
+}
+
+async function topOfPods(cluster: Cluster, input: CommandInput, io: Io): Promise<undefined> {
+  const pods = await podUsage(cluster, textOption(input, "namespace") ?? "crossplane-system", io);
+  if (textOption(input, "output") === "json") io.stdout.write(`${JSON.stringify({ pods }, undefined, 2)}\n`);
+  else io.stdout.write(`${isSet(input, "summary") ? podSummary(pods) : ""}${podTable(pods)}`);
+}

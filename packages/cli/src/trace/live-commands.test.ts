@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands that follow objects and measure them, on one API server without controllers.
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
+import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { run } from "../run.ts";
+import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
+
+let folder: TempFolder;
+let server: EmbeddedServer;
+const purlin = (...args: string[]): Promise<Outcome> => runInProcess(args, { cwd: folder.path });
+const apply = async (stdin: string): Promise<void> => {
+  const { exitCode, stderr } = await runInProcess(["apply", "-f", "-"], { cwd: folder.path, stdin });
+  assert.equal(exitCode, 0, stderr);
+};
+
+const kind = (group: string, name: string, plural: string): string => `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ${plural}.${group}, annotations: {api-approved.kubernetes.io: unapproved, a test}}
+spec:
+  group: ${group}
+  scope: Namespaced
+  names: {kind: ${name}, plural: ${plural}}
+  versions:
+  - {name: v1beta1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`;
+const event = (name: string, about: string, more: string): string => `apiVersion: v1
+kind: Event
+metadata: {name: ${name}, namespace: default}
+involvedObject: {${about}, namespace: default}
+${more}
+`;
+const shop = (region: string): string => `apiVersion: e.org/v1beta1
+kind: Shop
+metadata: {name: shop, namespace: default}
+spec:
+  region: ${region}
+  writeConnectionSecretToRef: {name: login}
+  crossplane: {resourceRefs: [{apiVersion: v1, kind: ConfigMap, name: settings}]}
+`;
+
+before(async () => {
+  folder = tempFolder();
+  server = await startEmbeddedServer({ directory: join(folder.path, ".purlin"), port: 0, warn: () => {} });
+  await apply(
+    [kind("e.org", "Shop", "shops"), kind("metrics.k8s.io", "PodMetrics", "pods")]
+      .join("---\n")
+      .replaceAll("unapproved, a test", '"unapproved, a test"'),
+  );
+  const now = new Date().toISOString().replace(/\.\d+/, "");
+  await apply(
+    [
+      shop("eu"),
+      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings, namespace: default}\n",
+      "apiVersion: v1\nkind: Secret\nmetadata: {name: login, namespace: default}\nstringData: {password: canary}\n",
+      event(
+        "a",
+        "kind: Shop, name: shop, apiVersion: e.org/v1beta1",
+        `type: Warning\nreason: Slow\nmessage: waits\nlastTimestamp: "${now}"`,
+      ),
+      event(
+        "b",
+        "kind: ConfigMap, name: settings, apiVersion: v1",
+        `type: Normal\nreason: Made\nmessage: here\nlastTimestamp: "${now}"`,
+      ),
+      event(
+        "c",
+        "kind: ConfigMap, name: other, apiVersion: v1",
+        'type: Normal\nreason: Made\nmessage: there\nlastTimestamp: "2020-01-01T00:00:00Z"',
+      ),
+    ].join("---\n"),
+  );
+});
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
+
+const eventNames = async (...args: string[]): Promise<string[]> =>
+  (await purlin("events", "-o", "name", ...args)).stdout.trim().split("\n").sort();
+
+test("events are chosen by object, what is below it, type, reason and time", async () => {
+  assert.deepEqual(await eventNames(), ["event/a", "event/b", "event/c"]);
+  assert.deepEqual(await eventNames("--for", "shop/shop"), ["event/a"]);
+  assert.deepEqual(await eventNames("--for", "shop/shop", "--below"), ["event/a", "event/b"]);
+  assert.deepEqual(await eventNames("--types", "Warning"), ["event/a"]);
+  assert.deepEqual(await eventNames("--reasons", "Made,Other"), ["event/b", "event/c"]);
+  assert.deepEqual(await eventNames("--reasons", "Made", "--since", "1h"), ["event/b"]);
+  const { items } = JSON.parse((await purlin("events", "-o", "json")).stdout) as { readonly items: readonly object[] };
+  assert.equal(items.length, 3);
+  assert.match(
+    (await purlin("events", "--for", "shop/shop")).stdout,
+    /^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n\S+ +Warning +Slow +Shop\/shop +waits\n$/,
+  );
+  const wrong = await purlin("events", "--below");
+  assert.deepEqual([wrong.exitCode, wrong.stderr], [2, "error: --below: specify the object with --for\n"]);
+});
+
+test("trace shows columns and connection secrets, also under Crossplane's name", async () => {
+  const { stdout } = await purlin("trace", "shop", "shop", "--columns", "REGION=.spec.region");
+  assert.match(
+    stdout,
+    /^NAME +REGION +STATUS\nShop\/shop \(default\) +eu +\n└─ ConfigMap\/settings \(default\) +- +\n$/,
+  );
+  const names = async (...args: string[]) => (await purlin(...args, "-o", "name")).stdout;
+  assert.equal(await names("trace", "shop", "shop"), "shop.e.org/shop\nconfigmap/settings\n");
+  assert.equal(
+    await names("resource", "trace", "shop/shop", "-s"),
+    "shop.e.org/shop\nconfigmap/settings\nsecret/login\n",
+  );
+  assert.equal(await names("resource", "trace", "shop", "shop", "-c", "purlin"), await names("trace", "shop/shop"));
+  const secret = await purlin("trace", "shop", "shop", "-s", "-o", "json");
+  assert.doesNotMatch(secret.stdout, /canary|Y2FuYXJ5/);
+});
+
+test("trace --watch prints each change, and ends when the object is deleted", async () => {
+  const io = new TestIo({ cwd: folder.path });
+  const watching = run(["trace", "shop", "shop", "-w", "--columns", "REGION=.spec.region"], io);
+  await eventually("the line", () => /Shop\/shop \(default\) +eu +\n/.test(io.stdout.text));
+  await apply(shop("us"));
+  await eventually("the line", () => /Shop\/shop \(default\) +us +\n/.test(io.stdout.text));
+  assert.equal((await purlin("delete", "shop", "shop")).exitCode, 0);
+  assert.equal(await watching, 0);
+  assert.equal(io.stdout.text.match(/ConfigMap\/settings/g)?.length, 1, "lines that did not change are not repeated");
+});
+
+test("top on a cluster has the columns of crossplane cluster top", async () => {
+  const pod = (name: string, label: string): string =>
+    `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}, namespace: default, labels: {${label}}}\nspec: {containers: [{name: a, image: b}]}\n`;
+  const usage = (name: string, cpu: string, memory: string): string =>
+    `apiVersion: metrics.k8s.io/v1beta1\nkind: PodMetrics\nmetadata: {name: ${name}, namespace: default}\ncontainers: [{name: a, usage: {cpu: ${cpu}, memory: ${memory}}}]\n`;
+  await apply(
+    [
+      pod("fn", "pkg.crossplane.io/function: fn"),
+      pod("core", "app.kubernetes.io/part-of: crossplane"),
+      pod("other", "app: other"),
+      usage("fn", "1500000n", "20480Ki"),
+      usage("core", "12m", "34Mi"),
+    ].join("---\n"),
+  );
+  const { stdout, stderr } = await purlin("cluster", "top", "-s", "-n", "default");
+  assert.equal(
+    stdout,
+    `Nr of Crossplane pods: 2
+Crossplane: 1
+Function: 1
+Memory: 54Mi
+CPU(cores): 14m
+
+TYPE        NAMESPACE  NAME  CPU(cores)  MEMORY
+crossplane  default    core  12m         34Mi
+function    default    fn    2m          20Mi
+`,
+    stderr,
+  );
+  const missing = await purlin("top", "functions", "--interval", "soon");
+  assert.deepEqual(
+    [missing.exitCode, missing.stderr],
+    [2, 'error: --interval: expected a duration such as 30s or 1m30s, not "soon"\n'],
+  );
+});

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { CacheChange } from "@purlin/kube-client";
+import {
+  type ControllerClient,
+  defineController,
+  type ReconcileContext,
+  ReconcileError,
+  type ReconcileResult,
+  type WatchingController,
+  withConditionTexts,
+} from "@purlin/kube-controller";
+import { isNotFound, textOf } from "@purlin/kube-objects/errors";
+import {
+  type ConditionText,
+  conditionOf,
+  conditionsOf,
+  isDeleted,
+  type KubeObject,
+  type ObjectKey,
+  textsAt,
+  withMember,
+} from "@purlin/kube-objects/object";
+import { fieldManagers } from "../composite-resource/constants.ts";
+import { type ManagedDeps, reportPause } from "./definition-controller.ts";
+import { type Glob, parseGlob } from "./glob.ts";
+import { isActive, managedDefinitionType } from "./managed-crd.ts";
+
+/** The type of ManagedResourceActivationPolicies. */
+export const activationPolicyType = {
+  apiVersion: "apiextensions.crossplane.io/v1alpha1",
+  kind: "ManagedResourceActivationPolicy",
+} as const;
+
+interface ActivationDeps extends ManagedDeps {
+  /** The policies in the cache, to find those that a changed definition concerns. */
+  readonly cachedPolicies: () => readonly KubeObject[];
+}
+
+interface ActivationContext extends ReconcileContext, Pick<ManagedDeps, "client" | "clock"> {}
+
+const timeoutMs = 120_000;
+const namesShown = 2;
+
+/** The controller that activates the definitions that the patterns of a policy match. Nothing deactivates them. */
+export function createActivationController(deps: ActivationDeps): WatchingController {
+  const { client, events, clock, log, cachedPolicies } = deps;
+  return defineController<ActivationContext>({
+    client,
+    events,
+    clock,
+    log,
+    name: "mrap/managedresourceactivationpolicy",
+    type: activationPolicyType,
+    timeoutMs,
+    watches: [
+      {
+        type: "ManagedResourceActivationPolicy",
+        object: activationPolicyType,
+        keys: ({ object }) => [{ name: object.metadata.name ?? "" }],
+      },
+      {
+        type: "ManagedResourceDefinition",
+        object: managedDefinitionType,
+        keys: (change) => policiesOf(change, cachedPolicies()),
+      },
+    ],
+    extend: (context) => ({ ...context, client, clock }),
+    onPause: async (context) => reportPause(context),
+    reconcile: reconcilePolicy,
+  });
+}
+
+/** The policies whose patterns match a definition that is new, gone, or differs in what policies look at. */
+function policiesOf(change: CacheChange, policies: readonly KubeObject[]): ObjectKey[] {
+  const { object } = change;
+  if (change.type === "updated" && standing(change.previous) === standing(object)) return [];
+  const { name = "" } = object.metadata;
+  return policies
+    .filter((policy) => patternsOf(policy).globs.some((glob) => glob.matches(name)))
+    .map(({ metadata }) => ({ name: metadata.name ?? "" }));
+}
+
+function standing(mrd: KubeObject): string {
+  return `${isActive(mrd)} ${establishedOf(mrd)}`;
+}
+
+function establishedOf(mrd: KubeObject): boolean {
+  return conditionOf(conditionsOf(mrd), "Established").status === "True";
+}
+
+function patternsOf(policy: KubeObject): { readonly globs: readonly Glob[]; readonly malformed: readonly string[] } {
+  const patterns = textsAt(policy, ["spec", "activate"]);
+  const globs = patterns.map((pattern) => parseGlob(pattern));
+  return { globs: globs.flatMap((glob) => glob ?? []), malformed: patterns.filter((_, at) => globs[at] === undefined) };
+}
+
+async function reconcilePolicy(context: ActivationContext): Promise<ReconcileResult> {
+  const policy = context.stored.object;
+  if (isDeleted(policy)) {
+    const text = {
+      type: "Established",
+      status: "False",
+      reason: "TerminatingManagedResourceActivationPolicy",
+    } as const;
+    await context.writeStatus(withConditionTexts(policy, [text], context.clock));
+    return {};
+  }
+  const { globs, malformed } = patternsOf(policy);
+  const matched = (await listDefinitions(context))
+    .filter(({ metadata }) => globs.some((glob) => glob.matches(metadata.name ?? "")))
+    .toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  const { active, failed } = await activate(context, matched);
+  const activated = active.map(({ metadata }) => metadata.name ?? "");
+  const texts = [healthOf({ malformed, failed, matched: matched.length }), establishment(active)];
+  const after = withMember(policy, ["status", "activated"], activated.length > 0 ? activated : undefined);
+  await context.writeStatus(withConditionTexts(after, texts, context.clock));
+  return failed.length > 0 ? { requeue: true } : {};
+}
+
+async function listDefinitions(context: ActivationContext): Promise<readonly KubeObject[]> {
+  const { client, signal } = context;
+  try {
+    return await client.list(managedDefinitionType, { signal });
+  } catch (error) {
+    const message = "cannot list ManagedResourceDefinition";
+    const reason = "BlockedManagedResourceActivationPolicy";
+    const text = { type: "Established", status: "False", reason, message } as const;
+    await context.writeStatus(withConditionTexts(context.stored.object, [text], context.clock));
+    throw new ReconcileError("Reconcile", `${message}: ${textOf(error)}`, error);
+  }
+}
+
+interface Activation {
+  /** The definitions that are active now. */
+  readonly active: readonly KubeObject[];
+  /** The names of those that could not be activated. */
+  readonly failed: readonly string[];
+}
+
+async function activate(context: ActivationContext, matched: readonly KubeObject[]): Promise<Activation> {
+  const { client, emit, signal } = context;
+  const reason = "ActivateManagedResourceDefinition";
+  const active: KubeObject[] = [];
+  const failed: string[] = [];
+  for (const mrd of matched) {
+    if (isActive(mrd)) {
+      active.push(mrd);
+      continue;
+    }
+    const name = mrd.metadata.name ?? "";
+    try {
+      active.push(await setActive(client, name, signal));
+      emit({ reason, message: "Successfully activated ManagedResourceDefinition" });
+    } catch (error) {
+      if (signal.aborted) throw error;
+      if (isNotFound(error)) continue;
+      failed.push(name);
+      emit({ type: "Warning", reason, message: `cannot activate ManagedResourceDefinition ${name}: ${textOf(error)}` });
+    }
+  }
+  return { active, failed };
+}
+
+function setActive(client: ControllerClient, name: string, signal: AbortSignal): Promise<KubeObject> {
+  const options = { type: "merge", fieldManager: fieldManagers.update, signal } as const;
+  return client.patch({ ...managedDefinitionType, name }, { spec: { state: "Active" } }, options);
+}
+
+interface PolicyProblems {
+  readonly malformed: readonly string[];
+  readonly failed: readonly string[];
+  readonly matched: number;
+}
+
+function healthOf({ malformed, failed, matched }: PolicyProblems): ConditionText {
+  const problems = malformed.map((pattern) => `pattern ${JSON.stringify(pattern)} is malformed`);
+  if (failed.length > 0) {
+    const count = `failed to activate ${failed.length} of ${matched} ManagedResourceDefinitions`;
+    problems.unshift(`${count}, including ${failed[0]}`);
+  }
+  if (problems.length === 0) return { type: "Healthy", status: "True", reason: "Running" };
+  return { type: "Healthy", status: "Unknown", reason: "EncounteredErrors", message: problems.join("; ") };
+}
+
+/** Whether every activated kind is served, so that objects of it can be created. */
+function establishment(active: readonly KubeObject[]): ConditionText {
+  const pending = active.filter((mrd) => !establishedOf(mrd)).map(({ metadata }) => metadata.name ?? "");
+  if (pending.length === 0) return { type: "Established", status: "True", reason: "EstablishedManagedResources" };
+  const more = pending.length - namesShown;
+  const names = [...pending.slice(0, namesShown), ...(more > 0 ? [`and ${more} more`] : [])].join(", ");
+  return {
+    type: "Established",
+    status: "Unknown",
+    reason: "PendingManagedResources",
+    message: `waiting for ${names}`,
+  };
+}

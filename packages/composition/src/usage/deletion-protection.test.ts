@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { silentLog, systemClock } from "@purlin/base";
+import { createCrd, installCrds, object, text } from "@purlin/kube-controller";
+import { eventually } from "@purlin/kube-controller/testing";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
+import { deriveCompositeCrd } from "../definition/derive-crd.ts";
+import { cacheDefinition } from "../testing/definitions.ts";
+import { UsageScene } from "../testing/usage-scene.ts";
+import { createProtectionControllers } from "./deletion-protection.ts";
+
+let scene: UsageScene;
+before(async () => {
+  scene = await UsageScene.start();
+  const version = { name: "v1", fields: { spec: object({ a: text }) }, columns: [], hasStatus: true };
+  const crd = (group: string, kind: string, plural: string): KubeObject =>
+    createCrd({ group, kind, plural, versions: [version] });
+  await installCrds(scene.users, [
+    crd("pkg.crossplane.io", "Provider", "providers"),
+    crd("pkg.crossplane.io", "ProviderRevision", "providerrevisions"),
+    crd("nop.crossplane.io", "NopResource", "nopresources"),
+  ]);
+  const { client, engine, events } = scene.control;
+  const deps = { client, engine, events, clock: systemClock, log: silentLog };
+  for (const controller of createProtectionControllers(deps)) await scene.control.run(controller);
+});
+after(() => scene[Symbol.asyncDispose]());
+
+const pkg = "pkg.crossplane.io/v1";
+const usageName = "provider-protection-cd3dfadeb10cadade483114127257935c282591b766815b09ff6";
+const clusterUsage: KubeObject = {
+  apiVersion: "protection.crossplane.io/v1beta1",
+  kind: "ClusterUsage",
+  metadata: { name: usageName },
+};
+
+test("a Provider cannot be deleted while it has managed resources", async () => {
+  const { users } = scene;
+  const provider = await users.create({ apiVersion: pkg, kind: "Provider", metadata: { name: "provider-nop" } });
+  const revision = await users.create({
+    apiVersion: pkg,
+    kind: "ProviderRevision",
+    metadata: { name: "provider-nop-1", labels: { "pkg.crossplane.io/package": "provider-nop" } },
+  });
+  const names: JsonObject = { kind: "NopResource", plural: "nopresources" };
+  const schema: JsonObject = { openAPIV3Schema: { type: "object" } };
+  const mrd = await users.create({
+    apiVersion: "apiextensions.crossplane.io/v1alpha1",
+    kind: "ManagedResourceDefinition",
+    metadata: { name: "nopresources.nop.crossplane.io", ownerReferences: [controllerReference(revision)] },
+    spec: {
+      group: "nop.crossplane.io",
+      names,
+      scope: "Cluster",
+      state: "Active",
+      versions: [{ name: "v1", served: true, storage: true, schema }],
+    },
+  });
+  const managed = await users.create({
+    apiVersion: "nop.crossplane.io/v1",
+    kind: "NopResource",
+    metadata: { name: "one" },
+  });
+  const established = { type: "Established", status: "True", reason: "EstablishedManagedResource" };
+  const condition = { ...established, lastTransitionTime: "2026-01-01T00:00:00Z" };
+  await users.update({ ...mrd, status: { conditions: [condition] } } as KubeObject, { subresource: "status" });
+  await scene.ready(clusterUsage);
+  assert.equal(
+    (await scene.denied(provider)).reason,
+    `This resource is in-use by 1 usage(s), including the *v1beta1.ClusterUsage "${usageName}" with reason: "Provider has active managed resources of type NopResource.nop.crossplane.io".`,
+  );
+  await scene.delete(managed);
+  await scene.gone(clusterUsage);
+  await eventually("the Provider can be deleted", async () => {
+    await scene.delete(provider);
+    return true;
+  });
+});
+
+test("a definition cannot be deleted while it has composite resources, and has no Usage without them", async () => {
+  const { users } = scene;
+  const definition = await users.create(cacheDefinition("Cluster"));
+  await installCrds(users, [deriveCompositeCrd(definition, { functionRevisions: false })]);
+  const condition = {
+    ...{ type: "Established", status: "True", reason: "WatchingCompositeResource" },
+    lastTransitionTime: "2026-01-01T00:00:00Z",
+  };
+  await users.update({ ...definition, status: { conditions: [condition] } } as KubeObject, { subresource: "status" });
+  const type = { apiVersion: "platform.example.org/v1", kind: "Cache" };
+  const protects = async (): Promise<KubeObject | undefined> => {
+    const { items } = await users.list({ apiVersion: clusterUsage.apiVersion, kind: "ClusterUsage" });
+    return items.find(({ metadata }) => metadata.name?.startsWith("definition-protection-"));
+  };
+  const cache = await eventually("the kind is served", () =>
+    users.create({ ...type, metadata: { name: "c" }, spec: {} }),
+  );
+  const usage = await eventually("the ClusterUsage", protects);
+  await scene.ready(usage);
+  assert.match(
+    (await scene.denied(definition)).reason,
+    /with reason: "CompositeResourceDefinition has composite resources of type Cache\.platform\.example\.org"\.$/,
+  );
+  await scene.delete(cache);
+  await scene.gone(usage);
+  await scene.delete(definition);
+  await scene.gone(definition);
+});

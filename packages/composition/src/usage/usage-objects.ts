@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads the used and the using object of a Usage, and resolves its selectors.
+import { createInformerPool, type InformerPool, type KubeReader } from "@purlin/kube-client";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { during } from "@purlin/kube-objects/errors";
+import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
+import {
+  controllerOf,
+  type KubeObject,
+  memberAt,
+  type ObjectKey,
+  objectAt,
+  stringAt,
+  type TypeRef,
+  textMapAt,
+  type WatchEvent,
+  withMember,
+} from "@purlin/kube-objects/object";
+import { fieldManagers } from "../composite-resource/constants.ts";
+import { namedNamespace } from "./usage-index.ts";
+
+/** The side of a Usage: the used object, or the using one. */
+export type Side = "of" | "by";
+
+/** Reads and writes for one pass. */
+export interface PassDeps {
+  readonly client: ControllerClient;
+  readonly objects: UsedObjects;
+  readonly signal: AbortSignal;
+  /** Read from the server: the cache may be behind what others wrote. */
+  readonly isLive?: boolean;
+}
+
+/** Which objects of a type to list. */
+interface Selection {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly namespace: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+const pageSize = 500;
+
+/** Objects of any kind without their contents: Usages need only metadata, and a cache of it stays small. */
+export class UsedObjects {
+  /** The informers of the kinds that are watched. */
+  readonly informers: InformerPool;
+  readonly #live: KubeReader;
+
+  constructor(live: KubeReader) {
+    this.#live = live;
+    this.informers = createInformerPool(metadataReader(live));
+  }
+
+  /** An object of a watched kind from the cache, any other from the server. Rejects with the NotFound of the server. */
+  async get(type: TypeRef, key: ObjectKey, signal: AbortSignal): Promise<KubeObject> {
+    const informer = this.informers.peek(type);
+    return (informer?.isReady ? informer.get(key) : undefined) ?? this.#live.get(type, key, { signal });
+  }
+
+  async list(type: TypeRef, { labels, namespace, signal }: Selection): Promise<readonly KubeObject[]> {
+    const labelSelector = Object.entries(labels)
+      .map(([name, value]) => `${name}=${value}`)
+      .join(",");
+    const selection = { namespace, ...(labelSelector !== "" && { labelSelector }) };
+    const informer = this.informers.peek(type);
+    if (informer?.isReady) return informer.list(selection);
+    const found: KubeObject[] = [];
+    let next: string | undefined;
+    do {
+      const page = await this.#live.list(type, { ...selection, signal, limit: pageSize, continue: next });
+      for (const object of page.items) found.push(withoutContents(object));
+      next = page.continue;
+    } while (next !== undefined);
+    return found;
+  }
+}
+
+/** Reads metadata only. */
+function metadataReader(live: KubeReader): KubeReader {
+  return {
+    get: async (...args) => withoutContents(await live.get(...args)),
+    async list(...args) {
+      const page = await live.list(...args);
+      return { ...page, items: page.items.map(withoutContents) };
+    },
+    watch: async (...args) => withoutContentsOf(await live.watch(...args)),
+  };
+}
+
+async function* withoutContentsOf(events: AsyncIterable<WatchEvent>): AsyncGenerator<WatchEvent> {
+  for await (const event of events) {
+    yield event.type === "BOOKMARK" ? event : { ...event, object: withoutContents(event.object) };
+  }
+}
+
+function withoutContents({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { managedFields: _, ...rest } = metadata;
+  return { apiVersion, kind, metadata: rest };
+}
+
+/** The type at one side of a Usage. */
+export function sideType(usage: KubeObject, side: Side): TypeRef {
+  return { apiVersion: stringAt(usage, ["spec", side, "apiVersion"]), kind: stringAt(usage, ["spec", side, "kind"]) };
+}
+
+/** The name at one side of a Usage; empty until its selector is resolved. */
+export function sideName(usage: KubeObject, side: Side): string {
+  return stringAt(usage, ["spec", side, "resourceRef", "name"]);
+}
+
+/** A namespaced Usage names a cluster-scoped object. */
+export class WrongScope extends Error {}
+
+/** A Usage without a namespace names a namespaced object. */
+export class NoNamespace extends Error {}
+
+/**
+ * Where the object at one side is. Throws what a client says that has to read a namespaced object without a namespace, and
+ * {@link WrongScope} for a cluster-scoped used object that a namespaced Usage names itself.
+ */
+async function sideKey(usage: KubeObject, side: Side, { client, signal }: PassDeps): Promise<ObjectKey> {
+  const name = sideName(usage, side);
+  const { namespaced } = await client.mapper.mapping(sideType(usage, side), signal);
+  const own = usage.metadata.namespace;
+  const named = side === "of" ? namedNamespace(usage) : undefined;
+  if (!namespaced) {
+    // A selector stores the empty namespace of what it found.
+    const isRefused = side === "of" && own !== undefined && named !== "";
+    if (isRefused) throw new WrongScope(wrongScopeText(usage));
+    return { name };
+  }
+  const namespace = named ?? own;
+  if (!namespace) throw new NoNamespace("an empty namespace may not be set when a resource name is provided");
+  return { name, namespace };
+}
+
+function wrongScopeText(usage: KubeObject): string {
+  const what = `${sideType(usage, "of").kind}/${sideName(usage, "of")}`;
+  return `a namespaced Usage cannot protect the cluster-scoped ${what}; use a ClusterUsage`;
+}
+
+/** Reads the object at one side; throws the NotFound of the server when it does not exist. */
+export async function readSide(usage: KubeObject, side: Side, deps: PassDeps): Promise<KubeObject> {
+  const { client, objects, signal, isLive } = deps;
+  const type = sideType(usage, side);
+  const key = await sideKey(usage, side, deps);
+  return isLive ? client.live.get(type, key, { signal }) : objects.get(type, key, signal);
+}
+
+/** Whether a side has to be resolved. */
+export function isUnresolved(usage: KubeObject, side: Side): boolean {
+  return memberAt(usage, ["spec", side]) !== undefined && sideName(usage, side) === "";
+}
+
+/** The Usage with the names of what its selectors find, each stored as it is found. */
+export async function resolveSelectors(usage: KubeObject, deps: PassDeps): Promise<KubeObject> {
+  let resolved = usage;
+  for (const side of ["of", "by"] as const) {
+    if (!isUnresolved(resolved, side)) continue;
+    const found = await during(`cannot resolve selector at "spec.${side}.resourceSelector"`, () =>
+      select(resolved, side, deps),
+    );
+    resolved = await storeReference(resolved, side, { found, deps });
+  }
+  return resolved;
+}
+
+async function select(usage: KubeObject, side: Side, { client, objects, signal }: PassDeps): Promise<KubeObject> {
+  const at = ["spec", side, "resourceSelector"];
+  if (memberAt(usage, at) === undefined) throw new Error("no selector defined for resolving");
+  const type = sideType(usage, side);
+  const labels = textMapAt(usage, [...at, "matchLabels"]) ?? {};
+  const named = side === "of" ? stringAt(usage, [...at, "namespace"]) : "";
+  const listed = await during("cannot list resources matching labels", async () => {
+    const { namespaced } = await client.mapper.mapping(type, signal);
+    const namespace = namespaced ? named || usage.metadata.namespace : undefined;
+    return objects.list(type, { labels, namespace, signal });
+  });
+  const ordered = [...listed].sort(compareObjects);
+  const needsController = memberAt(usage, [...at, "matchControllerRef"]) === true;
+  const controller = controllerOf(usage)?.uid;
+  const found = needsController
+    ? ordered.find((object) => controller !== undefined && controllerOf(object)?.uid === controller)
+    : ordered[0];
+  if (found !== undefined) return found;
+  const suffix = needsController ? " and with same controller reference" : "";
+  throw new Error(`no ${goQuote(type.kind)} found matching labels: ${goMap(labels)}${suffix}`);
+}
+
+function compareObjects({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
+  const text = ({ namespace = "", name = "" }: KubeObject["metadata"]): string => `${namespace}/${name}`;
+  return text(a) < text(b) ? -1 : 1;
+}
+
+/** A map as Go prints it with `%q`. */
+function goMap(map: Readonly<Record<string, string>>): string {
+  const names = Object.keys(map).sort();
+  return `map[${names.map((name) => `${goQuote(name)}:${goQuote(map[name] ?? "")}`).join(" ")}]`;
+}
+
+async function storeReference(
+  usage: KubeObject,
+  side: Side,
+  { found, deps: { client, signal } }: { readonly found: KubeObject; readonly deps: PassDeps },
+): Promise<KubeObject> {
+  const { name = "", namespace = "" } = found.metadata;
+  const own = usage.metadata.namespace ?? "";
+  const isElsewhere = side === "of" && own !== "" && namespace !== own;
+  const reference: JsonObject = { name, ...(isElsewhere && { namespace }) };
+  const path = ["spec", side, "resourceRef"];
+  const after = withMember(usage, path, { ...objectAt(usage, path), ...reference });
+  return during("cannot update usage after resolving selector", () =>
+    client.update(after, { fieldManager: fieldManagers.update, signal }),
+  );
+}

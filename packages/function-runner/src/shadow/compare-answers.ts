@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { Buffer } from "node:buffer";
+import {
+  type Resource,
+  type RunFunctionRequest,
+  type RunFunctionResponse,
+  Severity,
+  type Struct,
+} from "@purlin/function-protocol";
+import { compareValues, type FieldChange } from "@purlin/kube-objects/difference";
+import { compareUtf8, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { parseApiVersion } from "@purlin/kube-objects/object";
+import type { createRedactor } from "@purlin/run-store";
+import type { MovedNames } from "../function-runner.ts";
+import { type ShadowClass, type ShadowDetail, type ShadowResource, worse } from "./shadow-class.ts";
+
+/** Two answers to one request. */
+interface AnswerPair {
+  readonly request: RunFunctionRequest;
+  readonly stable: RunFunctionResponse;
+  readonly candidate: RunFunctionResponse;
+  /** Resources whose absence is not a deletion. */
+  readonly moved?: MovedNames | undefined;
+}
+
+type Comparison = Pick<ShadowDetail, "class" | "resources" | "differing" | "message">;
+
+const listedResources = 20;
+const listedFields = 20;
+const listedBytes = 400;
+
+/** Compares the desired states of two answers, by resource and field. Sensitive values are marks in the result. */
+export function compareAnswers(pair: AnswerPair, redactorFor: ReturnType<typeof createRedactor>): Comparison {
+  const { stable, candidate } = pair;
+  const fatal = fatalIn(candidate);
+  if (fatal !== undefined && fatalIn(stable) === undefined) {
+    const redactor = redactorFor();
+    redactor.request(pair.request);
+    return { class: "fatal", resources: [], differing: 0, message: redactor.scrubText(fatal) };
+  }
+  if (isSameState(stable, candidate)) {
+    return { class: isSameText(stable, candidate) ? "none" : "cosmetic", resources: [], differing: 0 };
+  }
+  const differences = differencesOf(redacted(pair, redactorFor), pair.moved);
+  const texts: ShadowClass = isSameText(stable, candidate) ? "none" : "cosmetic";
+  const worst = differences.reduce<ShadowClass>((found, one) => worse(found, one.class), texts);
+  const shown = differences
+    .filter((one) => one.class !== "cosmetic")
+    .toSorted((a, b) => compareUtf8(a.resource, b.resource))
+    .slice(0, listedResources);
+  return { class: worst, resources: shown, differing: differences.length };
+}
+
+function fatalIn({ results }: RunFunctionResponse): string | undefined {
+  return results.find(({ severity }) => severity === Severity.SEVERITY_FATAL)?.message;
+}
+
+/** Both answers with marks in the place of sensitive values; equal values have equal marks. */
+function redacted({ request, stable, candidate }: AnswerPair, redactorFor: ReturnType<typeof createRedactor>): Pair {
+  const redactor = redactorFor();
+  redactor.request(request);
+  const [one, other] = [redactor.response(stable), redactor.response(candidate)];
+  return { before: redactor.scrubResponse(one), after: redactor.scrubResponse(other) };
+}
+
+interface Pair {
+  readonly before: RunFunctionResponse;
+  readonly after: RunFunctionResponse;
+}
+
+/** Whether the encoded states are the same, which they are for almost all requests: nothing is decoded then. */
+function isSameState(one: RunFunctionResponse, other: RunFunctionResponse): boolean {
+  const [before, after] = [one.desired?.resources ?? new Map(), other.desired?.resources ?? new Map()];
+  if (before.size !== after.size || !isSameStruct(one.context, other.context)) return false;
+  if (!isSameResource(one.desired?.composite, other.desired?.composite)) return false;
+  if (!isSameList(one.conditions, other.conditions)) return false;
+  return [...before].every(([name, resource]) => after.has(name) && isSameResource(resource, after.get(name)));
+}
+
+function isSameResource(one: Resource | undefined, other: Resource | undefined): boolean {
+  if ((one?.ready ?? 0) !== (other?.ready ?? 0)) return false;
+  return isSameStruct(one?.resource, other?.resource) && isSameDetails(one, other);
+}
+
+function isSameStruct(one: Struct | undefined, other: Struct | undefined): boolean {
+  if (one === undefined || other === undefined) return (one ?? other)?.bytes.length === 0 || one === other;
+  return one === other || Buffer.compare(one.bytes, other.bytes) === 0;
+}
+
+function isSameDetails(one: Resource | undefined, other: Resource | undefined): boolean {
+  const [before, after] = [one?.connectionDetails ?? new Map(), other?.connectionDetails ?? new Map()];
+  if (before.size !== after.size) return false;
+  return [...before].every(([key, value]) => after.has(key) && Buffer.compare(value, after.get(key)) === 0);
+}
+
+function isSameList(one: readonly object[], other: readonly object[]): boolean {
+  return one.length === other.length && one.every((item, at) => isSameMessage(item, other[at]));
+}
+
+function isSameMessage(one: object, other: object | undefined): boolean {
+  const text = (value: object | undefined): string =>
+    JSON.stringify(value, (_, member) => (typeof member === "bigint" ? String(member) : member));
+  return text(one) === text(other);
+}
+
+/** Whether results and time to live are the same: they are shown, and change no state. */
+function isSameText(one: RunFunctionResponse, other: RunFunctionResponse): boolean {
+  return isSameList(one.results, other.results) && isSameMessage(one.meta?.ttl ?? {}, other.meta?.ttl ?? {});
+}
+
+function differencesOf({ before, after }: Pair, moved: MovedNames | undefined): ShadowResource[] {
+  const [old, now] = [before.desired?.resources ?? new Map(), after.desired?.resources ?? new Map()];
+  const { moves, rest } = movesBetween(old, now, moved);
+  const names = [...new Set([...old.keys(), ...now.keys()])];
+  const composite = fieldsOf(before.desired?.composite, after.desired?.composite);
+  const context = compareValues(before.context?.value ?? {}, after.context?.value ?? {}, undefined);
+  const conditions = isSameList(before.conditions, after.conditions) ? [] : [conditionChange(before, after)];
+  const own = [...composite.fields, ...context.map((field) => under("context", field)), ...conditions];
+  const isOwnForm = own.length === 0 && !composite.isSame;
+  return [
+    ...moves,
+    ...names
+      .filter((name) => rest.has(name))
+      .flatMap((name) => resourceDifference(name, old.get(name), now.get(name)) ?? []),
+    ...(own.length > 0 ? [entry({ resource: "", class: "change", object: {}, fields: own })] : []),
+    ...(isOwnForm ? [entry({ resource: "", class: "cosmetic", object: {}, fields: [] })] : []),
+  ];
+}
+
+type Resources = ReadonlyMap<string, Resource>;
+
+/** The declared moves between two desired states as changes, and the names that are compared as usual. */
+function movesBetween(
+  old: Resources,
+  now: Resources,
+  { renames, leaving }: MovedNames = { renames: [], leaving: [] },
+): { readonly moves: readonly ShadowResource[]; readonly rest: ReadonlySet<string> } {
+  const rest = new Set([...old.keys(), ...now.keys()]);
+  const moves: ShadowResource[] = [];
+  for (const names of renames) {
+    const [from, ...moreBefore] = names.filter((name) => old.has(name) && !now.has(name));
+    const [to, ...moreAfter] = names.filter((name) => now.has(name) && !old.has(name));
+    if (from === undefined || to === undefined || moreBefore.length + moreAfter.length > 0) continue;
+    const [before, after] = [old.get(from), now.get(to)];
+    if (kindOf(before?.resource?.value ?? {}) !== kindOf(after?.resource?.value ?? {})) continue;
+    const name: FieldChange = { path: "resource", op: "replace", old: from, new: to };
+    const fields = [name, ...fieldsOf(before, after).fields];
+    moves.push(entry({ resource: to, class: "change", object: after?.resource?.value ?? {}, fields }));
+    for (const one of [from, to]) rest.delete(one);
+  }
+  for (const name of leaving) {
+    if (!rest.has(name) || !old.has(name) || now.has(name)) continue;
+    const fields: FieldChange[] = [{ path: "resource", op: "remove", old: name }];
+    moves.push(entry({ resource: name, class: "change", object: old.get(name)?.resource?.value ?? {}, fields }));
+    rest.delete(name);
+  }
+  return { moves, rest };
+}
+
+function conditionChange(
+  { conditions: old }: RunFunctionResponse,
+  { conditions: now }: RunFunctionResponse,
+): FieldChange {
+  const shown = (list: RunFunctionResponse["conditions"]): JsonValue =>
+    list.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+  return { path: "conditions", op: "replace", old: shown(old), new: shown(now) };
+}
+
+function under(prefix: string, { path, ...rest }: FieldChange): FieldChange {
+  return { path: path.startsWith("[") ? `${prefix}${path}` : `${prefix}.${path}`, ...rest };
+}
+
+function resourceDifference(
+  resource: string,
+  old: Resource | undefined,
+  now: Resource | undefined,
+): ShadowResource | undefined {
+  const [before, after] = [old?.resource?.value ?? {}, now?.resource?.value ?? {}];
+  if (now === undefined) return entry({ resource, class: "delete", object: before, fields: [] });
+  if (old === undefined) {
+    const fields: FieldChange[] = [{ path: "", op: "add" }];
+    return entry({ resource, class: "change", object: after, fields });
+  }
+  if (kindOf(before) !== kindOf(after)) {
+    const fields: FieldChange[] = [{ path: "kind", op: "replace", old: kindOf(before), new: kindOf(after) }];
+    return entry({ resource, class: "replace", object: before, fields });
+  }
+  const { fields, isSame } = fieldsOf(old, now);
+  if (fields.length > 0) return entry({ resource, class: "change", object: after, fields });
+  return isSame ? undefined : entry({ resource, class: "cosmetic", object: after, fields });
+}
+
+/** The fields that differ, and whether the forms are the same. */
+function fieldsOf(old: Resource | undefined, now: Resource | undefined): { fields: FieldChange[]; isSame: boolean } {
+  const [before, after] = [old?.resource?.value ?? {}, now?.resource?.value ?? {}];
+  const fields = compareValues(before, after, undefined);
+  if ((old?.ready ?? 0) !== (now?.ready ?? 0)) {
+    fields.push({ path: "ready", op: "replace", old: old?.ready ?? 0, new: now?.ready ?? 0 });
+  }
+  if (!isSameDetails(old, now)) fields.push({ path: "connectionDetails", op: "replace", sensitive: true });
+  return { fields, isSame: jsonEqual(before, after) };
+}
+
+function kindOf({ apiVersion, kind }: JsonObject): string {
+  return `${String(kind)}.${parseApiVersion(String(apiVersion)).group}`;
+}
+
+interface Entry extends Pick<ShadowResource, "resource" | "class" | "fields"> {
+  readonly object: JsonObject;
+}
+
+function entry({ resource, class: what, object, fields }: Entry): ShadowResource {
+  const { apiVersion = "", kind = "" } = object;
+  const shown = fields.slice(0, listedFields).map(shortField);
+  return { resource, apiVersion: String(apiVersion), kind: String(kind), class: what, fields: shown };
+}
+
+/** A report holds no large values. */
+function shortField({ old, new: next, ...rest }: FieldChange): FieldChange {
+  return {
+    ...rest,
+    ...(old !== undefined && { old: shortValue(old) }),
+    ...(next !== undefined && { new: shortValue(next) }),
+  };
+}
+
+function shortValue(value: JsonValue): JsonValue {
+  const text = JSON.stringify(value);
+  return text.length <= listedBytes ? value : `${text.slice(0, listedBytes)}…`;
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import { defineController, type WatchingController } from "@purlin/kube-controller";
+import { isDeleted, keyOf, type TypeRef } from "@purlin/kube-objects/object";
+import type { ControllerDeps } from "./deps.ts";
+import { kinds } from "./names.ts";
+
+/** Controllers that only say that operations are disabled: an Operation that is stored and ignored is a riddle. */
+export function disabledControllers(deps: ControllerDeps): readonly WatchingController[] {
+  return Object.values(kinds).map((type) => disabledController(type, deps));
+}
+
+function disabledController(type: TypeRef, { client, events, clock, log }: ControllerDeps): WatchingController {
+  return defineController({
+    ...{ client, events, clock, log, type },
+    name: `ops/${type.kind.toLowerCase()}.ops.crossplane.io`,
+    timeoutMs: 60_000,
+    async reconcile({ stored, emit }) {
+      if (isDeleted(stored.object)) return {};
+      const message = `nothing runs this ${type.kind}: start with --enable-operations`;
+      emit({ type: "Warning", reason: "FeatureDisabled", message });
+      return {};
+    },
+    watches: [
+      {
+        type: type.kind,
+        object: type,
+        // One event for each object, not one for each change.
+        keys: ({ type: change, object }) => (change === "added" ? [keyOf(object)] : []),
+      },
+    ],
+  });
+}

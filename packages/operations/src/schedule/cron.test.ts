@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { parseCron, systemClock } from "@purlin/base";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { kinds } from "../names.ts";
+import { condition, pipeline, type Scene, startScene } from "../testing/scene.ts";
+import { createCronController } from "./cron-controller.ts";
+
+let scene: Scene;
+let offset = 0;
+const minute = 60_000;
+/** Once an hour, and not within the next minutes: the clock of the test comes to it, not that of the machine. */
+const hourly = `${new Date(Date.now() + 30 * minute).getUTCMinutes()} * * * *`;
+
+before(async () => {
+  scene = await startScene();
+  const clock = { ...systemClock, now: () => Date.now() + offset };
+  await scene.control.run(createCronController({ ...scene.deps, clock }));
+});
+after(() => scene[Symbol.asyncDispose]());
+
+const cron = (name: string, spec: JsonObject, metadata: JsonObject = {}): KubeObject =>
+  ({
+    ...kinds.cron,
+    metadata: { name, ...metadata },
+    spec: { operationTemplate: { spec: pipeline("f") }, ...spec },
+  }) as KubeObject;
+const scheduling = (text: string) => (one: KubeObject) => condition(one, "Scheduling").startsWith(text);
+const patch = (name: string, change: JsonObject) =>
+  scene.control.users.patch({ ...kinds.cron, name }, change, { type: "merge" });
+const operationsOf = async (name: string): Promise<readonly KubeObject[]> =>
+  (await scene.list(kinds.operation)).filter(
+    ({ metadata }) => metadata.labels?.["ops.crossplane.io/cronoperation"] === name,
+  );
+/** Wakes a CronOperation with the clock some minutes ahead, and waits for its pass. */
+async function pass(name: string, minutes: number): Promise<KubeObject> {
+  offset = minutes * minute;
+  const token = String(Math.random());
+  await patch(name, {
+    metadata: { annotations: { token } },
+    spec: { startingDeadlineSeconds: 100_000 + Math.floor(Math.random() * 1e6) },
+  });
+  const { metadata } = await scene.control.users.get(kinds.cron, { name });
+  return scene.until(kinds.cron, name, (one) => {
+    const found = (one["status"] as { conditions?: { type: string; observedGeneration?: number }[] })?.conditions;
+    return found?.find(({ type }) => type === "Synced")?.observedGeneration === metadata.generation;
+  });
+}
+
+test("an Operation has the template's metadata, the label, its times and a controller", async () => {
+  offset = 0;
+  const template = { metadata: { labels: { team: "a" }, annotations: { note: "b" } }, spec: pipeline("f") };
+  await scene.create(cron("once", { schedule: hourly, operationTemplate: template }));
+  await scene.until(kinds.cron, "once", scheduling("True ScheduleActive"));
+  const done = await pass("once", 60);
+  const [operation, ...others] = await operationsOf("once");
+  assert.equal(others.length, 0, "one late run");
+  assert.deepEqual(operation?.metadata.labels, { team: "a", "ops.crossplane.io/cronoperation": "once" });
+  const slot = Date.parse(operation?.metadata.annotations?.["purlin.dev/scheduled-time"] ?? "");
+  assert.equal(operation?.metadata.name, `once-${slot / 1000}`);
+  assert.equal(operation?.metadata.annotations?.["note"], "b");
+  assert.deepEqual(
+    operation?.metadata.ownerReferences?.map(({ kind, controller, blockOwnerDeletion }) => [
+      kind,
+      controller,
+      blockOwnerDeletion,
+    ]),
+    [["CronOperation", true, true]],
+  );
+  assert.equal(condition(done, "Synced"), "True ReconcileSuccess");
+  assert.deepEqual(memberAt(done, ["status", "runningOperationRefs"]), [{ name: operation?.metadata.name }]);
+});
+
+for (const [name, schedule, text] of [
+  [
+    "bad",
+    "60 * * * *",
+    'cannot parse cron schedule "60 * * * *": cannot parse cron schedule: end of range (60) above maximum (59): 60',
+  ],
+  [
+    "zone",
+    "TZ=UTC",
+    'cannot parse cron schedule "TZ=UTC": cannot parse cron schedule: no schedule after the time zone: TZ=UTC',
+  ],
+  ["never", "0 0 30 2 *", 'schedule "0 0 30 2 *" never comes'],
+] as const) {
+  test(`the schedule ${schedule} is a condition, and no Operation`, async () => {
+    await scene.create(cron(name, { schedule }));
+    const refused = await scene.until(kinds.cron, name, scheduling("False"));
+    assert.equal(condition(refused, "Scheduling"), `False ScheduleInvalid: ${text}`);
+    assert.equal(condition(refused, "Synced"), `False ReconcileError: ${text}`);
+    assert.ok(scene.control.events.texts().includes(`Warning InvalidSchedule: ${text}`));
+    await patch(name, { spec: { schedule: hourly } });
+    const repaired = await scene.until(kinds.cron, name, scheduling("True"));
+    assert.equal(condition(repaired, "Synced"), "True ReconcileSuccess");
+    assert.deepEqual(await operationsOf(name), []);
+  });
+}
+
+test("a paused CronOperation skips its times, and goes on when it is resumed", async () => {
+  offset = 0;
+  await scene.create(cron("paused", { schedule: hourly }, { annotations: { "crossplane.io/paused": "true" } }));
+  const paused = await scene.until(kinds.cron, "paused", scheduling("False SchedulePaused"));
+  assert.match(condition(paused, "Synced"), /^False ReconcilePaused/);
+  offset = 60 * minute;
+  await patch("paused", { metadata: { annotations: { "crossplane.io/paused": null } } });
+  await scene.until(kinds.cron, "paused", scheduling("True ScheduleActive"));
+  assert.deepEqual(await operationsOf("paused"), []);
+  await pass("paused", 120);
+  assert.equal((await operationsOf("paused")).length, 1);
+});
+
+test("Forbid creates no second Operation, Replace deletes the running one", async () => {
+  for (const [name, policy] of [
+    ["forbid", "Forbid"],
+    ["replace", "Replace"],
+  ] as const) {
+    offset = 0;
+    await scene.create(cron(name, { schedule: hourly, concurrencyPolicy: policy }));
+    await scene.until(kinds.cron, name, scheduling("True"));
+    await pass(name, 60);
+    const [first] = await operationsOf(name);
+    await pass(name, 120);
+    const left = await operationsOf(name);
+    assert.equal(left.length, 1);
+    assert.equal(left[0]?.metadata.name === first?.metadata.name, policy === "Forbid");
+  }
+});
+
+test("an Operation that exists counts as scheduled", async () => {
+  offset = 0;
+  const stored = await scene.create(cron("crash", { schedule: hourly }));
+  await scene.until(kinds.cron, "crash", scheduling("True"));
+  const slot = parseCron(hourly).next(Date.parse(stored.metadata.creationTimestamp ?? "")) ?? 0;
+  const name = `crash-${slot / 1000}`;
+  await scene.create({ ...kinds.operation, metadata: { name }, spec: pipeline("f") });
+  const done = await pass("crash", 60);
+  assert.equal(condition(done, "Synced"), "True ReconcileSuccess");
+  assert.ok(!scene.control.events.texts().some((text) => text.includes("CreateOperation")));
+});
+
+test("a CronOperation whose name is too long for a label says so", async () => {
+  const name = "n".repeat(64);
+  await scene.create(cron(name, { schedule: hourly }));
+  const refused = await scene.until(kinds.cron, name, scheduling("False"));
+  assert.match(condition(refused, "Scheduling"), /metadata.name must have no more than 63 characters/);
+});

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createDeniedRequests } from "./denied-requests.ts";
+
+const namespace = "crossplane-system";
+const account = { namespace, name: "fleet-1" };
+const user = `system:serviceaccount:${namespace}:fleet-1`;
+
+test("each message of an account counts once, and other users are ignored", () => {
+  const denied = createDeniedRequests(namespace);
+  const changed: string[] = [];
+  const stop = denied.onChange((name) => void changed.push(name));
+  for (const message of ["a", "a", "b"]) denied.record(user, message);
+  denied.record("alice", "c");
+  denied.record("system:serviceaccount:default:fleet-1", "d");
+  assert.deepEqual(denied.of(account), ["a", "b"]);
+  assert.deepEqual(changed, ["fleet-1", "fleet-1"]);
+  stop();
+  denied.record(user, "e");
+  assert.equal(changed.length, 2);
+  denied.forget(account);
+  assert.deepEqual(denied.of(account), []);
+});
+
+test("an account that asks for everything does not fill the memory", () => {
+  const denied = createDeniedRequests(namespace);
+  for (let at = 0; at < 10_000; at++) denied.record(user, String(at));
+  assert.deepEqual(denied.of(account), ["0", "1", "2", "3", "4"]);
+  for (let at = 0; at < 10_000; at++) denied.record(`${user}${at}`, "x");
+  assert.deepEqual(denied.of({ namespace, name: "fleet-19999" }), []);
+});

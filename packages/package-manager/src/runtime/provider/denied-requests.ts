@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/** What the API server denied to the accounts of Providers: the conditions of their revisions show it. */
+export interface DeniedRequests {
+  /** Notes a request that was denied. */
+  record(user: string, message: string): void;
+  /** What was denied to an account, oldest first. */
+  of(account: { readonly namespace: string; readonly name: string }): readonly string[];
+  forget(account: { readonly namespace: string; readonly name: string }): void;
+  /** Calls back with the name of an account when something else was denied to it than before; the result ends that. */
+  onChange(listener: (account: string) => void): () => void;
+}
+
+/** The first few say what is missing; clients ask again and again. */
+const maxMessages = 5;
+const maxAccounts = 1000;
+
+/** Keeps the denied requests of the accounts of one namespace. */
+export function createDeniedRequests(namespace: string): DeniedRequests {
+  const prefix = userOf({ namespace, name: "" });
+  const messages = new Map<string, Set<string>>();
+  const listeners = new Set<(account: string) => void>();
+  return {
+    record(user, message) {
+      if (!user.startsWith(prefix)) return;
+      const known = messages.get(user) ?? new Set();
+      if (known.has(message) || known.size >= maxMessages || (known.size === 0 && messages.size >= maxAccounts)) return;
+      messages.set(user, known.add(message));
+      for (const listener of listeners) listener(user.slice(prefix.length));
+    },
+    of: (account) => [...(messages.get(userOf(account)) ?? [])],
+    forget(account) {
+      messages.delete(userOf(account));
+    },
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
+
+function userOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `system:serviceaccount:${namespace}:${name}`;
+}

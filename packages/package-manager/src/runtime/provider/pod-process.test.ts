@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a DeploymentRuntimeConfig makes of the process of a Provider; the one of the guide among them.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { controllerReference, type KubeObject, objectAt } from "@purlin/kube-objects/object";
+import { load } from "js-yaml";
+import { packageTypes } from "../../package-kinds.ts";
+import { deploymentOf } from "../kubernetes/deployment.ts";
+import { runtimeNames } from "../kubernetes/runtime-names.ts";
+import { podProcess, podTemplateOf } from "./pod-process.ts";
+
+const type = packageTypes.Provider;
+const namespace = "crossplane-system";
+const revision = {
+  ...type.revision,
+  metadata: { name: "fleet-1", uid: "u", labels: { "pkg.crossplane.io/package": "provider-fleet" } },
+  spec: {},
+} as unknown as KubeObject;
+const image = { entrypoint: ["/provider"], cmd: ["--from-image"], env: [], workingDir: "/", user: "" };
+
+const base64 = (text: string): string => Buffer.from(text).toString("base64");
+const stored: Readonly<Record<string, object>> = {
+  "Secret/fleet-credentials": { data: { KEY: base64("k"), "config.json": base64("{}") } },
+  "ConfigMap/fleet-settings": { data: { region: "north" }, binaryData: { logo: base64("x") } },
+};
+
+function processOf(container: JsonObject, volumes: readonly JsonObject[] = [], more: JsonObject = {}) {
+  const containers = [{ name: "package-runtime", ...container }];
+  return processFor({
+    deploymentTemplate: { spec: { template: { spec: { containers, volumes: [...volumes], ...more } } } },
+  });
+}
+
+function processFor(config: JsonObject) {
+  const names = runtimeNames(type, revision, config);
+  const place = { name: names.deployment, namespace, owner: controllerReference(revision) };
+  const deployment = deploymentOf({ type, revision, names, config, place, image: "", pullSecrets: [] });
+  const client = {
+    get: async ({ kind }: { kind: string }, { name }: { name: string }) => stored[`${kind}/${name}`],
+  };
+  const sources = { client, namespace, signal: new AbortController().signal };
+  return podProcess(podTemplateOf(deployment), image, sources as never);
+}
+
+test("without a runtime config the image runs as it is, with the variables of a Provider", async () => {
+  const { process, env, volumes, ignored } = await processFor({});
+  assert.deepEqual([process.entrypoint, process.cmd], [["/provider"], ["--from-image"]]);
+  assert.deepEqual(env, {
+    TLS_CLIENT_CERTS_DIR: "/tls/client",
+    TLS_SERVER_CERTS_DIR: "/tls/server",
+    POD_NAMESPACE: namespace,
+    PROVIDER_NAME: "provider-fleet",
+    REVISION_NAME: "fleet-1",
+    REVISION_UID: "u",
+    WEBHOOK_TLS_CERT_DIR: "/tls/server",
+  });
+  assert.deepEqual([volumes, ignored], [[], []]);
+});
+
+test("the runtime config of the guide does what the guide says", async () => {
+  const guide = readFileSync(join(import.meta.dirname, "../../../../../docs/guide/providers.md"), "utf8");
+  const [, text = ""] = /```yaml runtime-config\n([\s\S]*?)```/.exec(guide) ?? [];
+  const { process, env, volumes } = await processFor(objectAt(load(text) as KubeObject, ["spec"]));
+  assert.deepEqual(process.cmd, ["--debug", "--region=north"]);
+  assert.deepEqual([env["REGION"], env["FLEET_KEY"]], ["north", "k"]);
+  assert.deepEqual(
+    volumes.map(({ mountPath, files }) => [mountPath, files && Object.keys(files)]),
+    [
+      ["/credentials", ["KEY", "config.json"]],
+      ["/work", undefined],
+    ],
+  );
+});
+
+test("command replaces the entry point and drops the arguments of the image", async () => {
+  const { process } = await processOf({ command: ["/other", "$(REVISION_NAME)", "$$(REVISION_NAME)", "$(NONE)"] });
+  assert.deepEqual(process.entrypoint, ["/other", "fleet-1", "$(REVISION_NAME)", "$(NONE)"]);
+  assert.deepEqual(process.cmd, []);
+});
+
+test("a volume has the items that it names, and a projected one those of all its sources", async () => {
+  const volumes = [
+    { name: "one", configMap: { name: "fleet-settings", items: [{ key: "region", path: "a/region" }] } },
+    {
+      name: "two",
+      projected: { sources: [{ secret: { name: "fleet-credentials" } }, { configMap: { name: "fleet-settings" } }] },
+    },
+    { name: "three", secret: { secretName: "none", optional: true } },
+  ];
+  const volumeMounts = ["one", "two", "three"].map((name) => ({ name, mountPath: `/${name}` }));
+  const found = await processOf({ volumeMounts }, volumes);
+  assert.deepEqual(
+    found.volumes.map(({ files }) => Object.keys(files ?? {}).toSorted()),
+    [["a/region"], ["KEY", "config.json", "logo", "region"], []],
+  );
+});
+
+const bad: readonly (readonly [string, JsonObject, readonly JsonObject[], RegExp])[] = [
+  [
+    "a missing key",
+    { env: [{ name: "A", valueFrom: { secretKeyRef: { name: "fleet-credentials", key: "none" } } }] },
+    [],
+    /Secret "fleet-credentials" has no key "none", which the runtime config needs: add it/,
+  ],
+  [
+    "a missing Secret",
+    { envFrom: [{ secretRef: { name: "none" } }] },
+    [],
+    /Secret "crossplane-system\/none" not found, which the runtime config needs: create it/,
+  ],
+  [
+    "a volume that needs a node",
+    { volumeMounts: [{ name: "host", mountPath: "/host" }] },
+    [{ name: "host", hostPath: { path: "/" } }],
+    /volume "host" of the runtime config is not supported here: use secret, configMap, projected or emptyDir/,
+  ],
+];
+for (const [what, container, volumes, pattern] of bad) {
+  test(`${what} is refused with the next step`, async () => {
+    await assert.rejects(processOf(container, volumes), pattern);
+  });
+}
+
+test("what has no effect on one machine is named", async () => {
+  const { ignored } = await processOf({}, [], { initContainers: [{ name: "wait" }] });
+  assert.deepEqual(ignored, ["initContainers"]);
+});

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process that the first container of a Pod template describes.
+
+import type { ControllerClient } from "@purlin/kube-controller";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, memberAt, objectsAt, textAt, textMapAt, textsAt } from "@purlin/kube-objects/object";
+import type { ProcessConfig } from "@purlin/oci";
+import { otherKinds } from "../../package-kinds.ts";
+
+/** The template of the Pods of a revision: metadata and `spec`. */
+interface PodTemplate {
+  readonly metadata: JsonObject;
+  readonly spec: JsonObject;
+}
+
+/** A volume of a Pod, with the files in it; without files it is an empty folder that the program may write. */
+interface PodVolume {
+  readonly mountPath: string;
+  readonly files: Readonly<Record<string, Buffer>> | undefined;
+}
+
+/** What the container runs. */
+export interface PodProcess {
+  readonly process: ProcessConfig;
+  readonly env: Readonly<Record<string, string>>;
+  readonly volumes: readonly PodVolume[];
+  /** Fields of the template that have no effect on one machine. */
+  readonly ignored: readonly string[];
+}
+
+/** Reads the Secrets and ConfigMaps that a template names. */
+interface PodSources {
+  readonly client: ControllerClient;
+  readonly namespace: string;
+  readonly signal: AbortSignal;
+}
+
+/** Volumes with these names hold certificates, which have a place of their own. */
+const certificateVolumes: ReadonlySet<string> = new Set(["tls-server-certs", "tls-client-certs"]);
+
+/** The process of the first container. `command` and `args` replace those of the image, as on a cluster. */
+export async function podProcess(pod: PodTemplate, image: ProcessConfig, sources: PodSources): Promise<PodProcess> {
+  const [container = {}, ...sidecars] = objectsAt(pod.spec, ["containers"]);
+  const env = await environment(pod, container, sources);
+  const expand = (text: string): string => expanded(text, env);
+  const [command, args] = [textsAt(container, ["command"]), textsAt(container, ["args"])];
+  const isReplaced = command.length > 0;
+  const words = {
+    entrypoint: isReplaced ? command.map(expand) : image.entrypoint,
+    cmd: args.length > 0 ? args.map(expand) : isReplaced ? [] : image.cmd,
+    workingDir: textAt(container, ["workingDir"]) ?? image.workingDir,
+  };
+  return {
+    process: { ...image, ...words },
+    env,
+    volumes: await volumesOf(pod, container, sources),
+    ignored: [
+      ...(sidecars.length > 0 ? [`containers after the first (${sidecars.map(({ name }) => name).join(", ")})`] : []),
+      ...(objectsAt(pod.spec, ["initContainers"]).length > 0 ? ["initContainers"] : []),
+    ],
+  };
+}
+
+async function environment(
+  pod: PodTemplate,
+  container: JsonObject,
+  sources: PodSources,
+): Promise<Readonly<Record<string, string>>> {
+  const env: Record<string, string> = {};
+  for (const one of objectsAt(container, ["envFrom"])) {
+    const prefix = textAt(one, ["prefix"]) ?? "";
+    for (const [key, value] of Object.entries(await allOf(one, sources))) env[`${prefix}${key}`] = value.toString();
+  }
+  for (const one of objectsAt(container, ["env"])) {
+    const name = textAt(one, ["name"]) ?? "";
+    const given = memberAt(one, ["valueFrom"]);
+    const value = isJsonObject(given)
+      ? await valueFrom(pod, given, sources)
+      : expanded(textAt(one, ["value"]) ?? "", env);
+    if (value !== undefined) env[name] = value;
+  }
+  return env;
+}
+
+/** `$(NAME)` is the value of a variable that was defined before; `$$(NAME)` stays, with one dollar sign. */
+function expanded(text: string, env: Readonly<Record<string, string>>): string {
+  return text.replaceAll(/\$\$|\$\(([^)]+)\)/g, (whole, name: string | undefined) =>
+    whole === "$$" ? "$" : (env[name ?? ""] ?? whole),
+  );
+}
+
+async function valueFrom(pod: PodTemplate, from: JsonObject, sources: PodSources): Promise<string | undefined> {
+  const path = textAt(from, ["fieldRef", "fieldPath"]);
+  if (path !== undefined) return fieldOf(pod, path, sources.namespace);
+  for (const [member, kind] of [
+    ["secretKeyRef", "secret"],
+    ["configMapKeyRef", "configMap"],
+  ] as const) {
+    const reference = memberAt(from, [member]);
+    if (!isJsonObject(reference)) continue;
+    const [name = "", key = ""] = [textAt(reference, ["name"]), textAt(reference, ["key"])];
+    const value = (await dataOf(kind, name, sources))?.[key];
+    if (value === undefined && reference["optional"] !== true)
+      throw new Error(`${titles[kind]} "${name}" has no key "${key}", which the runtime config needs: add it`);
+    return value?.toString();
+  }
+  return undefined;
+}
+
+function fieldOf({ metadata }: PodTemplate, path: string, namespace: string): string | undefined {
+  const label = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path);
+  if (label !== null) return textMapAt(metadata, [label[1] ?? ""])?.[label[2] ?? ""] ?? "";
+  const known: Readonly<Record<string, string>> = {
+    "metadata.namespace": namespace,
+    "status.podIP": "127.0.0.1",
+    "status.hostIP": "127.0.0.1",
+  };
+  return known[path];
+}
+
+const titles = { secret: "Secret", configMap: "ConfigMap" } as const;
+const configMap = { apiVersion: "v1", kind: "ConfigMap" };
+
+type Data = Readonly<Record<string, Buffer>>;
+
+async function allOf(from: JsonObject, sources: PodSources): Promise<Data> {
+  for (const [member, kind] of [
+    ["secretRef", "secret"],
+    ["configMapRef", "configMap"],
+  ] as const) {
+    const name = textAt(from, [member, "name"]);
+    if (name === undefined) continue;
+    const data = await dataOf(kind, name, sources);
+    if (data === undefined && memberAt(from, [member, "optional"]) !== true) throw missing(kind, name, sources);
+    return data ?? {};
+  }
+  return {};
+}
+
+function missing(kind: keyof typeof titles, name: string, { namespace }: PodSources): Error {
+  return new Error(`${titles[kind]} "${namespace}/${name}" not found, which the runtime config needs: create it`);
+}
+
+async function dataOf(kind: keyof typeof titles, name: string, sources: PodSources): Promise<Data | undefined> {
+  const { client, namespace, signal } = sources;
+  const found = await client.get(kind === "secret" ? otherKinds.secret : configMap, { namespace, name }, { signal });
+  if (found === undefined) return undefined;
+  const base64 = textMapAt(found, [kind === "secret" ? "data" : "binaryData"]) ?? {};
+  const plain = kind === "secret" ? {} : (textMapAt(found, ["data"]) ?? {});
+  return Object.fromEntries([
+    ...Object.entries(plain).map(([key, value]) => [key, Buffer.from(value)]),
+    ...Object.entries(base64).map(([key, value]) => [key, Buffer.from(value, "base64")]),
+  ]) as Data;
+}
+
+async function volumesOf({ spec }: PodTemplate, container: JsonObject, sources: PodSources): Promise<PodVolume[]> {
+  const volumes = new Map(objectsAt(spec, ["volumes"]).map((one) => [textAt(one, ["name"]) ?? "", one]));
+  const found: PodVolume[] = [];
+  for (const mount of objectsAt(container, ["volumeMounts"])) {
+    const [name = "", mountPath = ""] = [textAt(mount, ["name"]), textAt(mount, ["mountPath"])];
+    const volume = volumes.get(name);
+    if (certificateVolumes.has(name) || volume === undefined) continue;
+    found.push({ mountPath, files: await filesOf(volume, sources) });
+  }
+  return found;
+}
+
+/** The files of a volume; undefined for a folder that starts empty. */
+async function filesOf(volume: JsonObject, sources: PodSources): Promise<Data | undefined> {
+  if (isJsonObject(volume["emptyDir"])) return undefined;
+  const projected = objectsAt(volume, ["projected", "sources"]);
+  if (projected.length > 0) {
+    const all = await Promise.all(projected.map((source) => filesOf(source, sources)));
+    return Object.assign({}, ...all) as Data;
+  }
+  for (const kind of ["secret", "configMap"] as const) {
+    const source = volume[kind];
+    if (!isJsonObject(source)) continue;
+    const name = textAt(source, ["secretName"]) ?? textAt(source, ["name"]) ?? "";
+    const data = await dataOf(kind, name, sources);
+    if (data === undefined && source["optional"] !== true) throw missing(kind, name, sources);
+    return chosen(data ?? {}, objectsAt(source, ["items"]));
+  }
+  const name = textAt(volume, ["name"]) ?? "";
+  throw new Error(
+    `volume "${name}" of the runtime config is not supported here: use secret, configMap, projected or emptyDir`,
+  );
+}
+
+function chosen(data: Data, items: readonly JsonObject[]): Data {
+  if (items.length === 0) return data;
+  return Object.fromEntries(
+    items.flatMap((item) => {
+      const value = data[textAt(item, ["key"]) ?? ""];
+      return value === undefined ? [] : [[textAt(item, ["path"]) ?? "", value] as const];
+    }),
+  );
+}
+
+/** The template of a Deployment. */
+export function podTemplateOf(deployment: KubeObject): PodTemplate {
+  const template = memberAt(deployment, ["spec", "template"]);
+  const part = (name: string): JsonObject => {
+    const found = isJsonObject(template) ? template[name] : undefined;
+    return isJsonObject(found) ? found : {};
+  };
+  return { metadata: part("metadata"), spec: part("spec") };
+}

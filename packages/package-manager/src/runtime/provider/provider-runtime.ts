@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Clock } from "@purlin/base";
+import type { FunctionProcess } from "@purlin/function-process";
+import type { ControllerClient } from "@purlin/kube-controller";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { otherKinds, packageLabels } from "../../package-kinds.ts";
+import type { PackageRuntime, RuntimeContext, RuntimeReport } from "../package-runtime.ts";
+import { deleteRevisionSecret } from "../process-runtime.ts";
+import { openProviderFiles } from "./provider-files.ts";
+import { type ProviderRuntimeOptions, secretsOf } from "./provider-host.ts";
+import { startProvider } from "./provider-process.ts";
+import { type ProviderAccount, roleKinds } from "./provider-roles.ts";
+import { createProviderSecrets } from "./provider-secrets.ts";
+import { accepts, declaresWebhooks, hasTarget, removeTarget, targetOf, webhookPort } from "./provider-webhooks.ts";
+
+const reportedLines = 10;
+/** When a webhook that does not answer is tried again. */
+const webhookRetryMs = 2_000;
+/** How often to look whether a process has ended. */
+const endingPollMs = 500;
+/** How long a revision runs on at most while its successor does not start. */
+const handOverMs = 60_000;
+
+/** Runs Providers as child processes, each as its own ServiceAccount. */
+export function createProviderRuntime(options: ProviderRuntimeOptions): PackageRuntime {
+  const { client, processes, namespace, webhookTargets } = options;
+  const files = openProviderFiles(options);
+  const started = new Set<string>();
+  const ending = new Map<string, Promise<void>>();
+  const handOvers = createHandOvers(options.clock);
+  /** The processes whose webhooks have answered. */
+  const answered = new Map<string, string>();
+  return {
+    prepare: createProviderSecrets(options, files),
+    async run(context) {
+      const { revision } = context;
+      started.add(revision.metadata.name ?? "");
+      handOvers.forget(revision.metadata.name ?? "");
+      const { process, renewInMs, notices, service, account } = await startProvider(options, files, context);
+      const report = withDenied(reportOf(process, notices, revision), account, options.denied.of(account));
+      const target = targetOf(process);
+      if (target === undefined) return report;
+      webhookTargets.set(`${namespace}/${service}:${webhookPort}`, target);
+      const version = process.current?.version ?? "";
+      // Once for each process: a connection that says nothing is an error in the log of most servers.
+      const isKnown = answered.get(process.name) === version;
+      const isServing = isKnown || !(await declaresWebhooks(client, context)) || (await accepts(processes, target));
+      if (!isServing) return noWebhooks(revision);
+      answered.set(process.name, version);
+      return { ...report, requeueAfterMs: renewInMs };
+    },
+    async retire(context) {
+      const { revision, signal } = context;
+      const name = revision.metadata.name ?? "";
+      const target = targetOf(processes.get(name));
+      // In the network of the machine, its successor needs its ports.
+      const isPrivate = started.has(name) && (await options.egress()).isSupported;
+      if (isPrivate && target !== undefined && hasTarget(webhookTargets, target)) {
+        const waitMs = handOverMs - handOvers.waited(name);
+        if (waitMs > 0 && (await hasSuccessor(client, context))) return { requeueAfterMs: endingPollMs };
+      }
+      handOvers.forget(name);
+      if (started.delete(name)) {
+        if (target !== undefined) removeTarget(webhookTargets, target);
+        answered.delete(name);
+        options.denied.forget({ namespace, name });
+        // Not awaited: it may take a while to end, and the revision may become active again meanwhile.
+        const ended = processes.stop(name).finally(() => ending.delete(name));
+        ending.set(name, ended);
+      }
+      // Its token is good until it has ended: it releases its lease last.
+      if (ending.has(name)) return { requeueAfterMs: endingPollMs };
+      for (const secret of Object.values(secretsOf(name))) {
+        await deleteRevisionSecret({ client, namespace, name: secret }, revision, signal);
+      }
+      await files.remove(name);
+      return {};
+    },
+    watches: (type, all) => [
+      {
+        type: "DeploymentRuntimeConfig",
+        object: otherKinds.runtimeConfig,
+        keys: ({ object }) =>
+          all()
+            .filter((one) => textAt(one, ["spec", "runtimeConfigRef", "name"]) === object.metadata.name)
+            .map(({ metadata }) => ({ name: metadata.name ?? "" })),
+      },
+      {
+        type: "ClusterRole",
+        object: roleKinds.role,
+        keys: ({ object }) =>
+          (object.metadata.ownerReferences ?? [])
+            .filter(({ kind, controller }) => kind === type.revision.kind && controller === true)
+            .map((owner) => ({ name: owner.name })),
+      },
+    ],
+  };
+}
+
+/** How long a revision has waited for its successor. */
+function createHandOvers(clock: Clock): { waited(name: string): number; forget(name: string): void } {
+  const since = new Map<string, number>();
+  return {
+    waited(name) {
+      const began = since.get(name) ?? clock.now();
+      since.set(name, began);
+      return clock.now() - began;
+    },
+    forget: (name) => void since.delete(name),
+  };
+}
+
+/** Whether another revision of the package is to run: until its process runs, that of this one serves the webhooks. */
+async function hasSuccessor(client: ControllerClient, { type, revision, signal }: RuntimeContext): Promise<boolean> {
+  const owner = revision.metadata.labels?.[packageLabels.package];
+  if (owner === undefined) return false;
+  const all = await client.list(type.revision, { labels: { [packageLabels.package]: owner }, signal });
+  return all.some(
+    (one) => one.metadata.uid !== revision.metadata.uid && textAt(one, ["spec", "desiredState"]) === "Active",
+  );
+}
+
+const portAdvice =
+  "another program uses a port of the provider: install pasta (Debian: apt-get install passt), which gives each provider a network of its own, or set another port with args in its DeploymentRuntimeConfig";
+
+function reportOf(process: FunctionProcess, notices: readonly string[], revision: KubeObject): RuntimeReport {
+  const { state } = process;
+  if (state.phase === "serving") {
+    const texts = [...notices, ...(state.notice === undefined ? [] : [state.notice])];
+    return { isHealthy: true, message: texts.join("; ") || undefined };
+  }
+  if (state.phase === "starting") return { isHealthy: false, message: "the provider is starting" };
+  const lines = process.logs().slice(-reportedLines).join(" | ");
+  const parts = [
+    state.problem,
+    ...(lines === "" ? [] : [`last output: ${lines}`]),
+    ...(/address already in use|EADDRINUSE/i.test(lines) ? [portAdvice] : []),
+    logsOf(revision),
+  ];
+  return { isHealthy: false, isProblem: true, message: parts.join("; ") };
+}
+
+/** A Provider that is denied something may work all the same, so it stays healthy. */
+function withDenied(
+  report: RuntimeReport,
+  { namespace, name }: ProviderAccount,
+  denied: readonly string[],
+): RuntimeReport {
+  if (denied.length === 0 || !report.isHealthy) return report;
+  const advice = `bind a ClusterRole with that right to ServiceAccount ${namespace}/${name}, or name an account that has it in a DeploymentRuntimeConfig`;
+  const texts = [`the API server denied requests of the provider: ${denied.join("; ")}; ${advice}`, report.message];
+  return { ...report, isProblem: true, message: texts.filter((text) => text !== undefined).join("; ") };
+}
+
+function noWebhooks(revision: KubeObject): RuntimeReport {
+  const message = `the provider declares webhooks but does not accept connections at port ${webhookPort}: requests that need them fail`;
+  const advice = "set its flags with args in a DeploymentRuntimeConfig, or install a version that serves them";
+  return {
+    isHealthy: false,
+    isProblem: true,
+    message: `${message}; ${advice}; ${logsOf(revision)}`,
+    requeueAfterMs: webhookRetryMs,
+  };
+}
+
+function logsOf({ metadata }: KubeObject): string {
+  return `see: purlin logs ${metadata.labels?.[packageLabels.package] ?? ""} --revision ${metadata.name ?? ""}`;
+}

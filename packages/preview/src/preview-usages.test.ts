@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deletions that the guard of the embedded API server refuses.
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import type { Plan } from "./plan/plan.ts";
+import { type Scene, startScene } from "./testing/scene.ts";
+import { app, appType } from "./testing/scene-objects.ts";
+
+let scene: Scene;
+before(async () => {
+  scene = await startScene();
+});
+after(() => scene[Symbol.asyncDispose]());
+
+const all = (plan: Plan): string[] =>
+  plan.composites.flatMap(({ changes }) =>
+    changes.map(({ class: change, kind, resource, name }) => `${change} ${kind} ${resource ?? name}`),
+  );
+
+test("a deletion that a Usage refuses is refused with its words, of a composite resource and of what it composes", async () => {
+  const spec = (of: object): object => ({ of, reason: "billing reads it" });
+  const usageOf = (name: string, type: TypeRef, used: string): KubeObject =>
+    ({
+      apiVersion: "protection.crossplane.io/v1beta1",
+      kind: "Usage",
+      metadata: { name, namespace: "default" },
+      spec: spec({ apiVersion: type.apiVersion, kind: type.kind, resourceRef: { name: used } }),
+    }) as KubeObject;
+  const used = app("used", { text: "one" });
+  await scene.apply(used);
+  await scene.settled(used);
+  const key = { ...appType, namespace: "default", name: "used" };
+  const maps = { apiVersion: "v1", kind: "ConfigMap" };
+  const { items } = await scene.users.list(maps, { labelSelector: "crossplane.io/composite=used" });
+  const child = items[0]?.metadata.name ?? "";
+  const refused = /denied the request: This resource is in-use by 1 usage\(s\), .* with reason: "billing reads it"\.$/;
+  const usages = { own: usageOf("own", appType, "used"), below: usageOf("below", maps, child) };
+  await scene.apply(usages.below);
+  const below = await scene.preview({ deletes: [key] });
+  assert.deepEqual(all(below), ["delete App used", "refused ConfigMap map"]);
+  const map = below.composites[0]?.changes.find(({ kind }) => kind === "ConfigMap");
+  assert.match(map?.refusal?.text ?? "", refused);
+  await scene.apply(usages.own);
+  const own = await scene.preview({ deletes: [key] });
+  assert.deepEqual(all(own), ["refused App used"]);
+  assert.match(own.composites[0]?.changes[0]?.refusal?.text ?? "", refused);
+  const found = await scene.users.get(maps, { namespace: "default", name: child });
+  assert.equal(found.metadata.annotations?.["usage.crossplane.io/deletion-attempt-with-policy"], undefined);
+  for (const { apiVersion, kind, metadata } of Object.values(usages)) {
+    await scene.users.delete({ apiVersion, kind, namespace: "default", name: metadata.name ?? "" });
+  }
+});

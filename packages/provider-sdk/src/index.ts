@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// Declaring managed resources.
+export { managedResourceCrd } from "./managed-crd.ts";
+export {
+  type ConnectionDetails,
+  defineManagedResource,
+  type Managed,
+  type ManagedHandler,
+  type ManagedResource,
+  type Observation,
+} from "./managed-resource.ts";
+export type { ReferenceSpec } from "./references.ts";
+// Running a provider.
+export { runProvider } from "./run-provider.ts";
+export { type RunningProvider, startProvider } from "./start-provider.ts";

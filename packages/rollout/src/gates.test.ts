@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { test } from "node:test";
+import { systemClock } from "@purlin/base";
+import { eventually } from "@purlin/kube-controller/testing";
+import { createExternalGates } from "./external-gates.ts";
+import { type CallNumbers, type GateSamples, judge } from "./gates.ts";
+import { type Gate, readPlan } from "./plan.ts";
+
+function gate(fields: object): Gate {
+  const spec = { functionRef: { name: "f" }, steps: [{ percent: 100 }], healthGates: [fields] };
+  const [only] = readPlan({ spec } as never).gates;
+  assert.ok(only);
+  return only;
+}
+
+const calls = (count: number, errors = 0, fatals = 0, p95Ms: number | undefined = 10): CallNumbers => ({
+  calls: count,
+  errors,
+  fatals,
+  p95Ms: count === 0 ? undefined : p95Ms,
+});
+const side = (total: number, good: number) => ({ total, has: () => good });
+
+function samples(more: Partial<GateSamples> = {}): GateSamples {
+  return {
+    now: 1_000_000,
+    stepStartedAt: 0,
+    isShadowStep: false,
+    hasShadowed: false,
+    members: 5,
+    pendingMoves: 0,
+    pendingShadows: 0,
+    candidateCalls: () => calls(10),
+    stableCalls: () => calls(10),
+    moved: side(5, 5),
+    stayed: side(5, 5),
+    shadow: undefined,
+    runtime: { status: "True", since: 0, message: "" },
+    external: () => undefined,
+    ...more,
+  };
+}
+
+const errors = { type: "FunctionErrors", maxRatio: "0.01" };
+const synced = { type: "CompositeCondition", condition: "Synced", minRatio: "0.99" };
+const diff = { type: "DesiredDiff", maxDeleted: 0, maxReplacedRatio: "0.1" };
+const shadow = (compared: number, deleted = 0, replaced = 0, failed = 0) => ({
+  shadow: { compared, deleted, replaced, changed: 0, failed, examples: () => ["ns/gold-1"] },
+  isShadowStep: true,
+  hasShadowed: true,
+});
+
+const rows: readonly (readonly [string, object, Partial<GateSamples>, "Passed" | "Failed" | "Unknown"])[] = [
+  ["no errors", errors, {}, "Passed"],
+  ["errors above the limit", errors, { candidateCalls: () => calls(10, 1) }, "Failed"],
+  [
+    "errors on both sides are not the candidate's",
+    errors,
+    { candidateCalls: () => calls(10, 1), stableCalls: () => calls(10, 2) },
+    "Passed",
+  ],
+  ["fatal results count as errors", errors, { candidateCalls: () => calls(10, 0, 1) }, "Failed"],
+  ["fewer calls than the sample", { ...errors, minSample: 20 }, {}, "Unknown"],
+  [
+    "a failure below the sample is not judged yet",
+    { ...errors, minSample: 20 },
+    { candidateCalls: () => calls(10, 9) },
+    "Unknown",
+  ],
+  ["nothing has moved", errors, { members: 0 }, "Unknown"],
+  ["nothing has moved in a shadow step", errors, { members: 0, isShadowStep: true }, "Passed"],
+  [
+    "RPC errors are not fatal results",
+    { type: "FatalResults", maxRatio: "0" },
+    { candidateCalls: () => calls(10, 5) },
+    "Passed",
+  ],
+  ["one fatal result", { type: "FatalResults", maxRatio: "0" }, { candidateCalls: () => calls(10, 0, 1) }, "Failed"],
+  ["all are synced", synced, {}, "Passed"],
+  ["some are not synced after the grace", synced, { moved: side(5, 4) }, "Failed"],
+  ["some are not synced within the grace", synced, { moved: side(5, 4), stepStartedAt: 990_000 }, "Unknown"],
+  ["those that stayed are no better", synced, { moved: side(5, 4), stayed: side(5, 4) }, "Unknown"],
+  ["some have not moved", synced, { pendingMoves: 1 }, "Unknown"],
+  ["healthy", { type: "RuntimeHealthy" }, {}, "Passed"],
+  ["restarting", { type: "RuntimeHealthy" }, { runtime: { status: "False", since: 990_000, message: "" } }, "Unknown"],
+  [
+    "unhealthy for long",
+    { type: "RuntimeHealthy" },
+    { runtime: { status: "False", since: 0, message: "crash" } },
+    "Failed",
+  ],
+  ["health unknown", { type: "RuntimeHealthy" }, { runtime: { status: "Unknown", since: 0, message: "" } }, "Unknown"],
+  ["as fast as allowed", { type: "CallDuration", p95: "20ms" }, {}, "Passed"],
+  ["too slow", { type: "CallDuration", p95: "5ms" }, {}, "Failed"],
+  [
+    "slower than stable",
+    { type: "CallDuration", maxIncrease: "0.5" },
+    { candidateCalls: () => calls(10, 0, 0, 16) },
+    "Failed",
+  ],
+  [
+    "no stable calls to compare with",
+    { type: "CallDuration", maxIncrease: "0.5" },
+    { stableCalls: () => calls(0) },
+    "Unknown",
+  ],
+  ["no differences", diff, shadow(10), "Passed"],
+  ["a deletion", diff, shadow(10, 1), "Failed"],
+  ["replacements within the share", diff, shadow(10, 0, 1), "Passed"],
+  ["replacements above the share", diff, shadow(10, 0, 2), "Failed"],
+  ["a deletion while others are not compared yet", diff, { ...shadow(10, 1), pendingShadows: 3 }, "Unknown"],
+  ["a candidate that fails in shadow", diff, shadow(10, 0, 0, 1), "Failed"],
+  ["some are not compared yet", diff, { ...shadow(10), pendingShadows: 3 }, "Unknown"],
+  ["no report in a shadow step", diff, { isShadowStep: true, hasShadowed: true }, "Unknown"],
+  [
+    "a number in range",
+    { type: "Prometheus", url: "http://a", query: "q", max: "5" },
+    { external: () => ({ value: 4 }) },
+    "Passed",
+  ],
+  [
+    "a number out of range",
+    { type: "Prometheus", url: "http://a", query: "q", max: "5" },
+    { external: () => ({ value: 6 }) },
+    "Failed",
+  ],
+  [
+    "no number",
+    { type: "Prometheus", url: "http://a", query: "q", max: "5" },
+    { external: () => ({ unknown: "x" }) },
+    "Unknown",
+  ],
+  ["no answer yet", { type: "Webhook", url: "http://a" }, {}, "Unknown"],
+  [
+    "a webhook that refuses",
+    { type: "Webhook", url: "http://a" },
+    { external: () => ({ passed: false, message: "no" }) },
+    "Failed",
+  ],
+];
+
+for (const [name, fields, seen, wanted] of rows) {
+  test(`${(fields as { type: string }).type}: ${name}`, () => {
+    assert.equal(judge(gate(fields), samples(seen)).result, wanted);
+  });
+}
+
+test("a failed comparison names composite resources", () => {
+  assert.match(judge(gate(diff), samples(shadow(10, 3))).message, /10 compared: 3 delete.*delete: ns\/gold-1, …/);
+});
+
+test("Prometheus and webhooks are asked over HTTP; errors and odd answers are unknown", async () => {
+  const answers: Record<string, unknown> = {
+    "/api/v1/query?query=up": { data: { resultType: "vector", result: [{ value: [1, "0.5"] }] } },
+    "/api/v1/query?query=many": { data: { resultType: "vector", result: [{ value: [1, "1"] }, { value: [1, "2"] }] } },
+    "/api/v1/query?query=none": { data: { resultType: "vector", result: [] } },
+    "/api/v1/query?query=scalar": { data: { resultType: "scalar", result: [1, "7"] } },
+    "/hook": { passed: false, message: "too early" },
+    "/odd": { yes: true },
+  };
+  const bodies: string[] = [];
+  const server = createServer((req, res) => {
+    req.on("data", (chunk) => bodies.push(String(chunk)));
+    req.on("end", () => {
+      const answer = answers[req.url ?? ""];
+      res.statusCode = answer === undefined ? 500 : 200;
+      res.end(JSON.stringify(answer ?? {}));
+    });
+  }).listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const external = createExternalGates(systemClock);
+  const ask = (fields: object) => {
+    const asked = gate({
+      max: "9",
+      interval: "10ms",
+      ...fields,
+      name: `g${bodies.length}-${Math.random().toString(36).slice(2)}`,
+    });
+    const question = { rolloutUid: "u", since: 0, body: () => ({ phase: "Progressing" }) };
+    return eventually("there is an answer", () => external.answer(asked, question));
+  };
+  try {
+    assert.deepEqual(await ask({ type: "Prometheus", url: base, query: "up" }), { value: 0.5 });
+    assert.deepEqual(await ask({ type: "Prometheus", url: base, query: "scalar" }), { value: 7 });
+    for (const query of ["many", "none", "missing"]) {
+      assert.ok("unknown" in (await ask({ type: "Prometheus", url: base, query })));
+    }
+    assert.deepEqual(await ask({ type: "Webhook", url: `${base}/hook` }), { passed: false, message: "too early" });
+    assert.ok("unknown" in (await ask({ type: "Webhook", url: `${base}/odd` })));
+    assert.ok("unknown" in (await ask({ type: "Webhook", url: "http://127.0.0.1:1/closed" })));
+    assert.match(bodies.join(""), /"phase":"Progressing"/);
+  } finally {
+    server.close();
+    server.closeAllConnections();
+  }
+});
+
+test("an answer from before the step does not count", async () => {
+  let now = 100;
+  const external = createExternalGates({ now: () => now }, async () => new Response('{"passed": true}'));
+  const asked = gate({ type: "Webhook", url: "http://a.example", interval: "1h" });
+  const question = (since: number) => ({ rolloutUid: "u", since, body: () => ({}) });
+  await eventually("there is an answer", () => external.answer(asked, question(0)));
+  now = 200;
+  assert.equal(external.answer(asked, question(150)), undefined);
+});

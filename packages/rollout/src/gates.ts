@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Gate } from "./plan.ts";
+
+/** The calls of one revision. */
+export interface CallNumbers {
+  readonly calls: number;
+  /** Calls that failed. Fatal results are not among them. */
+  readonly errors: number;
+  readonly fatals: number;
+  /** Undefined without calls. */
+  readonly p95Ms: number | undefined;
+}
+
+/** Conditions of composite resources by type: how many have the wanted status. */
+export interface SideNumbers {
+  readonly total: number;
+  has(condition: string, status: string): number;
+}
+
+/** The composite resources whose desired states were compared in shadow, by their worst difference. */
+export interface ShadowNumbers {
+  readonly compared: number;
+  readonly deleted: number;
+  readonly replaced: number;
+  readonly changed: number;
+  readonly failed: number;
+  /** Names of composite resources with a difference of a kind, the first few. */
+  readonly examples: (kind: "delete" | "replace" | "change" | "failed") => readonly string[];
+}
+
+/** The result of a check outside of the control plane; undefined while there is none. */
+export type ExternalNumber =
+  | { readonly value: number }
+  | { readonly passed: boolean; readonly message: string }
+  | { readonly unknown: string };
+
+/** Everything that gates judge. */
+export interface GateSamples {
+  readonly now: number;
+  readonly stepStartedAt: number;
+  /** Whether the step shadows composite resources. */
+  readonly isShadowStep: boolean;
+  /** Whether an earlier step or this one shadowed. */
+  readonly hasShadowed: boolean;
+  /** Whether any composite resource is on the candidate. */
+  readonly members: number;
+  /** Members that the candidate has not reconciled yet. */
+  readonly pendingMoves: number;
+  /** Composite resources that a shadow step has to compare and that have no report yet. */
+  readonly pendingShadows: number;
+  readonly candidateCalls: (sinceMs: number) => CallNumbers;
+  readonly stableCalls: (sinceMs: number) => CallNumbers;
+  readonly moved: SideNumbers;
+  readonly stayed: SideNumbers;
+  readonly shadow: ShadowNumbers | undefined;
+  /** The health of the runtime of the candidate, and since when it is so. */
+  readonly runtime: { readonly status: "True" | "False" | "Unknown"; readonly since: number; readonly message: string };
+  readonly external: (gate: Gate) => ExternalNumber | undefined;
+}
+
+/** The result of a gate. Unknown is not success. */
+export interface GateResult {
+  readonly name: string;
+  readonly result: "Passed" | "Failed" | "Unknown";
+  readonly message: string;
+  readonly sample: number;
+}
+
+type Verdict = Omit<GateResult, "name">;
+
+/** Judges one gate. */
+export function judge(gate: Gate, samples: GateSamples): GateResult {
+  return { name: gate.name, ...judges[gate.type](gate, samples) };
+}
+
+const judges: Readonly<Record<Gate["type"], (gate: Gate, samples: GateSamples) => Verdict>> = {
+  RuntimeHealthy: (_, { runtime, now }) => runtimeHealth(runtime, now),
+  FunctionErrors: (gate, samples) => callRatio(gate, samples, ({ errors, fatals }) => errors + fatals),
+  FatalResults: (gate, samples) => callRatio(gate, samples, ({ fatals }) => fatals),
+  CompositeCondition: compositeCondition,
+  DesiredDiff: desiredDiff,
+  CallDuration: callDuration,
+  Prometheus: externalNumber,
+  Webhook: externalNumber,
+};
+
+function passed(message: string, sample: number): Verdict {
+  return { result: "Passed", message, sample };
+}
+
+function failed(message: string, sample: number): Verdict {
+  return { result: "Failed", message, sample };
+}
+
+function unknown(message: string, sample = 0): Verdict {
+  return { result: "Unknown", message, sample };
+}
+
+const notMoved = "no composite resource is on the candidate yet";
+
+/** A function that restarts is given a moment. */
+const restartMs = 30_000;
+
+function runtimeHealth({ status, since, message }: GateSamples["runtime"], now: number): Verdict {
+  if (status === "True") return passed("the candidate is healthy", 1);
+  const text = `the candidate is not healthy${message === "" ? "" : `: ${message}`}`;
+  const isLasting = status === "False" && now - since >= restartMs;
+  return isLasting ? failed(`${text} (for ${Math.round((now - since) / 1000)} s)`, 1) : unknown(text);
+}
+
+function callRatio(gate: Gate, samples: GateSamples, failures: (calls: CallNumbers) => number): Verdict {
+  if (samples.members === 0) return beforeMoves(samples);
+  const since = Math.max(samples.now - gate.windowMs, samples.stepStartedAt);
+  const candidate = samples.candidateCalls(since);
+  const stable = samples.stableCalls(since);
+  const [bad, stableBad] = [failures(candidate), failures(stable)];
+  const limit = gate.limits.maxRatio ?? 0;
+  const text = `candidate ${percent(bad, candidate.calls)}, stable ${percent(stableBad, stable.calls)}, allowed ${limit * 100} %`;
+  const ratio = ratioOf(bad, candidate.calls);
+  const isWorse = ratio > limit && ratio > ratioOf(stableBad, stable.calls);
+  if (isWorse && candidate.calls >= gate.minSample) return failed(text, candidate.calls);
+  if (candidate.calls < gate.minSample)
+    return unknown(`${candidate.calls} of ${gate.minSample} calls`, candidate.calls);
+  return passed(text, candidate.calls);
+}
+
+/** Gates about calls have nothing to judge before the first composite resource moves: a shadow step is left without them. */
+function beforeMoves({ isShadowStep }: GateSamples): Verdict {
+  return isShadowStep ? passed("nothing has moved in a shadow step", 0) : unknown(notMoved);
+}
+
+function compositeCondition(gate: Gate, samples: GateSamples): Verdict {
+  const { moved, stayed, pendingMoves, now, stepStartedAt } = samples;
+  if (samples.members === 0) return beforeMoves(samples);
+  const good = moved.has(gate.condition, gate.status);
+  const stayedGood = stayed.has(gate.condition, gate.status);
+  const sides = `moved ${percent(good, moved.total)}, stayed ${percent(stayedGood, stayed.total)}`;
+  const limit = gate.limits.minRatio ?? 1;
+  const text = `${gate.condition}=${gate.status}: ${sides}, wanted ${limit * 100} %`;
+  const ratio = ratioOf(good, moved.total);
+  const stayedRatio = stayed.total === 0 ? 1 : ratioOf(stayedGood, stayed.total);
+  if (moved.total < gate.minSample)
+    return unknown(`${moved.total} of ${gate.minSample} composite resources`, moved.total);
+  if (pendingMoves > 0) return unknown(`${pendingMoves} composite resources have not moved yet`, moved.total);
+  if (ratio >= limit) return passed(text, moved.total);
+  // What is broken on both sides is not the fault of the candidate, but no proof of its health either.
+  if (now - stepStartedAt < gate.withinMs || ratio >= stayedRatio) return unknown(text, moved.total);
+  return failed(text, moved.total);
+}
+
+function desiredDiff(gate: Gate, { shadow, isShadowStep, hasShadowed, pendingShadows }: GateSamples): Verdict {
+  if (!hasShadowed) return passed("no shadow step yet", 0);
+  if (shadow === undefined) return isShadowStep ? unknown("no shadow report yet") : passed("no shadow report", 0);
+  const { compared, deleted, replaced, changed, failed: errors } = shadow;
+  const counts = `${compared} compared: ${deleted} delete, ${replaced} replace, ${changed} change, ${errors} fail`;
+  // Nothing has moved yet, so there is time for a complete report.
+  if (isShadowStep && pendingShadows > 0) return unknown(`${counts}; ${pendingShadows} not compared yet`, compared);
+  const { limits } = gate;
+  const checks = [
+    [
+      "delete",
+      deleted,
+      limits.maxDeleted ?? (limits.maxDeletedRatio === undefined ? 0 : undefined),
+      limits.maxDeletedRatio,
+    ],
+    ["replace", replaced, limits.maxReplaced, limits.maxReplacedRatio],
+    ["change", changed, limits.maxChanged, limits.maxChangedRatio],
+    ["failed", errors, 0, undefined],
+  ] as const;
+  for (const [kind, number, most, ratio] of checks) {
+    const isTooMany = number > (most ?? Infinity) || ratioOf(number, compared) > (ratio ?? 1);
+    if (isTooMany && compared >= gate.minSample) {
+      const names = shadow.examples(kind);
+      return failed(`${counts}; ${kind}: ${names.join(", ")}${number > names.length ? ", …" : ""}`, compared);
+    }
+  }
+  if (!isShadowStep) return passed(counts, compared);
+  if (compared < gate.minSample) return unknown(`${compared} of ${gate.minSample} compared`, compared);
+  return passed(counts, compared);
+}
+
+function callDuration(gate: Gate, samples: GateSamples): Verdict {
+  if (samples.members === 0) return beforeMoves(samples);
+  const since = Math.max(samples.now - gate.windowMs, samples.stepStartedAt);
+  const candidate = samples.candidateCalls(since);
+  const stable = samples.stableCalls(since);
+  if (candidate.p95Ms === undefined || candidate.calls < gate.minSample) {
+    return unknown(`${candidate.calls} of ${gate.minSample} calls`, candidate.calls);
+  }
+  const { p95, maxIncrease } = gate.limits;
+  const most = Math.min(
+    p95 ?? Infinity,
+    maxIncrease === undefined ? Infinity : stable.p95Ms === undefined ? Infinity : stable.p95Ms * (1 + maxIncrease),
+  );
+  if (most === Infinity) return unknown("no calls of the stable revision to compare with", candidate.calls);
+  const text = `p95 candidate ${round(candidate.p95Ms)} ms, stable ${round(stable.p95Ms ?? 0)} ms, allowed ${round(most)} ms`;
+  return candidate.p95Ms > most ? failed(text, candidate.calls) : passed(text, candidate.calls);
+}
+
+function externalNumber(gate: Gate, samples: GateSamples): Verdict {
+  const answer = samples.external(gate);
+  if (answer === undefined) return unknown("not asked yet");
+  if ("unknown" in answer) return unknown(answer.unknown);
+  if ("passed" in answer) return answer.passed ? passed(answer.message, 1) : failed(answer.message, 1);
+  const { min = -Infinity, max = Infinity } = gate.limits;
+  const range = `${min === -Infinity ? "" : `from ${min} `}${max === Infinity ? "" : `to ${max}`}`.trim();
+  const text = `result ${answer.value}, wanted ${range}`;
+  return answer.value >= min && answer.value <= max ? passed(text, 1) : failed(text, 1);
+}
+
+function ratioOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : part / whole;
+}
+
+function percent(part: number, whole: number): string {
+  return `${(ratioOf(part, whole) * 100).toFixed(1)} % (${part} of ${whole})`;
+}
+
+function round(ms: number): number {
+  return Math.round(ms * 10) / 10;
+}

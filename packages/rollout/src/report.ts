@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import type { Clock } from "@purlin/base";
+import { withConditionTexts } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { ConditionText, KubeObject } from "@purlin/kube-objects/object";
+import { Counter, Gauge, type Registry } from "prom-client";
+import type { Decision } from "./decide.ts";
+import type { RolloutPlan } from "./plan.ts";
+import { isEnded, type RolloutState, statusFields } from "./state.ts";
+
+/** Reasons for which a rollout waits until its author changes something. */
+const stallingReasons: ReadonlySet<string> = new Set([
+  "InvalidSpec",
+  "SameRevision",
+  "RevisionNotFound",
+  "RevisionInactive",
+  "FunctionNotFound",
+  "CompositionNotFound",
+  "Conflict",
+  "NoComposites",
+  "StableNotFound",
+]);
+
+/** The rollout with the status of a state. Equal to the stored one when nothing changed. */
+export function withState(
+  rollout: KubeObject,
+  state: RolloutState,
+  {
+    plan,
+    clock,
+    shadow,
+  }: { readonly plan: RolloutPlan; readonly clock: Pick<Clock, "now">; readonly shadow?: JsonObject | undefined },
+): KubeObject {
+  const before = (rollout["status"] ?? {}) as { readonly conditions?: unknown; readonly shadow?: unknown };
+  const generation = rollout.metadata.generation ?? 0;
+  const fields = statusFields(state, { isComposition: plan.composition !== undefined, generation });
+  // The reports of an ended rollout may be gone; what they said stays.
+  const report = shadow ?? before.shadow;
+  const status = {
+    ...fields,
+    ...(report !== undefined && { shadow: report }),
+    ...(before.conditions !== undefined && { conditions: before.conditions }),
+  };
+  return withConditionTexts({ ...rollout, status } as KubeObject, conditionsFor(state), clock);
+}
+
+/** Conditions that tools which know kstatus read: Ready, Reconciling and Stalled; and those of rollouts. */
+function conditionsFor(state: RolloutState): readonly ConditionText[] {
+  const { phase, reason, message } = state;
+  const isStalled =
+    phase === "RolledBack" ||
+    phase === "Failed" ||
+    state.pauseToken !== undefined ||
+    (phase === "Pending" && stallingReasons.has(reason));
+  const isReady = phase === "Succeeded";
+  const isMoving = !isEnded(state) && !isStalled;
+  const text = (type: string, status: boolean): ConditionText => ({
+    type,
+    status: status ? "True" : "False",
+    reason,
+    message,
+  });
+  return [
+    text("Ready", isReady),
+    text("Reconciling", isMoving),
+    text("Stalled", isStalled),
+    text("Progressing", isMoving && phase !== "Paused"),
+    gatesPassed(state),
+    text("RolledBack", phase === "RolledBack"),
+  ];
+}
+
+function gatesPassed({ gates }: RolloutState): ConditionText {
+  const bad = gates.find(({ result }) => result === "Failed") ?? gates.find(({ result }) => result === "Unknown");
+  const message = gates.map((gate) => `${gate.name}: ${gate.message}`).join("; ");
+  if (gates.length === 0) return { type: "GatesPassed", status: "Unknown", reason: "NotJudged", message: "" };
+  if (bad === undefined) return { type: "GatesPassed", status: "True", reason: "Passed", message };
+  return { type: "GatesPassed", status: bad.result === "Failed" ? "False" : "Unknown", reason: bad.result, message };
+}
+
+/** The metrics of rollouts. */
+export interface RolloutMetrics {
+  decided(rollout: string, decision: Decision): void;
+  seen(rollout: string, state: RolloutState): void;
+  gone(rollout: string): void;
+}
+
+/** Metrics without a registry. */
+const noMetrics: RolloutMetrics = { decided: () => {}, seen: () => {}, gone: () => {} };
+
+const sides = ["total", "candidate", "moved", "unhealthy"] as const;
+
+/** Registers the metrics of rollouts; those of an earlier term of leadership are used again. */
+export function createRolloutMetrics(registry: Registry | undefined): RolloutMetrics {
+  if (registry === undefined) return noMetrics;
+  const decisionsName = "purlin_rollout_decisions_total";
+  const compositesName = "purlin_rollout_composites";
+  const stepName = "purlin_rollout_step";
+  const decisions =
+    (registry.getSingleMetric(decisionsName) as Counter | undefined) ??
+    new Counter({
+      name: decisionsName,
+      help: "Decisions about rollouts.",
+      labelNames: ["rollout", "decision"],
+      registers: [registry],
+    });
+  const composites =
+    (registry.getSingleMetric(compositesName) as Gauge | undefined) ??
+    new Gauge({
+      name: compositesName,
+      help: "Composite resources of a rollout: all, those that belong on the candidate, those that it reconciled, and those of them that are not synced.",
+      labelNames: ["rollout", "side"],
+      registers: [registry],
+    });
+  const step =
+    (registry.getSingleMetric(stepName) as Gauge | undefined) ??
+    new Gauge({
+      name: stepName,
+      help: "Index of the current step of a rollout.",
+      labelNames: ["rollout"],
+      registers: [registry],
+    });
+  return {
+    decided: (rollout, { reason }) => decisions.inc({ rollout, decision: reason }),
+    seen(rollout, state) {
+      for (const side of sides) composites.set({ rollout, side }, state.composites[side]);
+      step.set({ rollout }, state.currentStep);
+    },
+    gone(rollout) {
+      for (const side of sides) composites.remove({ rollout, side });
+      step.remove({ rollout });
+    },
+  };
+}

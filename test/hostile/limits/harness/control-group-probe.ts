@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs in a machine whose control groups (version 2) have all controllers, as the only process of a group that was delegated to it. Starts
+// hostile programs in groups of their own, each with the limits of a function, and prints one line of JSON: control-group-probe.ts
+import { spawn } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import {
+  type ControlGroup,
+  openControlGroups,
+  ownControlGroup,
+} from "../../../../packages/function-process/src/limits/control-groups.ts";
+import { defaultFunctionLimits } from "../../../../packages/function-process/src/limits/function-limits.ts";
+
+/** What became of one hostile program. */
+export interface ProbeOutcome {
+  readonly signal: string | null;
+  readonly oomKills: number;
+  readonly refusedProcesses: number;
+  readonly throttles: number;
+}
+
+/** What the machine showed. */
+export interface ProbeReport {
+  readonly own: string | undefined;
+  readonly controllers: readonly string[];
+  readonly memory: ProbeOutcome;
+  readonly processes: ProbeOutcome;
+  /** How often the kernel paused a program that never rests. */
+  readonly cpuThrottles: number;
+  readonly isRemoved: boolean;
+}
+
+const limits = { ...defaultFunctionLimits, memoryBytes: 32 * 2 ** 20, processes: 10, cpus: 0.1 };
+
+/** Fills memory by growing a variable of the shell. */
+const memoryHog = `x=0123456789abcdef; while :; do x="$x$x"; done`;
+const forkBomb = `i=0; while [ $i -lt 40 ]; do sleep 30 & i=$((i+1)); done; sleep 1`;
+const busy = "while :; do :; done";
+
+/** The group names its folder only in the shell text that enters it. */
+function throttlesOf({ enter }: ControlGroup): number {
+  const [, path = ""] = /'(.*)\/cgroup\.procs'/.exec(enter) ?? [];
+  return Number(/^nr_throttled (\d+)$/m.exec(readFileSync(join(path, "cpu.stat"), "utf8"))?.[1] ?? 0);
+}
+
+async function attack(group: ControlGroup, script: string, mostMs: number): Promise<ProbeOutcome> {
+  group.limit(limits);
+  const child = spawn("/bin/sh", ["-c", `${group.enter}\n${script}`], { stdio: "ignore" });
+  const ended = new Promise<string | null>((resolve) => child.once("exit", (_, signal) => resolve(signal)));
+  const signal = await Promise.race([ended, delay(mostMs, "still running")]);
+  const outcome = {
+    signal,
+    oomKills: group.count("memory.events", "oom_kill"),
+    refusedProcesses: group.count("pids.events", "max"),
+    throttles: throttlesOf(group),
+  };
+  group.kill();
+  await ended;
+  while (!group.remove()) await delay(20);
+  return outcome;
+}
+
+async function main(): Promise<ProbeReport> {
+  const own = ownControlGroup();
+  const groups = own === undefined ? undefined : openControlGroups({ own, pid: process.pid });
+  if (groups === undefined) throw new Error(`no control groups in ${own}`);
+  const create = (): ControlGroup => {
+    const group = groups.create();
+    if (group === undefined) throw new Error("the kernel refused a group");
+    return group;
+  };
+  const memory = await attack(create(), memoryHog, 60_000);
+  const processes = await attack(create(), forkBomb, 60_000);
+  const { throttles: cpuThrottles } = await attack(create(), busy, 2_000);
+  groups.close();
+  return {
+    own,
+    controllers: [...groups.controllers],
+    memory,
+    processes,
+    cpuThrottles,
+    isRemoved: !existsSync(groups.path),
+  };
+}
+
+console.log(`PROBE ${JSON.stringify(await main())}`);
