@@ -135,6 +135,36 @@ test("of many saves in a row the last one counts", async () => {
   } while (answer !== "four!");
 });
 
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+test("an old version that is slow to stop takes no new connections", async () => {
+  const withPid = source("one").replace('"one" + mark', "String(process.pid)");
+  using folder = project({ "fn.ts": withPid });
+  const args = ["function", "run", "fn.ts", "--insecure", "--address", "localhost:0"];
+  await using purlin = spawnPurlin(args, { cwd: folder.path });
+  const [, endpoint = ""] = await purlin.next("stdout", /Serving fn\.ts on (localhost:\d+)/);
+  const ask = async (): Promise<string | undefined> => {
+    const runner = createDiallingRunner({ security: "plaintext" });
+    return await call(runner, endpoint, "a").finally(() => runner.close());
+  };
+  const old = Number(await ask());
+  process.kill(old, "SIGSTOP");
+  try {
+    folder.write("fn.ts", source("two"));
+    await purlin.next("stdout", /Reloaded/);
+    for (let at = 0; at < 3; at += 1) assert.equal(await ask(), "two!");
+  } finally {
+    // On a slow machine it has been killed by now, as a version that does not stop in time is.
+    if (isRunning(old)) process.kill(old, "SIGCONT");
+  }
+});
+
 test("a socket with a path is an address too", async () => {
   using folder = project({ "fn.ts": source("one"), "request.yaml": "meta: {tag: a}" });
   const args = ["function", "run", "fn.ts", "--insecure", "--network", "unix", "--address", "socket"];

@@ -167,7 +167,13 @@ function createClusterLaunch(file: string, flags: readonly string[]): Launch {
     }
     tellWhereItListens(worker, events);
     worker.on("exit", (code, signal) => events.ended(signal ?? `exit code ${code}`));
-    return { stop: () => endWorker(worker), kill: () => void worker.process.kill("SIGKILL") };
+    return {
+      stop: () => endWorker(worker),
+      kill() {
+        takeNoMoreConnections(worker);
+        worker.process.kill("SIGKILL");
+      },
+    };
   };
 }
 
@@ -184,10 +190,19 @@ function tellWhereItListens(worker: Worker, events: LaunchEvents): void {
   });
 }
 
+/**
+ * Sends all further connections to other versions, at once. A worker that gets a signal closes its socket when it comes to it,
+ * and on a busy machine would still answer calls that were made after the next version was announced.
+ */
+function takeNoMoreConnections(worker: Worker): void {
+  worker.disconnect();
+}
+
 async function endWorker(worker: Worker): Promise<void> {
   if (worker.isDead()) return;
   const ended = Promise.withResolvers<void>();
   worker.once("exit", () => ended.resolve());
+  takeNoMoreConnections(worker);
   worker.process.kill("SIGTERM");
   const limit = setTimeout(() => worker.process.kill("SIGKILL"), stopLimitMs);
   await ended.promise;
