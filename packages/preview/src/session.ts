@@ -4,6 +4,7 @@ import { createMemoryServer, mastersGroup } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { type KubeObject, keyOf, type ObjectKey } from "@purlin/kube-objects/object";
+import { operationControllerName } from "@purlin/operations";
 import { kindIdentity, LiveReads } from "./overlay/live-reads.ts";
 import { assumeReady } from "./settle/assume.ts";
 import { itemId } from "./settle/preview-engine.ts";
@@ -71,7 +72,7 @@ export interface Session extends AsyncDisposable {
   store(object: KubeObject): Promise<void>;
   /** Starts the controllers of the definitions that exist now. */
   start(): Promise<void>;
-  /** Reconciles a composite resource once, or a claim and its composite resource, and whatever else is awake. */
+  /** Reconciles a composite resource once, or a claim and its composite resource, or runs an Operation once, and whatever else is awake. */
   step(root: KubeObject): Promise<void>;
   /** Reconciles until nothing is awake. */
   settle(): Promise<void>;
@@ -117,6 +118,8 @@ export async function openSession({ base, signal, ...options }: SessionOptions):
   };
 }
 
+const operationIdentity = kindIdentity({ apiVersion: "ops.crossplane.io/v1alpha1", kind: "Operation" });
+
 interface RootItem {
   readonly controller: string;
   readonly key: ObjectKey;
@@ -139,8 +142,9 @@ async function step(pass: Pass, root: KubeObject, signal: AbortSignal): Promise<
 
 const isComposite = ({ controller }: RootItem): boolean => !controller.startsWith("claim/");
 
-/** The keys that reconcile a root: of the claim and of its composite resource, or of the composite resource alone. */
+/** The keys that reconcile a root: of the claim and of its composite resource, of the composite resource alone, or of the Operation. */
 async function itemsOf(pass: Pass, root: KubeObject): Promise<readonly RootItem[]> {
+  if (kindIdentity(root) === operationIdentity) return [{ controller: operationControllerName, key: keyOf(root) }];
   const facts = (await pass.definitions()).find(isOf(root));
   if (facts === undefined) return [];
   const { name, compositeType } = facts;

@@ -90,7 +90,7 @@ export const commandTable: readonly CommandSpec[] = [
   },
   {
     name: "test",
-    summary: "run tests of compositions, without a cluster",
+    summary: "run tests of compositions and Operations, without a cluster",
     arguments: [
       {
         name: "[path...]",

@@ -6,10 +6,11 @@ import type { CacheChange } from "@purlin/kube-client";
 import type { EventRecorder } from "@purlin/kube-controller";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { annotationOf, controllerOf, type KubeObject } from "@purlin/kube-objects/object";
+import { operationControllerName } from "@purlin/operations";
 
 const { resourceName } = crossplaneAnnotations;
 
-/** What happened to one composite resource since the record was last cleared. */
+/** What happened to one composite resource or Operation since the record was last cleared. */
 export interface CompositeRecord {
   readonly results: JsonObject[];
   /** How often each function was called. */
@@ -18,11 +19,13 @@ export interface CompositeRecord {
   requirements: JsonObject;
   context: JsonObject;
   ttl: string | undefined;
+  /** The desired resources of the last step, by name. */
+  desired: JsonObject;
   /** Which step last changed each desired resource. */
   readonly steps: Map<string, string>;
   /** Names of composed resources that were deleted. */
   readonly deleted: string[];
-  /** Writes of composed resources. */
+  /** Writes of composed or applied resources. */
   writes: number;
 }
 
@@ -32,6 +35,7 @@ const emptyRecord = (): CompositeRecord => ({
   requirements: {},
   context: {},
   ttl: undefined,
+  desired: {},
   steps: new Map(),
   deleted: [],
   writes: 0,
@@ -56,8 +60,13 @@ export class CaseRecord {
     return known;
   }
 
-  /** Called with each change that a controller made. */
-  wrote(change: CacheChange): void {
+  /** Called with each change, and which controller made it. What the Operation `root` applies has no owner. */
+  wrote(change: CacheChange, { controller }: { readonly controller: string }, root: KubeObject): void {
+    if (controller === "") return;
+    if (controller === operationControllerName) {
+      if (change.object.kind !== root.kind) this.of(root).writes += 1;
+      return;
+    }
     const owner = controllerOf(change.object);
     const resource = annotationOf(change.object, resourceName);
     if (owner === undefined || resource === undefined) return;
@@ -66,11 +75,11 @@ export class CaseRecord {
     if (change.type === "deleted" || change.object.metadata.deletionTimestamp) record.deleted.push(resource);
   }
 
-  /** Functions whose calls and responses are kept. */
-  recording(runStep: RunStep): RunStep {
+  /** Functions whose calls and responses are kept. A call without a composite resource is one of the Operation `root`. */
+  recording(runStep: RunStep, root: KubeObject): RunStep {
     return async (reference, request, call) => {
       const composite = request.observed?.composite?.resource?.value as KubeObject | undefined;
-      const record = composite === undefined ? emptyRecord() : this.of(composite);
+      const record = this.of(composite ?? root);
       const { functionName, step } = reference;
       const observer = {
         called: () => {
@@ -108,11 +117,12 @@ function keep(record: CompositeRecord, step: string, { response, before }: StepR
   for (const result of isJsonArray(results) ? results.filter(isJsonObject) : [])
     record.results.push(namedResult(result, step));
   if (isJsonObject(context)) record.context = context;
+  record.desired = resourcesOf(response);
   if (isJsonObject(requirements)) Object.assign(record.requirements, requirementsOf(requirements));
   const ttl = isJsonObject(meta) ? meta["ttl"] : undefined;
   if (typeof ttl === "string" && (record.ttl === undefined || seconds(ttl) < seconds(record.ttl))) record.ttl = ttl;
   const earlier = resourcesOf(before);
-  for (const [name, resource] of Object.entries(resourcesOf(response))) {
+  for (const [name, resource] of Object.entries(record.desired)) {
     if (JSON.stringify(earlier[name]) !== JSON.stringify(resource)) record.steps.set(name, step);
   }
 }

@@ -38,6 +38,12 @@ export interface CoverageReport {
   readonly conditions: readonly string[];
 }
 
+interface StepRun {
+  readonly response: RunFunctionResponse;
+  /** The composite resource, claim or Operation of the case. */
+  readonly root: KubeObject;
+}
+
 /** Counts what cases cover. */
 export class Coverage {
   readonly #owners = new Map<string, Owner>();
@@ -48,9 +54,9 @@ export class Coverage {
   readonly #seen = new Set<string>();
   readonly #conditions = new Set<string>();
 
-  /** Adds what the Compositions and definitions of a case could cover. */
-  expect(compositions: readonly KubeObject[], definitions: readonly KubeObject[]): void {
-    for (const composition of compositions) this.#composition(composition);
+  /** Adds what the pipelines of Compositions and Operations, and the definitions of a case, could cover. */
+  expect(pipelines: readonly KubeObject[], definitions: readonly KubeObject[]): void {
+    for (const pipeline of pipelines) this.#pipeline(pipeline);
     for (const definition of definitions) this.#definition(definition);
   }
 
@@ -65,8 +71,8 @@ export class Coverage {
     }
   }
 
-  /** A step that ran: its request as it was last sent, and the response. */
-  step(name: string, request: RunFunctionRequest, response: RunFunctionResponse): void {
+  /** A step that ran: its request as it was last sent, the response, and the root of the case. */
+  step(name: string, request: RunFunctionRequest, { response, root }: StepRun): void {
     const xr = request.observed?.composite?.resource?.value as KubeObject | undefined;
     const composition =
       xr &&
@@ -74,6 +80,10 @@ export class Coverage {
     const owner = this.#owners.get(`Composition ${composition ?? ""}`);
     for (const { type, status, reason } of response.conditions) {
       this.#conditions.add(`${type}=${statusWords[status] ?? "Unknown"} ${reason}`);
+    }
+    if (xr === undefined) {
+      const steps = this.#owners.get(`${root.kind} ${root.metadata.name ?? ""}`)?.steps;
+      if (steps !== undefined) mark(steps, name);
     }
     if (xr === undefined || owner === undefined) return;
     mark(owner.steps, name);
@@ -97,13 +107,13 @@ export class Coverage {
     return { percent, covered, total: all.length, owners, conditions: [...this.#conditions].toSorted() };
   }
 
-  #composition(composition: KubeObject): void {
-    const { name = "" } = composition.metadata;
-    const text = JSON.stringify(composition);
+  #pipeline(pipeline: KubeObject): void {
+    const { name = "" } = pipeline.metadata;
+    const text = JSON.stringify(pipeline);
     if (this.#seen.has(text)) return;
     this.#seen.add(text);
-    const owner = this.#owner(`Composition ${name}`);
-    for (const step of objectsAt(composition, ["spec", "pipeline"])) {
+    const owner = this.#owner(`${pipeline.kind} ${name}`);
+    for (const step of objectsAt(pipeline, ["spec", "pipeline"])) {
       const stepName = String(step["step"]);
       add(owner.steps, stepName);
       const input = isJsonObject(step["input"]) ? step["input"] : undefined;

@@ -8,12 +8,13 @@ import { printYaml } from "../files/yaml-file.ts";
 import { matchesInTime } from "./bounded-match.ts";
 import { type CaseRecord, type CompositeRecord, withoutTimes } from "./case-record.ts";
 import { contains, judgeExpression, type Mismatch, mismatch, mismatches, place } from "./match.ts";
+import { appliedResources, outputsOf } from "./operation-case.ts";
 import type { TestCase } from "./test-file.ts";
 import { failedAssertions } from "./xprin-assertions.ts";
 
 const { resourceName } = crossplaneAnnotations;
 
-/** What a composite resource came to. */
+/** What a composite resource or Operation came to. */
 export interface CaseState {
   readonly test: TestCase;
   readonly session: Session;
@@ -21,6 +22,8 @@ export interface CaseState {
   readonly caseRecord: CaseRecord;
   readonly xr: KubeObject | undefined;
   readonly claim: KubeObject | undefined;
+  readonly operation: KubeObject | undefined;
+  /** Composed, or applied, resources by name. */
   readonly resources: ReadonlyMap<string, KubeObject>;
   readonly record: CompositeRecord;
 }
@@ -42,22 +45,20 @@ interface StateOptions {
 /** Reads the state of a case. */
 export async function stateOf({ session, root, record, test }: StateOptions): Promise<CaseState> {
   const stored = await session.client.get(root, keyOf(root));
+  const shared = { test, session, root, caseRecord: record };
+  if (test.kind === "OperationTest") {
+    const own = record.of(root);
+    const resources = await appliedResources(session, stored, own);
+    return { ...shared, xr: undefined, claim: undefined, operation: stored, resources, record: own };
+  }
   const isClaim = test.inputs["claim"] !== undefined;
   const xr = isClaim ? await boundTo(session, stored) : stored;
   const composed = xr === undefined ? [] : await session.composed(xr);
   const resources = new Map(
     composed.map((object) => [annotationOf(object, resourceName) ?? object.metadata.name ?? "", object]),
   );
-  return {
-    test,
-    session,
-    root,
-    caseRecord: record,
-    xr,
-    claim: isClaim ? stored : undefined,
-    resources,
-    record: record.of(xr ?? root),
-  };
+  const claim = isClaim ? stored : undefined;
+  return { ...shared, xr, claim, operation: undefined, resources, record: record.of(xr ?? root) };
 }
 
 async function boundTo(session: Session, claim: KubeObject | undefined): Promise<KubeObject | undefined> {
@@ -91,7 +92,7 @@ function unexpected(expect: JsonObject, { session, record }: CaseState): string[
   const invalid = isValid === true ? refused.map(({ text }) => `valid: expected true, got false: ${text}`) : [];
   const fatal = record.results.filter(({ severity }) => severity === "Fatal").map(({ message }) => String(message));
   // A failure that the case is about is named by one of these.
-  const isAbout = ["fatal", "synced", "conditions", "results", "events", "valid", "not"].some(
+  const isAbout = ["fatal", "synced", "succeeded", "conditions", "results", "events", "valid", "not"].some(
     (name) => expect[name] !== undefined,
   );
   const failed = isAbout || refused.length > 0 ? [] : session.failures().map((text) => `reconcile failed: ${text}`);
@@ -102,10 +103,8 @@ const json = (object: KubeObject | undefined): JsonObject | undefined => object 
 
 const expectations: Readonly<Record<string, Expectation>> = {
   resources: (expected, state) => resourceSet(expected, state),
-  resource: (expected, { resources, record }) =>
-    Object.entries(asObject(expected)).flatMap(([name, match]) =>
-      oneResource(name, match as JsonValue, { resources, record }),
-    ),
+  resource: (expected, state) =>
+    Object.entries(asObject(expected)).flatMap(([name, match]) => oneResource(name, match as JsonValue, state)),
   /** The assertions of a suite of xprin; files of ours cannot have this key. */
   xprin: async (expected, { xr, resources, test }, { readFile }) =>
     about(
@@ -117,11 +116,13 @@ const expectations: Readonly<Record<string, Expectation>> = {
     ),
   xr: (expected, { xr }) => mismatches(expected, json(xr), place("xr")),
   claim: (expected, { claim }) => mismatches(expected, json(claim), place("claim")),
+  operation: (expected, { operation }) => mismatches(expected, json(operation), place("operation")),
+  outputs: (expected, { operation }) => mismatches(expected, outputsOf(operation), place("outputs")),
   nested: nestedMismatches,
-  conditions: (expected, { xr }) =>
+  conditions: (expected, { xr, operation }) =>
     contains(
       asList(expected),
-      (json(xr)?.["status"] as JsonObject | undefined)?.["conditions"] ?? [],
+      (json(operation ?? xr)?.["status"] as JsonObject | undefined)?.["conditions"] ?? [],
       place("conditions"),
     ),
   results: (expected, { record }) => contains(asList(expected), record.results, place("results")),
@@ -129,6 +130,7 @@ const expectations: Readonly<Record<string, Expectation>> = {
   fatal: fatalMismatches,
   ready: (expected, state) => condition("ready", "Ready", { expected, state }),
   synced: (expected, state) => condition("synced", "Synced", { expected, state }),
+  succeeded: (expected, state) => condition("succeeded", "Succeeded", { expected, state }),
   deleted: (expected, { record }) =>
     mismatches({ $exact: asList(expected).toSorted() }, [...new Set(record.deleted)].toSorted(), place("deleted")),
   writes: (expected, { record }) => mismatches(expected, record.writes, place("writes")),
@@ -176,12 +178,13 @@ function resourceSet(expected: JsonValue, { resources }: CaseState): Mismatch[] 
 function oneResource(
   name: string,
   match: JsonValue,
-  { resources, record }: Pick<CaseState, "resources" | "record">,
+  { resources, record, operation }: Pick<CaseState, "resources" | "record" | "operation">,
 ): Mismatch[] {
   const object = resources.get(name);
   const at = place("resource", name);
   if (match === "absent") return object === undefined ? [] : [mismatch(at, `expected none, got ${object.kind}`)];
-  if (object === undefined) return [mismatch(at, missingText(name, [...resources.keys()].toSorted()))];
+  const adjective = operation === undefined ? "composed" : "applied";
+  if (object === undefined) return [mismatch(at, missingText(name, [...resources.keys()].toSorted(), adjective))];
   const step = record.steps.get(name);
   const blame = step === undefined ? "" : ` (set by step "${step}")`;
   return mismatches(match, json(object), at).map((one) => ({
@@ -190,10 +193,10 @@ function oneResource(
   }));
 }
 
-function missingText(name: string, names: readonly string[]): string {
+function missingText(name: string, names: readonly string[], adjective = "composed"): string {
   const closest = closestName(name, names);
   const advice = closest === undefined ? "" : `; did you mean ${closest}?`;
-  return `resource is missing; composed: ${names.join(", ") || "none"}${advice}`;
+  return `resource is missing; ${adjective}: ${names.join(", ") || "none"}${advice}`;
 }
 
 const isSecret = ({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): boolean =>
@@ -247,17 +250,22 @@ interface ConditionCheck {
   readonly state: CaseState;
 }
 
-function condition(name: string, type: string, { expected, state: { xr } }: ConditionCheck): Mismatch[] {
-  const found = xr === undefined ? undefined : conditionsOf(xr).find((one) => one.type === type);
+function condition(name: string, type: string, { expected, state }: ConditionCheck): Mismatch[] {
+  const subject = state.operation ?? state.xr;
+  const conditions = subject === undefined ? [] : conditionsOf(subject);
+  const found = conditions.find((one) => one.type === type);
   const actual = found?.status === "True";
   if (actual === expected) return [];
-  const why = found === undefined ? "no condition" : [found.reason, found.message].filter(Boolean).join(": ");
+  // An Operation that will be retried has not failed yet; why the attempt failed is in another condition.
+  const cause = found?.status === "Unknown" ? conditions.find((one) => one.type === "Synced") : undefined;
+  const shown = cause?.status === "False" ? cause : found;
+  const why = shown === undefined ? "no condition" : [shown.reason, shown.message].filter(Boolean).join(": ");
   return [mismatch(place(name), `expected ${String(expected)}, got ${String(actual)} (${why})`)];
 }
 
-/** The composite resource, its conditions, and its composed resources, a line each. */
-export async function stateTree({ xr, claim, resources, session }: CaseState): Promise<string> {
-  const roots = [claim, xr].filter((one) => one !== undefined).map((one) => treeLine(one));
+/** The composite resource or Operation, its conditions, and its resources, a line each. */
+export async function stateTree({ xr, claim, operation, resources, session }: CaseState): Promise<string> {
+  const roots = [claim, xr, operation].filter((one) => one !== undefined).map((one) => treeLine(one));
   const branches = [...resources].toSorted(([a], [b]) => (a < b ? -1 : 1));
   const lines: string[] = [];
   for (const [index, [name, object]] of branches.entries()) {
@@ -288,15 +296,20 @@ async function unchangedMismatches(expected: JsonValue, state: CaseState): Promi
   return [mismatch(place("unchanged"), `one more reconcile wrote ${after.record.writes} composed resources${also}`)];
 }
 
-function variablesOf({ xr, claim, resources, record }: CaseState): JsonObject {
+function variablesOf({ xr, claim, operation, resources, record }: CaseState): JsonObject {
   const objects = Object.fromEntries([...resources].map(([name, object]) => [name, withoutTimes(object)]));
+  if (operation !== undefined) {
+    const outputs = outputsOf(operation);
+    return { operation: withoutTimes(operation), resources: objects, results: record.results, outputs };
+  }
   return { xr: json(xr) ?? null, claim: json(claim) ?? null, resources: objects, results: record.results };
 }
 
-/** The composite resource, its composed resources by name, and results, as YAML documents. */
-function goldenText({ xr, resources, record }: CaseState): string {
+/** The composite resource or Operation, its resources by name, and results, as YAML documents. */
+function goldenText({ xr, operation, resources, record }: CaseState): string {
+  const root = operation ?? xr;
   const objects = [
-    ...(xr === undefined ? [] : [xr]),
+    ...(root === undefined ? [] : [root]),
     ...[...resources].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, object]) => object),
   ];
   const results = record.results.map((result) => ({

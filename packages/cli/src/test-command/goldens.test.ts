@@ -10,7 +10,7 @@ import type { TestCase } from "./test-file.ts";
 
 const naming = (file: string, golden: string): TestCase => ({
   ...{ file, suite: "s", name: golden, tags: [], skip: undefined, isOnly: false, timeoutMs: undefined, inputs: {} },
-  ...{ patches: [], locate: () => "", at: file },
+  ...{ kind: "CompositionTest", patches: [], locate: () => "", at: file },
   reconciles: [{ name: "1", change: {}, until: 1, expect: { golden } }],
   expect: undefined,
 });

@@ -8,11 +8,12 @@ import type { Io } from "../io.ts";
 import { type Manifest, prepare, readManifests } from "../manifests/manifest.ts";
 import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { operationFor } from "./operation-case.ts";
 import type { TestCase } from "./test-file.ts";
 
 /** The objects of a case. */
 export interface CaseInputs {
-  /** The composite resource or claim. */
+  /** The composite resource, claim or Operation. */
   readonly root: KubeObject;
   readonly definitions: readonly KubeObject[];
   readonly crds: readonly KubeObject[];
@@ -40,12 +41,15 @@ export class InputReader {
   async read(test: TestCase): Promise<CaseInputs> {
     const objects = async (name: string): Promise<readonly KubeObject[]> =>
       (await this.objects(test.inputs[name], test, name)).map(asNew);
-    const { xr, claim, context } = test.inputs;
-    if ((xr === undefined) === (claim === undefined)) throw wrong(test, "inputs: name either xr or claim");
-    const [root, second] = await objects(xr === undefined ? "claim" : "xr");
-    if (root === undefined || second !== undefined) {
-      throw wrong(test, `inputs.${xr === undefined ? "claim" : "xr"}: expected one object`);
-    }
+    const one = async (name: string): Promise<KubeObject> => {
+      const [first, second] = await objects(name);
+      if (first !== undefined && second === undefined) return first;
+      throw wrong(test, `inputs.${name}: expected one object`);
+    };
+    const { context } = test.inputs;
+    const watched = test.inputs["watched"] === undefined ? undefined : await one("watched");
+    const written = await one(rootInput(test));
+    const root = test.kind === "OperationTest" ? this.#operation(written, watched, test) : written;
     const schemas = await objects("schemas");
     return {
       root: test.patches.reduce<KubeObject>((object, patch) => patched(object, patch, test), root),
@@ -55,10 +59,18 @@ export class InputReader {
       functions: await objects("functions"),
       observed: await objects("observed"),
       // `secrets` lists what values of a recorded run were replaced with: fixtures have the replacements already.
-      others: [...(await objects("required")), ...(await objects("credentials"))],
+      others: [...(await objects("required")), ...(await objects("credentials")), ...(watched ? [watched] : [])],
       context: context === undefined ? {} : requireObject(context, test, "inputs.context"),
       asCrossplane: lineOf(test),
     };
+  }
+
+  #operation(written: KubeObject, watched: KubeObject | undefined, test: TestCase): KubeObject {
+    try {
+      return operationFor(written, { watched, scheduledTime: test.inputs["scheduledTime"] });
+    } catch (error) {
+      throw wrong(test, `inputs: ${textOf(error)}`);
+    }
   }
 
   /** The objects that a value names: a file, a folder, an object, or a list of these. */
@@ -90,6 +102,17 @@ export class InputReader {
   #folderOf({ file }: TestCase): string {
     return dirname(resolve(this.#io.cwd, file));
   }
+}
+
+/** The input that names what a case is about. */
+function rootInput(test: TestCase): string {
+  const { xr, claim, operation } = test.inputs;
+  if (test.kind === "OperationTest") {
+    if (operation === undefined) throw wrong(test, "inputs: name the operation");
+    return "operation";
+  }
+  if ((xr === undefined) === (claim === undefined)) throw wrong(test, "inputs: name either xr or claim");
+  return xr === undefined ? "claim" : "xr";
 }
 
 function lineOf(test: TestCase): CrossplaneLine | undefined {

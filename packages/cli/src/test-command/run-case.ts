@@ -13,6 +13,7 @@ import { CaseRecord } from "./case-record.ts";
 import type { Coverage } from "./coverage.ts";
 import { type CaseState, type Expecting, expectationMismatches, stateOf, stateTree } from "./expectations.ts";
 import { type CaseInputs, type InputReader, patched } from "./inputs.ts";
+import { runUntilDone } from "./operation-case.ts";
 import type { FailureLine } from "./report-cases.ts";
 import type { Reconcile, TestCase } from "./test-file.ts";
 import { asTestFunction, type PendingCall, type TestFunctions, testManager } from "./test-functions.ts";
@@ -50,15 +51,16 @@ export interface CaseDeps {
 /** Runs a case in objects of its own. */
 export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResult> {
   const inputs = await deps.inputs.read(test);
-  const definitions = withDefinition(inputs);
+  const definitions = test.kind === "OperationTest" ? [] : withDefinition(inputs);
   const base = await deps.baseOf(definitions, inputs.crds);
   deps.onStart();
   const record = new CaseRecord();
   const { signal, coverage } = deps;
-  coverage.expect(inputs.compositions, inputs.definitions);
+  const operations = test.kind === "OperationTest" ? [inputs.root] : [];
+  coverage.expect([...inputs.compositions, ...operations], inputs.definitions);
   const open = (client: ControllerClient): ReturnType<TestFunctions["open"]> => {
     const functions = deps.functions.open({ client, server: base.client, asCrossplane: inputs.asCrossplane });
-    const runStep = noting(record.recording(functions.runStep), deps);
+    const runStep = noting(record.recording(functions.runStep, inputs.root), deps, inputs.root);
     return { ...functions, close: () => functions.close(), runStep: definingKinds(runStep, { base, inputs }) };
   };
   await using session = await openSession({
@@ -70,7 +72,7 @@ export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResul
     maxRounds,
     events: record.recorder(),
     context: inputs.context,
-    onWrite: (change, { controller }) => void (controller === "" || record.wrote(change)),
+    onWrite: (change, writer) => record.wrote(change, writer, inputs.root),
   });
   const running: Running = { test, inputs, session, record, base, deps };
   const invalid = await setUp(running, definitions);
@@ -78,13 +80,13 @@ export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResul
 }
 
 /** Notes which call a case waits for, and what it covers. */
-function noting(runStep: RunStep, { progress, coverage }: CaseDeps): RunStep {
+function noting(runStep: RunStep, { progress, coverage }: CaseDeps, root: KubeObject): RunStep {
   return async (reference, request, call) => {
     const { step, functionName } = reference;
     progress.call = { step, functionName };
     const run = await runStep(reference, request, call);
     delete progress.call;
-    coverage.step(step, request, run.response);
+    coverage.step(step, request, { response: run.response, root });
     const xr = request.observed?.composite?.resource?.value as KubeObject | undefined;
     // What a composite resource composes is set by the composition, not by the case.
     if (xr !== undefined && controllerOf(xr) !== undefined) coverage.composite(xr);
@@ -118,7 +120,7 @@ async function setUp(running: Running, definitions: readonly KubeObject[]): Prom
     await session.start();
     for (const object of [...inputs.functions.map(asTestFunction), ...inputs.compositions])
       await client.apply(object, apply);
-    for (const object of inputs.others) await session.store(placed(object, inputs.root));
+    for (const object of inputs.others) await storeOther(object, running);
     await session.settle();
   } catch (error) {
     throw new UserError(`${test.at}: case "${test.name}": ${textOf(error)}`, { exitCode: 2, cause: error });
@@ -135,6 +137,20 @@ async function setUp(running: Running, definitions: readonly KubeObject[]): Prom
     if (!isInvalid(error) && !/strict decoding error/.test(textOf(error))) throw error;
     return textOf(error);
   }
+}
+
+/**
+ * Stores an object that functions may require. What an Operation may apply to has the defaults that a server sets, unless a server would
+ * refuse it: a fixture may have only the fields that a function reads.
+ */
+async function storeOther(object: KubeObject, { session, inputs, test }: Running): Promise<void> {
+  const { status, ...written } = placed(object, inputs.root);
+  if (test.kind === "OperationTest" && (await session.client.get(object, keyOf(object))) === undefined) {
+    const created = await session.client.create(written, { fieldManager: testManager }).catch(() => written);
+    await session.store(status === undefined ? created : { ...created, status });
+    return;
+  }
+  await session.store(status === undefined ? written : { ...written, status });
 }
 
 const placed = (object: KubeObject, root: KubeObject): KubeObject =>
@@ -199,6 +215,10 @@ async function advance(running: Running, { change, until }: Reconcile): Promise<
   const { session, inputs, record } = running;
   record.clear();
   await applyChange(running, change);
+  if (until === "settled" && running.test.kind === "OperationTest") {
+    await runUntilDone(session, inputs.root);
+    return;
+  }
   if (until === "settled") {
     await session.step(inputs.root);
     await session.settle();
@@ -246,7 +266,7 @@ async function applyChange(running: Running, change: JsonObject): Promise<void> 
   if (ready !== undefined) await makeReady(running, ready);
   for (const object of await deps.inputs.objects(required, test, "change.required")) {
     await defineKind(object, running);
-    await session.store(placed(object, inputs.root));
+    await storeOther(object, running);
   }
   for (const object of await deps.inputs.objects(functions, test, "change.functions")) {
     await client.apply(asTestFunction(object), { fieldManager: testManager, force: true });

@@ -13,7 +13,7 @@ import { functionPackage } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
 import { operators } from "./match.ts";
-import { expectKeys } from "./test-file.ts";
+import { testFields, testKinds } from "./test-schema.ts";
 
 /** Composes as the spec says. */
 const source = `import { request, resource, response } from "@purlin/function-sdk";
@@ -448,5 +448,6 @@ test("keys of --watch run failed, filtered and all cases, write golden files, an
 
 test("the help names every expectation and operator", () => {
   const help = readFileSync(join(import.meta.dirname, "../help/test.md"), "utf8");
-  for (const name of [...expectKeys, ...operators]) assert.ok(help.includes(`\`${name}`), name);
+  const expectations = testKinds.flatMap((kind) => Object.keys(testFields[kind].expect));
+  for (const name of [...expectations, ...operators]) assert.ok(help.includes(`\`${name}`), name);
 });

@@ -7,16 +7,7 @@ import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
 import { parseDuration } from "../options/duration.ts";
 import { UserError } from "../user-error.ts";
-import {
-  caseFields,
-  changeFields,
-  expectFields,
-  inputFields,
-  reconcileFields,
-  rowFields,
-  testApiVersion,
-  testKind,
-} from "./test-schema.ts";
+import { type TestFields, type TestKind, testApiVersion, testFields, testKinds } from "./test-schema.ts";
 
 /** One reconcile of a case, or several until nothing changes. */
 export interface Reconcile {
@@ -28,6 +19,7 @@ export interface Reconcile {
 
 /** One case of a file. */
 export interface TestCase {
+  readonly kind: TestKind;
   readonly file: string;
   /** Of the file's metadata, or the file itself. */
   readonly suite: string;
@@ -38,7 +30,7 @@ export interface TestCase {
   readonly timeoutMs: number | undefined;
   /** As written, those of the case over those of the file. */
   readonly inputs: JsonObject;
-  /** Patches of the composite resource or claim, in order. */
+  /** Patches of the composite resource, claim or Operation, in order. */
   readonly patches: readonly JsonValue[];
   readonly reconciles: readonly Reconcile[];
   readonly expect: JsonObject | undefined;
@@ -47,14 +39,6 @@ export interface TestCase {
   /** `file:line:column` of an expectation: of the case, or of the reconcile with this index. */
   readonly locate: (expectation: readonly PathSegment[], reconcile?: number) => string;
 }
-
-const inputKeys = Object.keys(inputFields);
-const caseKeys = Object.keys(caseFields);
-const rowKeys = Object.keys(rowFields);
-const reconcileKeys = Object.keys(reconcileFields);
-const changeKeys = Object.keys(changeFields);
-/** What can be expected. */
-export const expectKeys: readonly string[] = Object.keys(expectFields);
 
 /** Reads the cases of a file. Throws a UserError with file, line and column of what is wrong. */
 export async function readTestFile(file: string, io: Io): Promise<TestCase[]> {
@@ -75,23 +59,31 @@ type Path = readonly PathSegment[];
 const placeOf = (reconcile: number | undefined): Path =>
   reconcile === undefined ? ["expect"] : ["reconciles", reconcile, "expect"];
 
+function kindOf({ value, at }: YamlDocument): TestKind {
+  const { apiVersion, kind } = isJsonObject(value as JsonValue) ? (value as JsonObject) : {};
+  const known = testKinds.find((one) => one === kind);
+  if (apiVersion === testApiVersion && known !== undefined) return known;
+  throw wrong(at([]), `expected apiVersion ${testApiVersion} and kind ${testKinds.join(" or ")}`);
+}
+
 class FileReader {
   readonly #document: YamlDocument;
   readonly #file: string;
+  readonly #kind: TestKind;
+  readonly #fields: TestFields;
 
   constructor(document: YamlDocument, file: string) {
     this.#document = document;
     this.#file = file;
+    this.#kind = kindOf(document);
+    this.#fields = testFields[this.#kind];
   }
 
   cases(): TestCase[] {
     const { value } = this.#document;
     const root = this.#object(value as JsonValue, [], ["apiVersion", "kind", "metadata", "spec"]);
-    if (root["apiVersion"] !== testApiVersion || root["kind"] !== testKind) {
-      throw this.#wrong([], `expected apiVersion ${testApiVersion} and kind ${testKind}`);
-    }
     const spec = this.#object(root["spec"], ["spec"], ["inputs", "cases"]);
-    const inputs = this.#object(spec["inputs"] ?? {}, ["spec", "inputs"], inputKeys);
+    const inputs = this.#object(spec["inputs"] ?? {}, ["spec", "inputs"], Object.keys(this.#fields.inputs));
     const metadata = isJsonObject(root["metadata"]) ? root["metadata"] : {};
     const suite = typeof metadata["name"] === "string" ? metadata["name"] : this.#file;
     const cases = this.#list(spec["cases"], ["spec", "cases"]);
@@ -104,9 +96,10 @@ class FileReader {
     path: Path,
     { inputs, suite }: { readonly inputs: JsonObject; readonly suite: string },
   ): TestCase[] {
-    const written = this.#object(value, path, caseKeys);
-    const own = this.#object(written["inputs"] ?? {}, [...path, "inputs"], inputKeys);
+    const written = this.#object(value, path, Object.keys(this.#fields.case));
+    const own = this.#object(written["inputs"] ?? {}, [...path, "inputs"], Object.keys(this.#fields.inputs));
     const whole: TestCase = {
+      kind: this.#kind,
       file: this.#file,
       suite,
       name: this.#text(written["name"], [...path, "name"]),
@@ -128,7 +121,7 @@ class FileReader {
   }
 
   #row(value: JsonValue, path: Path, whole: TestCase): TestCase {
-    const row = this.#object(value, path, rowKeys);
+    const row = this.#object(value, path, Object.keys(this.#fields.row));
     const expect = this.#expect(row["expect"], [...path, "expect"]);
     return {
       ...whole,
@@ -149,7 +142,7 @@ class FileReader {
     if (value === undefined) return [{ name: "", change: {}, until: 1, expect: undefined }];
     return this.#list(value, path).map((one, index) => {
       const at = [...path, index];
-      const written = this.#object(one, at, reconcileKeys);
+      const written = this.#object(one, at, Object.keys(this.#fields.reconcile));
       const { name = `${index + 1}`, until = 1 } = written;
       if (until !== "settled" && !(Number.isInteger(until) && Number(until) > 0)) {
         throw this.#wrong(
@@ -159,7 +152,7 @@ class FileReader {
       }
       return {
         name: String(name),
-        change: this.#object(written["change"] ?? {}, [...at, "change"], changeKeys),
+        change: this.#object(written["change"] ?? {}, [...at, "change"], Object.keys(this.#fields.change)),
         until: until === "settled" ? until : Number(until),
         expect: this.#expect(written["expect"], [...at, "expect"]),
       };
@@ -168,7 +161,7 @@ class FileReader {
 
   #expect(value: JsonValue | undefined, path: Path): JsonObject | undefined {
     if (value === undefined) return undefined;
-    const expect = this.#object(value, path, expectKeys);
+    const expect = this.#object(value, path, Object.keys(this.#fields.expect));
     if (expect["not"] !== undefined) this.#expect(expect["not"], [...path, "not"]);
     const nested = expect["nested"];
     if (isJsonObject(nested))

@@ -84,6 +84,7 @@ class SuiteReader {
     });
     const template = this.#templateIn([both("inputs"), both("patches")]);
     return {
+      kind: "CompositionTest",
       ...{ file, suite: file, name, tags: [], isOnly: false, timeoutMs: undefined, patches: [] },
       skip:
         template === undefined ? undefined : `{{ ${template} }}: files of other tests and repositories are not known`,

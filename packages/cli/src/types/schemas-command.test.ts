@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { caseFields, expectFields, inputFields } from "../test-command/test-schema.ts";
+import { testFields, testKinds } from "../test-command/test-schema.ts";
 import { functionPackage } from "../testing/function-package.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
@@ -62,13 +62,23 @@ test("the schema of test files has exactly the fields that are read", async () =
   });
   assert.equal((await runInProcess(["schemas", "--out", "types"], { cwd: folder.path })).exitCode, 0);
   const schema = JSON.parse(readFileSync(join(folder.path, "types/test.schema.json"), "utf8")) as JsonObject;
-  const at = (...path: string[]): JsonObject => path.reduce((value, name) => value[name] as JsonObject, schema);
-  const cases = at("properties", "spec", "properties", "cases", "items", "properties");
-  assert.deepEqual(Object.keys(cases).sort(), Object.keys(caseFields).sort());
-  const expect = (cases["expect"] as JsonObject)["properties"] as JsonObject;
-  assert.deepEqual(Object.keys(expect).sort(), Object.keys(expectFields).sort());
-  const inputs = (cases["inputs"] as JsonObject)["properties"] as JsonObject;
-  assert.deepEqual(Object.keys(inputs).sort(), Object.keys(inputFields).sort());
+  const schemas = new Map(
+    (schema["oneOf"] as JsonObject[]).map((one) => [
+      String(((one["properties"] as JsonObject)["kind"] as JsonObject)["const"]),
+      one,
+    ]),
+  );
+  assert.deepEqual([...schemas.keys()], testKinds);
+  for (const kind of testKinds) {
+    const path = ["properties", "spec", "properties", "cases", "items", "properties"];
+    const cases = path.reduce<JsonObject>((value, name) => value[name] as JsonObject, schemas.get(kind) ?? {});
+    const fields = testFields[kind];
+    assert.deepEqual(Object.keys(cases).sort(), Object.keys(fields.case).sort());
+    const expect = (cases["expect"] as JsonObject)["properties"] as JsonObject;
+    assert.deepEqual(Object.keys(expect).sort(), Object.keys(fields.expect).sort());
+    const inputs = (cases["inputs"] as JsonObject)["properties"] as JsonObject;
+    assert.deepEqual(Object.keys(inputs).sort(), Object.keys(fields.inputs).sort());
+  }
   assert.ok(existsSync(join(folder.path, "types/keep.d.ts")), "types of purlin types are kept");
 });
 

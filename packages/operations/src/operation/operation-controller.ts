@@ -25,7 +25,7 @@ import { failuresOf, isDone, isSameRequest, limitReached, withProgress } from ".
 import { Attempt, checkCapabilities, InputError, runOperation } from "./run-operation.ts";
 
 /** The name of the controller, and the source of its events. */
-const operationControllerName = "ops/operation.ops.crossplane.io";
+export const operationControllerName = "ops/operation.ops.crossplane.io";
 
 const defaultDeadlineMs = 120_000;
 /** How long after the deadline the status may still be written: a failure that is not stored is retried for ever. */
