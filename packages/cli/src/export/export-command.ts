@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { isNoMatch, type KubeClient } from "@purlin/kube-client";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { groupOf, type KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { allResources, findTargets, type Resource } from "../cluster/find-resource.ts";
 import { replaceFile } from "../files/write-files.ts";
@@ -12,14 +12,14 @@ import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { definitionType } from "../tree/defined-kinds.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { groupOf, isExported, isExportedType, placeOf } from "./exported.ts";
+import { isExported, isExportedType, placeOf } from "./exported.ts";
 import { portable } from "./portable-object.ts";
 
 /** `purlin export [--kinds TYPE,…]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   await using cluster = await openCluster(input, io);
   const composites = await compositeKinds(cluster.client, io.signal);
-  const isComposite = (object: KubeObject): boolean => composites.has(`${groupOf(object)}/${object.kind}`);
+  const isComposite = (object: KubeObject): boolean => composites.has(`${groupOf(object.apiVersion)}/${object.kind}`);
   const found = (await fetchAll(cluster, input, io)).filter(isExported);
   const ordered = found
     .map((object) => ({ object, place: placeOf(object, isComposite(object)) }))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import { groupOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
 
 /** Kinds whose objects belong to one server: it or its controllers make them. */
 const serverKinds: ReadonlySet<string> = new Set([
@@ -22,14 +22,14 @@ const controlPlaneGroups = /^((apiextensions|pkg|protection|ops|secrets)\.crossp
 
 /** Whether users make objects of a type. */
 export function isExportedType(type: TypeRef): boolean {
-  const group = groupOf(type);
+  const group = groupOf(type.apiVersion);
   return !serverKinds.has(`${group === "" ? "v1" : group}/${type.kind}`);
 }
 
 /** Whether an object is one that a user made, so that another server needs it. */
 export function isExported(object: KubeObject): boolean {
   const { metadata } = object;
-  const group = groupOf(object);
+  const group = groupOf(object.apiVersion);
   if (!isExportedType(object)) return false;
   // Derived from another object, or on its way out.
   if (metadata.ownerReferences?.some(({ controller }) => controller === true)) return false;
@@ -73,11 +73,6 @@ function isServersOwn(object: KubeObject, group: string): boolean {
     default:
       return false;
   }
-}
-
-/** The group of an object's type; empty for the core group. */
-export function groupOf({ apiVersion }: Pick<TypeRef, "apiVersion">): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
 /** What others need comes first. */

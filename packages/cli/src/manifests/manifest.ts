@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { dirname, resolve } from "node:path";
 import { developmentAnnotations } from "@purlin/function-runner";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
+import { withoutNulls } from "@purlin/kube-objects/patch";
 import { type ReadObjectsOptions, readObjects } from "../files/read-objects.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
@@ -78,11 +80,4 @@ export function prepare(object: JsonObject, folder: string): KubeObject {
   const whole = prepared as KubeObject;
   if (typeof source !== "string") return whole;
   return withMember(whole, ["metadata", "annotations", developmentAnnotations.source], resolve(folder, source));
-}
-
-function withoutNulls(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isJsonObject(value)) return value;
-  const kept = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(kept.map(([name, member]) => [name, withoutNulls(member as JsonValue)]));
 }

@@ -17,6 +17,7 @@ import {
   conditionOf,
   conditionsOf,
   controllerOf,
+  groupOf,
   isDeleted,
   type KubeObject,
   labelOf,
@@ -151,7 +152,7 @@ async function ofProvider(
   const revision = await client.get({ apiVersion, kind }, { name }, { signal });
   const provider = revision && labelOf(revision, packageLabel);
   if (provider === undefined) return undefined;
-  const group = instances.apiVersion.split("/")[0] ?? "";
+  const group = groupOf(instances.apiVersion);
   return {
     instances,
     of: { apiVersion: "pkg.crossplane.io/v1", kind: "Provider", name: provider },
@@ -168,7 +169,7 @@ async function ofProvider(
 async function ofDefinition(definition: KubeObject): Promise<Protection | undefined> {
   if (conditionOf(conditionsOf(definition), "Established").status !== "True") return undefined;
   const { compositeType: instances, name } = definitionFacts(definition);
-  const group = instances.apiVersion.split("/")[0] ?? "";
+  const group = groupOf(instances.apiVersion);
   return {
     instances,
     of: { ...kinds.definition, name },

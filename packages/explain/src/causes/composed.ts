@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Composed resources other than composite resources: managed resources of providers, and workloads.
-import { controllerOf, type KubeObject, labelOf, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { controllerOf, groupOf, type KubeObject, labelOf, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import {
   ageMs,
   argumentOf,
   condition,
   conditionEvidence,
   fieldEvidence,
-  groupOf,
   refOf,
   refText,
   unmet,

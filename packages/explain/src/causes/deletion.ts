@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why an object that is being deleted still exists.
-import { controllerOf, type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
-import {
-  ago,
-  argumentOf,
-  elapsed,
-  fieldEvidence,
-  groupOf,
-  listed,
-  referencesOf,
-  refOf,
-  refText,
-} from "../inspect/facts.ts";
+import { controllerOf, groupOf, type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
+import { ago, argumentOf, elapsed, fieldEvidence, listed, referencesOf, refOf, refText } from "../inspect/facts.ts";
 import type { Inspection } from "../inspect/inspection.ts";
 import type { Edge, Finding, NodeReport, ObjectRef } from "../model/explanation.ts";
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why the API server or the control plane refuses a composed resource.
-import { type KubeObject, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { ago, groupOf } from "../inspect/facts.ts";
+import { groupOf, type KubeObject, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { ago } from "../inspect/facts.ts";
 import { found, type Recognized, rule, type TextContext, type TextRule } from "../inspect/inspection.ts";
 import { eventRule } from "./resource-events.ts";
 

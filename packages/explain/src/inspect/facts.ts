@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-obje
 import {
   type Condition,
   conditionsOf,
+  groupOf,
   humanDuration,
   type KubeObject,
   keyText,
@@ -27,7 +28,7 @@ export function refOf({ apiVersion, kind, metadata }: KubeObject): ObjectRef {
 
 /** An object as an argument of a command: `app/web -n default`. */
 export function argumentOf({ apiVersion, kind, name, namespace }: ObjectRef): string {
-  const [group = ""] = apiVersion.includes("/") ? apiVersion.split("/") : [];
+  const group = groupOf(apiVersion);
   const type = group === "" ? kind.toLowerCase() : `${kind.toLowerCase()}.${group}`;
   return `${type}/${name}${namespace === undefined ? "" : ` -n ${namespace}`}`;
 }
@@ -157,11 +158,6 @@ export function specChangedAt({ metadata }: KubeObject): string | undefined {
     .filter(({ fieldsV1 }) => Object.hasOwn(fieldsV1 ?? {}, "f:spec"))
     .map(({ time = "" }) => time);
   return times.sort().at(-1) ?? metadata.creationTimestamp ?? undefined;
-}
-
-/** The group of an API version. */
-export function groupOf(apiVersion: string): string {
-  return apiVersion.includes("/") ? (apiVersion.split("/")[0] ?? "") : "";
 }
 
 /** The first elements of a list in messages, and how many more there are. */

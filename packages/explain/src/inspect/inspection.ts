@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type Condition, type KubeObject, objectsAt, stringAt, type TypeRef } from "@purlin/kube-objects/object";
+import {
+  type Condition,
+  groupOf,
+  type KubeObject,
+  objectsAt,
+  stringAt,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
 import type { CauseCode } from "../model/cause-table.ts";
 import type { Edge, Evidence, Finding } from "../model/explanation.ts";
 import type { RunHistory } from "../model/run-history.ts";
 import type { Reader } from "../read/reader.ts";
-import { conditionEvidence, groupOf, refOf } from "./facts.ts";
+import { conditionEvidence, refOf } from "./facts.ts";
 
 /** Everything that recognizers may use. */
 export interface Inspection {

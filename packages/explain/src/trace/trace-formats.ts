@@ -2,8 +2,8 @@
 import { isNoMatch } from "@purlin/kube-client";
 import { findStatusError, textOf } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
-import { condition, functionRevisionsOf, groupOf, refOf, refText } from "../inspect/facts.ts";
+import { groupOf, type KubeObject } from "@purlin/kube-objects/object";
+import { condition, functionRevisionsOf, refOf, refText } from "../inspect/facts.ts";
 import { composedState, compositeState, type ObjectState } from "../state/object-state.ts";
 import type { TraceNode } from "./trace-tree.ts";
 

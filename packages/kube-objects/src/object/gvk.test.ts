@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { equalGvk, formatApiVersion, formatGvk, gvkOf, parseApiVersion } from "./gvk.ts";
+import { equalGvk, formatApiVersion, formatGvk, groupOf, gvkOf, parseApiVersion } from "./gvk.ts";
 
 const parsing: Record<string, { reason: string; text: string; group: string; version: string }> = {
   Core: { reason: "no slash is the core group", text: "v1", group: "", version: "v1" },
@@ -58,4 +58,11 @@ test("equalGvk compares all three", () => {
   for (const change of [{ group: "" }, { version: "v2" }, { kind: "Pod" }]) {
     assert.ok(!equalGvk(gvk, { ...gvk, ...change }));
   }
+});
+
+test("the group of an apiVersion is what stands before the slash", () => {
+  assert.equal(groupOf("apps/v1"), "apps");
+  assert.equal(groupOf("v1"), "");
+  assert.equal(groupOf(""), "");
+  assert.equal(groupOf("a/b/c"), "a");
 });

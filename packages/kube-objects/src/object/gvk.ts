@@ -23,6 +23,12 @@ export function parseApiVersion(apiVersion: string): GroupVersion {
   return second === undefined ? { group: "", version: first } : { group: first, version: second };
 }
 
+/** The group of an `apiVersion`, malformed ones included; empty for the core group. */
+export function groupOf(apiVersion: string): string {
+  const end = apiVersion.indexOf("/");
+  return end < 0 ? "" : apiVersion.slice(0, end);
+}
+
 /** Writes an `apiVersion`; the opposite of {@link parseApiVersion}. */
 export function formatApiVersion({ group, version }: GroupVersion): string {
   return group === "" ? version : `${group}/${version}`;

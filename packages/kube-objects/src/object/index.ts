@@ -11,7 +11,7 @@ export {
   stampCondition,
   withConditions,
 } from "./conditions.ts";
-export { formatApiVersion, formatGvk, type GroupVersionKind, gvkOf, parseApiVersion } from "./gvk.ts";
+export { formatApiVersion, formatGvk, type GroupVersionKind, groupOf, gvkOf, parseApiVersion } from "./gvk.ts";
 export { ageOf, humanDuration } from "./human-duration.ts";
 export {
   deepFreeze,

@@ -10,7 +10,7 @@ export {
   strictDecodingText,
 } from "./decode-patch.ts";
 export { applyJsonPatch, applyWrittenPatch } from "./json-patch.ts";
-export { applyMergePatch, createMergePatch } from "./merge-patch.ts";
+export { applyMergePatch, createMergePatch, withoutNulls } from "./merge-patch.ts";
 export { jsonPatchedText, mergePatchedText } from "./patched-text.ts";
 export { validateDryRun, validatePatchOptions, validateWriteOptions } from "./request-options.ts";
 export { applyStrategicMergePatch, type StrategicMergeSchema } from "./strategic-merge.ts";

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Strategic merge patch: a merge patch that knows the schema. Lists merge where their schema says so, and directives in
 // the patch say what a merge alone cannot.
+
 import { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
 import { ownValue, setOwnValue } from "../json/own-value.ts";
+import { withoutNulls } from "./merge-patch.ts";
 import { type FindComponent, fieldMeta, listMeta, type PatchSchema, patchSchemaOf } from "./patch-schema.ts";
 import { applyElementOrders } from "./set-element-order.ts";
 import { asPatchFailure, badDirective, unknownDirective } from "./strategic-errors.ts";
@@ -118,17 +120,6 @@ function takeNew(out: Record<string, JsonValue>, name: string, patch: JsonValue)
   const value = withoutDirectives(withoutNulls(patch));
   if (value === undefined) delete out[name];
   else setOwnValue(out, name, value);
-}
-
-function withoutNulls(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isJsonObject(value)) return value;
-  const out: Record<string, JsonValue> = {};
-  for (const key of Object.keys(value)) {
-    const child = value[key] ?? null;
-    if (child !== null) setOwnValue(out, key, withoutNulls(child));
-  }
-  return out;
 }
 
 /** The value without maps that carry a `$patch` directive; undefined when it is one itself. */

@@ -7,6 +7,7 @@ import {
   conditionsOf,
   conditionTime,
   controllerOf,
+  groupOf,
   isDeleted,
   type KubeObject,
   keyOf,
@@ -131,7 +132,7 @@ async function workloadOf({ client }: SimulatorDeps, pod: KubeObject): Promise<K
   if (reference === undefined) return undefined;
   const type = [kinds.replicaSet, kinds.statefulSet].find(({ kind }) => kind === reference.kind);
   if (type === undefined) {
-    const [group = ""] = reference.apiVersion.split("/");
+    const group = groupOf(reference.apiVersion);
     throw new Error(`${reference.kind.toLowerCase()}s.${group} does not implement the scale subresource`);
   }
   const owner = await client.get(type, { namespace, name: reference.name });

@@ -2,9 +2,10 @@
 
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textAt, textMapAt } from "@purlin/kube-objects/object";
+import { withoutNulls } from "@purlin/kube-objects/patch";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { podLabels, type RuntimeNames, runtimeKinds, runtimePort } from "./runtime-names.ts";
-import { addMissing, mergeByName, type ObjectPlace, templatedMetadata, withoutNulls } from "./templated-metadata.ts";
+import { addMissing, mergeByName, type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 
 /** The inputs of a Deployment. */
 interface DeploymentInput {
@@ -37,7 +38,8 @@ const certificateFiles = ["tls.crt", "tls.key", "ca.crt"] as const;
 /** The Deployment of a revision: the template of its runtime config, completed. */
 export function deploymentOf(input: DeploymentInput): KubeObject {
   const { type, revision, config, place } = input;
-  const template = withoutNulls(objectAt(config, ["deploymentTemplate", "spec"]));
+  // Generated templates contain fields such as `creationTimestamp: null`.
+  const template = withoutNulls(objectAt(config, ["deploymentTemplate", "spec"])) as JsonObject;
   const spec = {
     ...template,
     replicas: input.replicas ?? template["replicas"] ?? 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, type OwnerReference, textMapAt } from "@purlin/kube-objects/object";
 
 /** The place and owner of an object. */
@@ -41,16 +41,4 @@ export function mergeByName(
 export function addMissing(given: readonly JsonObject[], own: readonly JsonObject[]): JsonObject[] {
   const taken = new Set(given.map(({ name }) => name));
   return [...given, ...own.filter(({ name }) => !taken.has(name ?? null))];
-}
-
-/** A copy without null members: generated templates contain fields such as `creationTimestamp: null`. */
-export function withoutNulls(object: JsonObject): JsonObject {
-  return strip(object) as JsonObject;
-}
-
-function strip(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(strip);
-  if (!isJsonObject(value)) return value;
-  const members = Object.entries(value).filter(([, member]) => member !== null);
-  return Object.fromEntries(members.map(([name, member]) => [name, strip(member ?? null)]));
 }
