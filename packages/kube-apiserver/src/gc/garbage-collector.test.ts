@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { StatusError, type StatusReason } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { OwnerReference } from "@purlin/kube-objects/object";
@@ -62,7 +63,7 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
     });
   const did: string[] = [];
   const errors: unknown[] = [];
-  let [refuse, trouble] = [0, 0];
+  let [refuse, trouble, attempts] = [0, 0, 0];
   let refusal = new Error();
   const collector = new GarbageCollector({
     store,
@@ -76,6 +77,7 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
     },
     actions: {
       async delete(object, policy) {
+        attempts += 1;
         if (refuse-- > 0) throw refusal;
         did.push(`delete ${object.name} ${policy}`);
         await change(object, (metadata) => {
@@ -110,7 +112,7 @@ async function setUp(t: TestContext, before: readonly JsonObject[] = []) {
     refusal = error;
   };
   const troubleNext = (times: number): number => (trouble = times);
-  return { put, remove, until, did, errors, collector, refuseNext, troubleNext };
+  return { put, remove, until, did, errors, collector, refuseNext, troubleNext, attempts: () => attempts };
 }
 
 test("dependents go when their owner has gone, all the way down", async (t) => {
@@ -164,30 +166,46 @@ test("an action that fails is reported and retried", async (t) => {
   assert.equal(errors.length, 2);
 });
 
+function denial(code: number): StatusError {
+  const reason = "This resource is in-use by 1 usage(s)" as StatusReason;
+  const message = 'admission webhook "nousages.protection.crossplane.io" denied the request';
+  const status = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code } as const;
+  return new StatusError(status);
+}
+
 const denials: Readonly<Record<string, number>> = { "a conflict": 409, "an object that is gone": 404 };
 for (const [what, code] of Object.entries(denials)) {
   test(`a delete that a webhook denies with the code of ${what} is reported and tried again`, async (t) => {
     const { put, remove, until, errors, refuseNext } = await setUp(t);
     await put(configMap("owner"));
     await put(configMap("child", { owners: [{ name: "owner" }] }));
-    const reason = "This resource is in-use by 1 usage(s)" as StatusReason;
-    const message = 'admission webhook "nousages.protection.crossplane.io" denied the request';
-    const status = {
-      kind: "Status",
-      apiVersion: "v1",
-      metadata: {},
-      status: "Failure",
-      message,
-      reason,
-      code,
-    } as const;
-    refuseNext(2, new StatusError(status));
+    refuseNext(2, denial(code));
     await remove("owner");
     await until();
     // What a Usage protects stays protected: that is reported once.
     assert.equal(errors.length, code === 409 ? 1 : 2);
   });
 }
+
+test("a protected object that changes often is retried by one timer, not by one for each change", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { put, refuseNext, attempts } = await setUp(t);
+  refuseNext(Number.POSITIVE_INFINITY, denial(409));
+  const changes = 20;
+  for (let version = 1; version <= changes; version++) {
+    const object = configMap("child", { owners: [{ name: "gone" }] });
+    await put({ ...object, data: { version: String(version) } });
+    while (attempts() < version) await setImmediate();
+    t.mock.timers.tick(100);
+  }
+  const before = attempts();
+  for (let second = 0; second < 120; second++) {
+    t.mock.timers.tick(1000);
+    await setImmediate();
+  }
+  const retries = attempts() - before;
+  assert.ok(retries >= 1 && retries <= 3, `${retries} retries in two minutes`);
+});
 
 test("an owner that cannot be looked for is looked for again, and nothing else suffers", async (t) => {
   const { put, until, errors, troubleNext } = await setUp(t);

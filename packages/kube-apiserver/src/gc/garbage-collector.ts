@@ -90,7 +90,8 @@ export class GarbageCollector {
   readonly #waiting = new Set<string>();
   /** Objects being worked on: two visits at once would do the same twice. */
   readonly #busy = new Set<string>();
-  readonly #retries = new Set<NodeJS.Timeout>();
+  /** One timer for each object: an object that changes often would otherwise gain one more with each change. */
+  readonly #retries = new Map<string, NodeJS.Timeout>();
   /** Objects whose deletion was denied, by what they are, and how often. */
   readonly #denied = new Map<string, { readonly uid: string; readonly attempts: number }>();
   #watch: Watch<JsonObject> | undefined;
@@ -112,7 +113,7 @@ export class GarbageCollector {
   stop(): void {
     this.#stopped = true;
     this.#watch?.close();
-    for (const timer of this.#retries) clearTimeout(timer);
+    for (const timer of this.#retries.values()) clearTimeout(timer);
     this.#retries.clear();
   }
 
@@ -163,6 +164,8 @@ export class GarbageCollector {
   #gone(object: OwnedObject): void {
     this.#index.remove(object.uid);
     this.#owners.delete(object.uid);
+    clearTimeout(this.#retries.get(object.uid));
+    this.#retries.delete(object.uid);
     this.#denied.delete(identityOf({ ...object, group: parseApiVersion(object.apiVersion).group }));
     for (const { uid } of this.#index.dependentsOf(object.uid)) this.#enqueue(uid);
     for (const { uid } of object.owners) this.#enqueue(uid);
@@ -234,15 +237,16 @@ export class GarbageCollector {
     const attempts = isDeletionDenied(error) ? this.#deniedAgain(uid) : 1;
     // A denial stays as long as the protection does: it is reported once.
     if (attempts === 1) this.#options.onError(error);
+    clearTimeout(this.#retries.get(uid));
     const timer = setTimeout(
       () => {
-        this.#retries.delete(timer);
+        this.#retries.delete(uid);
         this.#enqueue(uid);
       },
       Math.min((this.#options.retryDelayMs ?? 1000) * 2 ** (attempts - 1), longestDelayMs),
     );
     timer.unref();
-    this.#retries.add(timer);
+    this.#retries.set(uid, timer);
   }
 
   #deniedAgain(uid: string): number {

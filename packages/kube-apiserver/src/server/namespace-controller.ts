@@ -120,7 +120,8 @@ export class NamespaceController {
   readonly #accountClient: InternalClient;
   readonly #namespaces: StoreFollower;
   readonly #accounts: StoreFollower;
-  readonly #retries = new Set<NodeJS.Timeout>();
+  /** One for each namespace that contains something protected. */
+  readonly #retries = new Map<string, NodeJS.Timeout>();
   /** Namespaces that wait for what is left in them, and what they watch. */
   readonly #waiting = new Map<string, Watch<JsonObject>[]>();
 
@@ -152,7 +153,7 @@ export class NamespaceController {
   stop(): void {
     this.#namespaces.stop();
     this.#accounts.stop();
-    for (const timer of this.#retries) clearTimeout(timer);
+    for (const timer of this.#retries.values()) clearTimeout(timer);
     for (const name of this.#waiting.keys()) {
       this.#stopWaiting(name);
     }
@@ -229,11 +230,12 @@ export class NamespaceController {
 
   /** A protection that ends changes something in the namespace, or is reported. A webhook that changes its mind does neither. */
   #retryLater(name: string): void {
+    if (this.#retries.has(name)) return;
     const timer = setTimeout(() => {
-      this.#retries.delete(timer);
+      this.#retries.delete(name);
       this.#namespaces.enqueue(`${prefix}${name}`);
     }, deniedRetryMs);
-    this.#retries.add(timer.unref());
+    this.#retries.set(name, timer.unref());
   }
 
   #remaining(type: ResourceType, namespace: string): Remaining[] {
