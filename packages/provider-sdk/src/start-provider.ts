@@ -150,8 +150,9 @@ function gateController({ resources, engine, deps, signal }: GateOptions): Watch
         deps.log.info("controller runs", { kind: resource.type.kind });
         return {};
       } catch (error) {
-        if (!isNoMatch(error)) throw error;
+        // A controller without its watch would never be woken: the next attempt starts both.
         await engine.stop(controller.spec.name);
+        if (!isNoMatch(error)) throw error;
         return { requeueAfterMs: 250 };
       }
     },
