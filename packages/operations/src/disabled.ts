@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineController, type WatchingController } from "@purlin/kube-controller";
-import { isDeleted, keyOf, type TypeRef } from "@purlin/kube-objects/object";
+import { ignoreNotFound } from "@purlin/kube-objects/errors";
+import { isDeleted, keyOf, type TypeRef, withoutFinalizer } from "@purlin/kube-objects/object";
 import type { ControllerDeps } from "./deps.ts";
-import { kinds } from "./names.ts";
+import { kinds, updateManager, watchFinalizer } from "./names.ts";
 
-/** Controllers that only say that operations are disabled: an Operation that is stored and ignored is a riddle. */
+/**
+ * Controllers that only say that operations are disabled: an Operation that is stored and ignored is a riddle. A WatchOperation that was made
+ * before can still be deleted.
+ */
 export function disabledControllers(deps: ControllerDeps): readonly WatchingController[] {
   return Object.values(kinds).map((type) => disabledController(type, deps));
 }
@@ -14,8 +18,13 @@ function disabledController(type: TypeRef, { client, events, clock, log }: Contr
     ...{ client, events, clock, log, type },
     name: `ops/${type.kind.toLowerCase()}.ops.crossplane.io`,
     timeoutMs: 60_000,
-    async reconcile({ stored, emit }) {
-      if (isDeleted(stored.object)) return {};
+    async reconcile({ stored, emit, signal }) {
+      if (isDeleted(stored.object)) {
+        const released = withoutFinalizer(stored.object, watchFinalizer);
+        if (released === stored.object) return {};
+        await ignoreNotFound(client.update(released, { fieldManager: updateManager, signal }));
+        return {};
+      }
       const message = `nothing runs this ${type.kind}: start with --enable-operations`;
       emit({ type: "Warning", reason: "FeatureDisabled", message });
       return {};
@@ -25,7 +34,7 @@ function disabledController(type: TypeRef, { client, events, clock, log }: Contr
         type: type.kind,
         object: type,
         // One event for each object, not one for each change.
-        keys: ({ type: change, object }) => (change === "added" ? [keyOf(object)] : []),
+        keys: ({ type: change, object }) => (change === "added" || isDeleted(object) ? [keyOf(object)] : []),
       },
     ],
   });

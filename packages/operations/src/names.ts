@@ -28,6 +28,9 @@ export const annotations = {
   watchFields: "purlin.dev/watch-fields",
 } as const;
 
+/** The finalizer of WatchOperations. */
+export const watchFinalizer = "watchoperation.ops.crossplane.io";
+
 /** The key of a pipeline's context that describes its Operation. */
 export const operationContext = "purlin.dev/operation";
 

@@ -7,6 +7,7 @@ import {
   type ReconcileContext,
   ReconcileError,
   type ReconcileResult,
+  reportPaused,
   type WatchingController,
   withConditionTexts,
 } from "@purlin/kube-controller";
@@ -52,7 +53,8 @@ export function createOperationController(deps: OperationDeps): WatchingControll
     type: kinds.operation,
     timeoutMs: deps.deadlineMs ?? defaultDeadlineMs,
     readError: "cannot get Operation",
-    onPause: "report",
+    // One that is done never runs again: there is nothing to pause.
+    onPause: async (context) => (isDone(context.stored.object) ? undefined : reportPaused(context, clock)),
     extend(context) {
       const run = recordRun && new RunDraft(`attempt ${failuresOf(context.stored.object) + 1}`, clock.now());
       run?.read(context.stored);

@@ -331,6 +331,18 @@ test("a paused Operation waits until it is unpaused", async () => {
   assert.equal(condition(done, "Synced"), "True ReconcileSuccess");
 });
 
+test("a pause of an Operation that is done changes nothing", async () => {
+  scene.functions.set("before-pause", {});
+  await scene.create(operation("paused-late", pipeline("before-pause")));
+  const done = await scene.until(kinds.operation, "paused-late", isDone);
+  const target = { ...kinds.operation, name: "paused-late" };
+  await scene.control.users.patch(target, { metadata: { annotations: { "crossplane.io/paused": "true" } } }, { type: "merge" });
+  await scene.create(operation("paused-after", pipeline("before-pause")));
+  await scene.until(kinds.operation, "paused-after", isDone);
+  const after = await scene.until(kinds.operation, "paused-late", () => true);
+  assert.deepEqual(after["status"], done["status"]);
+});
+
 test("functions learn the name of their Operation, its scheduled time and the attempt", async () => {
   const seen: unknown[] = [];
   scene.functions.set("context", (request) => {
@@ -398,6 +410,24 @@ test("a function that hangs counts as a failure, and the text names the deadline
   assert.equal(status(done, "failures"), 2);
   const cause = 'failed to invoke pipeline step "slow": no response: timed out after 1s';
   assert.equal(condition(done, "Succeeded"), `False PipelineError: failure limit of 2 reached: ${cause}`);
+});
+
+test("a WatchOperation can be deleted after the feature was disabled", async () => {
+  await using other = await startScene();
+  const finalizers = ["watchoperation.ops.crossplane.io", "example.org/kept"];
+  const spec = {
+    watch: { apiVersion: "v1", kind: "ConfigMap" },
+    operationTemplate: { spec: pipeline("ok") },
+  };
+  const made = (name: string): KubeObject => ({ ...kinds.watch, metadata: { name, finalizers }, spec }) as KubeObject;
+  await other.create(made("deleted-before"));
+  await other.control.users.delete({ ...kinds.watch, name: "deleted-before" });
+  for (const controller of operationControllers({ ...other.deps, enabled: false })) await other.control.run(controller);
+  await other.create(made("deleted-after"));
+  await other.control.users.delete({ ...kinds.watch, name: "deleted-after" });
+  for (const name of ["deleted-before", "deleted-after"]) {
+    await other.until(kinds.watch, name, ({ metadata }) => metadata.finalizers?.join() === "example.org/kept");
+  }
 });
 
 test("a disabled feature says which flag enables it", async () => {

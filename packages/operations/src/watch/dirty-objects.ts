@@ -74,9 +74,11 @@ export class DirtyObjects {
       this.#watched.delete(key);
       return this.#add({ key, object: syntheticObject(object, this.#now()), version, isUpdate: false });
     }
+    const isKnown = this.#watched.has(key);
     this.#watched.add(key);
     const isUpdate = change.type === "updated";
-    if (isUpdate && !isRelevant(this.#watch, change.previous, object)) return false;
+    // An object that enters the selector is new here, whatever has changed of it.
+    if (isUpdate && isKnown && !isRelevant(this.#watch, change.previous, object)) return false;
     return version > this.#start && this.#add({ key, object, version, isUpdate });
   }
 

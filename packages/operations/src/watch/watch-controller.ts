@@ -6,8 +6,8 @@ import {
   crdType,
   defineController,
   type ReconcileContext,
-  ReconcileError,
   type ReconcileResult,
+  TerminalError,
   type WatchingController,
   withConditionTexts,
 } from "@purlin/kube-controller";
@@ -30,14 +30,13 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import type { SchedulerDeps } from "../deps.ts";
-import { conditions, kinds, labels, longestLabel, reconcileError, updateManager } from "../names.ts";
+import { conditions, kinds, labels, longestLabel, reconcileError, updateManager, watchFinalizer } from "../names.ts";
 import { deleteOperation, ownedKeys, ownedOperations, wokenOwner } from "../owned-operations.ts";
 import { lastSuccessOf, runningOf, surplusOf } from "../schedule/plan-cron.ts";
 import { type DirtyObject, DirtyObjects, typeOf } from "./dirty-objects.ts";
 import { isWatched, operationName, watchedOperation } from "./watched-object.ts";
 
 const controllerName = "ops/watchoperation.ops.crossplane.io";
-const finalizer = "watchoperation.ops.crossplane.io";
 const timeoutMs = 120_000;
 /** How often one change of an object passes while its circuit is open. */
 const halfOpenMs = 30_000;
@@ -105,9 +104,9 @@ async function reconcileWatch(pass: WatchPass): Promise<ReconcileResult> {
   const { context, deps } = pass;
   const { stored, key } = context;
   if (isDeleted(stored.object)) return finalize(pass);
-  if (!hasFinalizer(stored.object, finalizer)) {
+  if (!hasFinalizer(stored.object, watchFinalizer)) {
     const options = { fieldManager: updateManager, signal: context.signal };
-    stored.object = await deps.client.update(withFinalizer(stored.object, finalizer), options);
+    stored.object = await deps.client.update(withFinalizer(stored.object, watchFinalizer), options);
   }
   if (isPaused(stored.object)) {
     const paused: ConditionText = { type: "Watching", status: "False", reason: "WatchPaused" };
@@ -116,7 +115,7 @@ async function reconcileWatch(pass: WatchPass): Promise<ReconcileResult> {
   }
   if (key.name.length > longestLabel) {
     const what = `metadata.name must have no more than ${longestLabel} characters`;
-    throw new ReconcileError("EstablishWatched", `${what}: it is the value of label ${labels.watch}`);
+    throw new TerminalError("EstablishWatched", `${what}: it is the value of label ${labels.watch}`);
   }
   const one = await establish(pass);
   const all = await attempt({ reason: "ListOperations", text: "cannot list Operations" }, () =>
@@ -134,7 +133,7 @@ async function finalize({ context, deps, followed }: WatchPass): Promise<Reconci
   await attempt({ reason: "TerminateWatched", text: "cannot stop watched resource controller" }, () =>
     unfollow(key.name, { deps, followed }),
   );
-  const released = withoutFinalizer(stored.object, finalizer);
+  const released = withoutFinalizer(stored.object, watchFinalizer);
   if (released === stored.object) return {};
   await ignoreNotFound(deps.client.update(released, { fieldManager: updateManager, signal }));
   return {};

@@ -237,6 +237,16 @@ test("the same version again makes no object dirty; nor does a change of a field
   assert.deepEqual([dirty.all().length, dirty.count], [1, 0]);
 });
 
+test("an object that enters the selector is dirty, whatever fields are named", () => {
+  const one = watch("w", "n", {}, { annotations: { "purlin.dev/watch-fields": "data.x" } });
+  const dirty = new DirtyObjects(one, () => 0);
+  const at = (resourceVersion: string, label: string): KubeObject =>
+    map("n1", {}, { labels: { for: label }, resourceVersion }) as KubeObject;
+  assert.ok(!dirty.change({ type: "added", object: at("5", "other") }));
+  assert.ok(dirty.change({ type: "updated", object: at("6", "n"), previous: at("5", "other") }));
+  assert.deepEqual([dirty.all().length, dirty.count], [1, 1]);
+});
+
 test("10,000 objects are handled in a time that grows with their number", () => {
   const dirty = new DirtyObjects(watch("w", "n"), () => 0);
   for (let index = 0; index < 10_000; index++) {
