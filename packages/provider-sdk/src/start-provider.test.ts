@@ -27,7 +27,15 @@ for (const [what, { code, reason }] of Object.entries(refusals)) {
         if (!isRefused || !path.includes("/apis/late.example.org/v1/ones")) return;
         refused += 1;
         const message = "ones.late.example.org is not available";
-        throw new StatusError({ kind: "Status", apiVersion: "v1", metadata: {}, status: "Failure", message, reason, code });
+        throw new StatusError({
+          kind: "Status",
+          apiVersion: "v1",
+          metadata: {},
+          status: "Failure",
+          message,
+          reason,
+          code,
+        });
       };
       return {
         ...inner,

@@ -336,7 +336,11 @@ test("a pause of an Operation that is done changes nothing", async () => {
   await scene.create(operation("paused-late", pipeline("before-pause")));
   const done = await scene.until(kinds.operation, "paused-late", isDone);
   const target = { ...kinds.operation, name: "paused-late" };
-  await scene.control.users.patch(target, { metadata: { annotations: { "crossplane.io/paused": "true" } } }, { type: "merge" });
+  await scene.control.users.patch(
+    target,
+    { metadata: { annotations: { "crossplane.io/paused": "true" } } },
+    { type: "merge" },
+  );
   await scene.create(operation("paused-after", pipeline("before-pause")));
   await scene.until(kinds.operation, "paused-after", isDone);
   const after = await scene.until(kinds.operation, "paused-late", () => true);
