@@ -27,7 +27,8 @@ export { collectRegularly } from "./packages/collect-regularly.ts";
 export { openPackageManagement, type PackageManagement } from "./packages/package-management.ts";
 export type { OwnRegistry } from "./packages/package-manager.ts";
 export { defaultNamespace } from "./packages/package-manager.ts";
-// Status endpoints.
+// Status endpoints, and recorded runs.
+export { serveRuns } from "./serve-runs.ts";
 export { serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";
 // The webhook by which Usages protect on a cluster.

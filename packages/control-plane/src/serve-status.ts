@@ -5,18 +5,20 @@ import type { AddressInfo } from "node:net";
 import type { Registry } from "prom-client";
 import type { ControlPlane } from "./control-plane.ts";
 
-/** A plain-text response. */
-interface TextAnswer {
+/** A response: plain text unless a content type is given. */
+export interface TextAnswer {
   readonly code?: number;
   readonly text: string;
   readonly contentType?: string;
 }
 
-/** The routes by path. */
-type TextRoutes = Readonly<Record<string, () => TextAnswer | Promise<TextAnswer>>>;
+/** The routes by path, or what answers all of them. */
+type TextRoutes =
+  | Readonly<Record<string, () => TextAnswer | Promise<TextAnswer>>>
+  | ((path: string, query: URLSearchParams) => TextAnswer);
 
 /** A small server that answers GET requests with text. */
-interface TextServer {
+export interface TextServer {
   /** Where it listens, such as `127.0.0.1:8080`. */
   readonly address: string;
   close(): Promise<void>;
@@ -112,8 +114,13 @@ async function answer(routes: TextRoutes, request: IncomingMessage, response: Se
 }
 
 async function find(routes: TextRoutes, { method, url = "/" }: IncomingMessage): Promise<TextAnswer> {
-  const path = url.split("?")[0] ?? "/";
-  const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+  const [path = "/", query = ""] = url.split("?", 2);
+  const route =
+    typeof routes === "function"
+      ? () => routes(path, new URLSearchParams(query))
+      : Object.hasOwn(routes, path)
+        ? routes[path]
+        : undefined;
   if (route === undefined) return { code: 404, text: `not found: ${JSON.stringify(path)}\n` };
   if (method !== "GET" && method !== "HEAD") return { code: 405, text: "method not allowed: use GET\n" };
   try {

@@ -8,6 +8,11 @@ const sourceOptions: readonly OptionSpec[] = [
     flags: "--recorder-dir <dir>",
     description: "read the runs in this folder, such as that of purlin start --recorder-dir",
   },
+  {
+    flags: "--recorder-service <service>",
+    description:
+      "Service of purlin start --recorder-address on a cluster, as NAMESPACE/NAME:PORT (crossplane-system/purlin-runs:runs)",
+  },
   { flags: "-n, --namespace <name>", description: "namespace of the composite resource" },
   ...clusterOptions,
 ];

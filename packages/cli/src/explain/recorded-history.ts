@@ -20,11 +20,11 @@ import {
   type RunSummary,
   runsPath,
 } from "@purlin/run-store";
+import { createRunsAsker } from "../runs/ask-runs.ts";
 
 /** The runs that the control plane has recorded; undefined when it records none. */
 export async function recordedHistory(client: KubeClient, signal: AbortSignal): Promise<RunHistory | undefined> {
-  const ask = (path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> =>
-    client.raw({ method: "GET", path, query, signal });
+  const ask = createRunsAsker(client, { signal });
   const list = async (composite: ObjectRef | undefined, limit: number): Promise<readonly RunSummary[]> => {
     const { kind, name, namespace } = composite ?? {};
     const answer = await ask(runsPath, queryOf({ kind, name, namespace, limit }));

@@ -17,6 +17,7 @@ import { findTargets } from "../cluster/find-resource.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
+import { createRunsAsker } from "./ask-runs.ts";
 
 /** Where a command reads runs: from a control plane, or from the folder of a recorder. */
 export interface RunsSource extends AsyncDisposable {
@@ -48,15 +49,13 @@ async function newestOf(source: RunsSource, name: string): Promise<string> {
 }
 
 function fromPlane(cluster: Cluster, input: CommandInput, io: Io): RunsSource {
-  const ask = async (path: string, query: Readonly<Record<string, string>> = {}) => {
-    const { signal } = io;
-    return (await cluster.client.raw({ method: "GET", path, query, signal })) as unknown;
-  };
+  const service = textOption(input, "recorderService");
+  const ask = createRunsAsker(cluster.client, { signal: io.signal, service });
   return {
     cluster,
     async list(filter) {
       const answer = await ask(runsPath, queryOf(filter)).catch((error: unknown) => {
-        if (isNotFound(error)) throw new UserError(notRecorded, { cause: error });
+        if (isNotFound(error)) throw new UserError(`${notRecorded} (${textOf(error)})`, { cause: error });
         throw error;
       });
       const { items, problem, dropped } = answer as RunList;
@@ -85,7 +84,7 @@ interface RunList {
 }
 
 const notRecorded =
-  'the API server has no recorded runs: read them with --recorder-dir where "purlin start --recorder-dir" writes them, or use the control plane of "purlin up"';
+  'the API server has no recorded runs: serve them with "purlin start --recorder-dir DIR --recorder-address :8082" and the Service purlin-runs, or read the folder with --recorder-dir DIR';
 
 function noSuchRun(id: string): UserError {
   return new UserError(`run "${id}" not found: list runs with "purlin runs ls"; a prefix must be unique`);

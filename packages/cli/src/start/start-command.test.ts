@@ -142,6 +142,21 @@ test("it installs our kinds on an empty cluster, leads, serves its state, and gi
   assert.equal(leaseSpecOf(await cluster.users.get(leaseType, lease)).holderIdentity ?? "", "");
 });
 
+test("recorded runs are served at --recorder-address, which needs a folder to record in", async () => {
+  await using cluster = await startCluster();
+  const address = ["--recorder-address", "127.0.0.1:0"];
+  const refused = await runInProcess(["start", "--kubeconfig", cluster.kubeconfig, ...address]);
+  assert.deepEqual([refused.exitCode, refused.stderr], [2, "error: --recorder-address: needs --recorder-dir DIR\n"]);
+  await using started = new Started(cluster, "--recorder-dir", "runs", ...address);
+  await started.said("all controllers run");
+  const { runs } = await started.said("serving");
+  const answer = await fetch(`http://${runs}/purlin/v1/runs?limit=5`);
+  assert.deepEqual([answer.status, await answer.json()], [200, { items: [], dropped: 0, problem: null }]);
+  const unknown = await fetch(`http://${runs}/purlin/v1/runs/01ZZZZ`);
+  const { kind, reason } = (await unknown.json()) as Record<string, unknown>;
+  assert.deepEqual([unknown.status, kind, reason], [404, "Status", "NotFound"]);
+});
+
 test("settings without effect are logged once each, and without an election there is no Lease", async () => {
   await using cluster = await startCluster();
   const socket = join(cluster.folder, "inspector.sock");

@@ -10,6 +10,7 @@ import {
   type FunctionOptions,
   isLiveCrossplane,
   refuseBesideCrossplane,
+  serveRuns,
   serveStatus,
   startControlPlane,
 } from "@purlin/control-plane";
@@ -54,6 +55,9 @@ export async function run(typed: CommandInput, io: Io): Promise<undefined> {
   const { input, unused } = readStartInput(typed, io);
   for (const setting of unused) log.info("setting has no effect", { ...setting });
   const settings = readSettings(input);
+  if (textOption(input, "recorderAddress") !== undefined && textOption(input, "recorderDir") === undefined) {
+    throw new UserError("--recorder-address: needs --recorder-dir DIR", { exitCode: 2 });
+  }
   const functions = readFunctions(input, io, log);
   const packages = readPackages(input, io);
   const namespace = textOption(input, "namespace") ?? "";
@@ -107,7 +111,9 @@ async function work(input: CommandInput, io: Io, { client, namespace, log, plan 
   });
   await using _plane = plane;
   await using status = await asUserError(serveStatus(plane, { ...statusAddresses(input, io.env), registry }));
-  log.info("serving", { metrics: status.metricsAddress ?? "off", health: status.healthAddress ?? "off" });
+  await using recorded = await asUserError(openRunsServer(input, plane, runs));
+  const { metricsAddress: metrics = "off", healthAddress: health = "off" } = status;
+  log.info("serving", { metrics, health, ...(recorded.address !== undefined && { runs: recorded.address }) });
   await asUserError(untilOver(plane, io));
   log.info("stopping");
 }
@@ -173,6 +179,18 @@ function openRecorder(input: CommandInput, io: Io, log: Log): RunStore | undefin
   const directory = textOption(input, "recorderDir");
   if (directory === undefined) return undefined;
   return openRunStore({ directory: resolve(io.cwd, directory), redact: listOption(input, "redact"), log });
+}
+
+/** Serves recorded runs at --recorder-address, where one is given. */
+async function openRunsServer(
+  input: CommandInput,
+  plane: ControlPlane,
+  runs: RunStore | undefined,
+): Promise<AsyncDisposable & { readonly address: string | undefined }> {
+  const address = textOption(input, "recorderAddress");
+  if (address === undefined || runs === undefined) return { address: undefined, async [Symbol.asyncDispose]() {} };
+  const server = await serveRuns(address, plane, runs);
+  return { address: server.address, [Symbol.asyncDispose]: () => server.close() };
 }
 
 /** The API server to work on, and the way to it. */

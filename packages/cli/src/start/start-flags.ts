@@ -130,6 +130,11 @@ const effectiveFlags: readonly OptionSpec[] = [
     flags: "--recorder-dir <dir>",
     description: "record every reconcile of composite resources in this folder, for purlin runs (off)",
   },
+  {
+    flags: "--recorder-address <address>",
+    description:
+      "serve recorded runs at this address, such as :8082, for the Service purlin-runs; it asks for no credentials (off)",
+  },
   redactOption,
   {
     flags: "--package-runtime <runtime>",

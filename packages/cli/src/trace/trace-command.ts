@@ -103,13 +103,13 @@ type Printer = (nodes: readonly TraceNode[], isOne: boolean) => string;
 /** The newest recorded run of each composite resource; none where the control plane serves no runs. */
 async function lastRuns({ client }: Cluster, { signal }: Io): Promise<LastRun> {
   const { queryOf, runsPath } = await import("@purlin/run-store");
-  const path = runsPath;
-  const answer = await client.raw({ method: "GET", path, query: queryOf({}), signal }).catch((error: unknown) => {
+  const { createRunsAsker } = await import("../runs/ask-runs.ts");
+  const answer = await createRunsAsker(client, { signal })(runsPath, queryOf({})).catch((error: unknown) => {
     signal.throwIfAborted();
     if (isNotFound(error) || isForbidden(error)) return { items: [] };
     throw error;
   });
-  const { items } = answer as unknown as { readonly items: readonly RunSummary[] };
+  const { items } = answer as { readonly items: readonly RunSummary[] };
   const newest = new Map(items.toReversed().map(({ uid, id }) => [uid, id]));
   return ({ metadata }) => newest.get(metadata.uid ?? "");
 }

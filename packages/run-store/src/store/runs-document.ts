@@ -7,6 +7,9 @@ import type { RunFilter } from "./run-reader.ts";
 /** Where a control plane serves its runs: this path lists them, and one of them is below it. */
 export const runsPath = "/purlin/v1/runs";
 
+/** Why a replica that does not lead gives no runs: only the leader reconciles, so only its records are those of the control plane. */
+export const recorderWaits = "this replica does not lead: another one records runs";
+
 /** The list of runs, or one run with its objects, by path; undefined for any other path and for an unknown run. */
 export function runsDocument(
   store: Pick<RunStore, "reader" | "flush" | "stats">,
