@@ -175,7 +175,7 @@ export function belongsToCandidate(
 }
 
 /** Numbers of the composite resources of a rollout. */
-export interface CompositeFacts {
+interface CompositeFacts {
   readonly numbers: CompositeNumbers;
   readonly lowestBucket: number | undefined;
   readonly members: readonly CompositeRow[];

@@ -11,7 +11,8 @@ import { eventually, startTestServer } from "@purlin/kube-controller/testing";
 import { annotationOf, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import { functionCrds, rolloutType } from "@purlin/package-manager";
 import { type CallSamples, createCallSamples } from "./call-samples.ts";
-import { createRolloutController, rolloutAnnotations } from "./controller.ts";
+import { createRolloutController } from "./controller.ts";
+import { rolloutAnnotations } from "./observe.ts";
 
 const type = { apiVersion: "example.org/v1", kind: "App" };
 const functionRevision = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };

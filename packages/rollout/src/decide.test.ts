@@ -1,51 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decide, type Observation } from "./decide.ts";
-import type { CallNumbers } from "./gates.ts";
-import { readPlan } from "./plan.ts";
-import { type RolloutState, readState } from "./state.ts";
-
-const minute = 60_000;
-const calm: CallNumbers = { calls: 10, errors: 0, fatals: 0, p95Ms: 5 };
-const broken: CallNumbers = { calls: 10, errors: 3, fatals: 0, p95Ms: 5 };
-const first = readState({});
-
-/** A world in which everything is well, at a moment. */
-function world(now: number, more: Partial<Observation> & { readonly candidateCalls?: CallNumbers } = {}): Observation {
-  const side = { total: 5, has: () => 5 };
-  return {
-    now,
-    jumpMs: 0,
-    sides: { found: [{ name: "f", stable: "f-1", candidate: "f-2" }], isServing: true, waitingFor: "" },
-    lost: [],
-    composites: { total: 10, candidate: 5, moved: 5, healthy: 5, unhealthy: 0 },
-    lowestBucket: 700,
-    leftBehind: 0,
-    approvals: [],
-    resumeToken: undefined,
-    isAborted: false,
-    ...more,
-    samples: {
-      now,
-      members: 5,
-      pendingMoves: 0,
-      pendingShadows: 0,
-      candidateCalls: () => more.candidateCalls ?? calm,
-      stableCalls: () => calm,
-      moved: side,
-      stayed: side,
-      shadow: undefined,
-      runtime: { status: "True", since: 0, message: "" },
-      external: () => undefined,
-      ...more.samples,
-    },
-  };
-}
-
-function plan(spec: object) {
-  return readPlan({ spec: { functionRef: { name: "f" }, ...spec } } as never);
-}
+import { decide } from "./decide.ts";
+import type { RolloutState } from "./state.ts";
+import { broken, first, minute, plan, world } from "./testing/decide-world.ts";
 
 /** Lets a rollout run, minute by minute, until it stops changing. */
 function run(

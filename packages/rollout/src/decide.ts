@@ -53,7 +53,7 @@ export function decide(plan: RolloutPlan, stored: RolloutState, seen: Observatio
   if (isEnded(before)) return { state: before, decision: undefined };
   if (before.phase === "RollingBack") return finishRollback(before, seen);
   if (seen.isAborted)
-    return fail(before, seen, { plan, reason: "Aborted", message: "aborted by annotation", force: true });
+    return fail(before, seen, { plan, reason: "Aborted", message: "aborted by annotation", policy: "Rollback" });
   if (before.phase === "Pending") return start(plan, before, seen);
   if (before.phase === "Paused") return resume(plan, before, seen);
   return progress(plan, before, seen);
@@ -160,6 +160,7 @@ function enter(
   const state: RolloutState = {
     ...hold(before, false, now),
     ...membership,
+    stableP95Ms: stableP95(plan, seen) ?? before.stableP95Ms,
     currentStep: index,
     stepStartedAt: now,
     gatesPassedAt: undefined,
@@ -170,6 +171,12 @@ function enter(
   const reason = index === 0 ? "RolloutStarted" : "StepStarted";
   const message = `step "${step.name}" (${index + 1} of ${plan.steps.length}): ${what}${summaryOf(before.gates)}`;
   return decided(state, now, { type: "Normal", reason, message });
+}
+
+/** The p95 of the stable revision, where a gate compares with it. */
+function stableP95({ gates }: RolloutPlan, { now, samples }: Observation): number | undefined {
+  const gate = gates.find(({ limits }) => limits.maxIncrease !== undefined);
+  return gate === undefined ? undefined : samples.stableCalls(now - gate.windowMs).p95Ms;
 }
 
 function describe(step: PlanStep, { threshold, cohorts }: RolloutState): string {
@@ -225,10 +232,7 @@ function progress(plan: RolloutPlan, before: RolloutState, seen: Observation): O
     const message = "spec.paused is true: nothing moves";
     return decided({ ...hold(before, true, now), phase: "Paused" }, now, { type: "Normal", reason: "Paused", message });
   }
-  if (seen.lost.length > 0) {
-    const message = `revisions are not active any more: ${seen.lost.join(", ")}`;
-    return fail(before, seen, { plan, reason: "RevisionLost", message });
-  }
+  if (seen.lost.length > 0) return loseRevisions(plan, before, seen);
   const gates = judgeAll(plan, before, seen);
   const state = { ...before, gates };
   const broken = gates.find(({ result }) => result === "Failed");
@@ -238,14 +242,29 @@ function progress(plan: RolloutPlan, before: RolloutState, seen: Observation): O
   return advance(plan, state, { step, seen });
 }
 
+/** Without the stable revision a rollback would leave composite resources without any. */
+function loseRevisions(plan: RolloutPlan, before: RolloutState, seen: Observation): Outcome {
+  const stable = before.frozen.map((one) => one.stable).find((one) => seen.lost.includes(one));
+  const message =
+    stable === undefined
+      ? `revisions are not active any more: ${seen.lost.join(", ")}`
+      : `the stable revision "${stable}" is not active any more, and nothing can move back: activate it again, then resume or abort the rollout`;
+  return fail(before, seen, {
+    plan,
+    reason: "RevisionLost",
+    message,
+    ...(stable !== undefined && { policy: "Pause" }),
+  });
+}
+
 function judgeAll(
   plan: RolloutPlan,
-  { stepStartedAt = 0, currentStep }: RolloutState,
+  { stepStartedAt = 0, currentStep, stableP95Ms }: RolloutState,
   { samples }: Observation,
 ): readonly GateResult[] {
   const isShadowStep = (plan.steps[currentStep]?.shadowThreshold ?? 0) > 0;
   const hasShadowed = plan.steps.slice(0, currentStep + 1).some(({ shadowThreshold }) => shadowThreshold > 0);
-  return plan.gates.map((gate) => judge(gate, { ...samples, stepStartedAt, isShadowStep, hasShadowed }));
+  return plan.gates.map((gate) => judge(gate, { ...samples, stepStartedAt, isShadowStep, hasShadowed, stableP95Ms }));
 }
 
 /** Leaves a step when its time has passed, its wave has moved, all gates pass, and it is approved. */
@@ -301,19 +320,19 @@ interface Failure {
   readonly plan: RolloutPlan;
   readonly reason: string;
   readonly message: string;
-  /** Rolls back whatever the policy. */
-  readonly force?: boolean;
+  /** What to do whatever the policy of the plan. */
+  readonly policy?: RolloutPlan["failurePolicy"];
 }
 
 function fail(
   before: RolloutState,
   { now, composites }: Observation,
-  { plan, reason, message, force }: Failure,
+  { plan, reason, message, policy = plan.failurePolicy }: Failure,
 ): Outcome {
   const numbers = `${composites.candidate} of ${composites.total} composite resources were on the candidate`;
   const text = `${message} (${numbers})`;
-  if (plan.failurePolicy === "Pause" && force !== true && before.phase !== "Pending") {
-    const pauseToken = `${before.currentStep + 1}-${before.history.length}`;
+  if (policy === "Pause" && before.phase !== "Pending") {
+    const pauseToken = `${before.currentStep + 1}-${now.toString(36)}`;
     const paused: RolloutState = { ...hold(before, true, now), phase: "Paused", pauseToken };
     return decided(paused, now, { type: "Warning", reason, message: text });
   }

@@ -51,6 +51,8 @@ export interface GateSamples {
   readonly pendingShadows: number;
   readonly candidateCalls: (sinceMs: number) => CallNumbers;
   readonly stableCalls: (sinceMs: number) => CallNumbers;
+  /** The p95 of the stable revision when the step began: in the last step it is not called any more. */
+  readonly stableP95Ms?: number | undefined;
   readonly moved: SideNumbers;
   readonly stayed: SideNumbers;
   readonly shadow: ShadowNumbers | undefined;
@@ -118,11 +120,12 @@ function callRatio(gate: Gate, samples: GateSamples, failures: (calls: CallNumbe
   const limit = gate.limits.maxRatio ?? 0;
   const text = `candidate ${percent(bad, candidate.calls)}, stable ${percent(stableBad, stable.calls)}, allowed ${limit * 100} %`;
   const ratio = ratioOf(bad, candidate.calls);
-  const isWorse = ratio > limit && ratio > ratioOf(stableBad, stable.calls);
-  if (isWorse && candidate.calls >= gate.minSample) return failed(text, candidate.calls);
   if (candidate.calls < gate.minSample)
     return unknown(`${candidate.calls} of ${gate.minSample} calls`, candidate.calls);
-  return passed(text, candidate.calls);
+  if (ratio <= limit) return passed(text, candidate.calls);
+  // What is broken on both sides is not the fault of the candidate, but no proof of its health either.
+  if (ratio <= ratioOf(stableBad, stable.calls)) return unknown(text, candidate.calls);
+  return failed(text, candidate.calls);
 }
 
 /** Gates about calls have nothing to judge before the first composite resource moves: a shadow step is left without them. */
@@ -144,7 +147,6 @@ function compositeCondition(gate: Gate, samples: GateSamples): Verdict {
     return unknown(`${moved.total} of ${gate.minSample} composite resources`, moved.total);
   if (pendingMoves > 0) return unknown(`${pendingMoves} composite resources have not moved yet`, moved.total);
   if (ratio >= limit) return passed(text, moved.total);
-  // What is broken on both sides is not the fault of the candidate, but no proof of its health either.
   if (now - stepStartedAt < gate.withinMs || ratio >= stayedRatio) return unknown(text, moved.total);
   return failed(text, moved.total);
 }
@@ -188,13 +190,13 @@ function callDuration(gate: Gate, samples: GateSamples): Verdict {
   if (candidate.p95Ms === undefined || candidate.calls < gate.minSample) {
     return unknown(`${candidate.calls} of ${gate.minSample} calls`, candidate.calls);
   }
-  const { p95, maxIncrease } = gate.limits;
-  const most = Math.min(
-    p95 ?? Infinity,
-    maxIncrease === undefined ? Infinity : stable.p95Ms === undefined ? Infinity : stable.p95Ms * (1 + maxIncrease),
-  );
-  if (most === Infinity) return unknown("no calls of the stable revision to compare with", candidate.calls);
-  const text = `p95 candidate ${round(candidate.p95Ms)} ms, stable ${round(stable.p95Ms ?? 0)} ms, allowed ${round(most)} ms`;
+  const { p95 = Infinity, maxIncrease } = gate.limits;
+  const stableMs = stable.p95Ms ?? samples.stableP95Ms;
+  if (maxIncrease !== undefined && stableMs === undefined)
+    return unknown("no calls of the stable revision to compare with", candidate.calls);
+  const most = Math.min(p95, maxIncrease === undefined ? Infinity : (stableMs ?? 0) * (1 + maxIncrease));
+  const compared = stableMs === undefined ? "" : `, stable ${round(stableMs)} ms`;
+  const text = `p95 candidate ${round(candidate.p95Ms)} ms${compared}, allowed ${round(most)} ms`;
   return candidate.p95Ms > most ? failed(text, candidate.calls) : passed(text, candidate.calls);
 }
 

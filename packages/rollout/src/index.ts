@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
 export { type CallSamples, createCallSamples, sampledRunner } from "./call-samples.ts";
-export { rolloutAnnotations } from "./controller.ts";
+export { rolloutAnnotations } from "./observe.ts";
 export { rolloutControllers } from "./setup.ts";

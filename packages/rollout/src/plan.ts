@@ -116,8 +116,7 @@ export function readPlan(rollout: JsonObject): RolloutPlan {
     bakeMs: durationAt(spec, "bakeTime", 0),
     isPaused: spec["paused"] === true,
   };
-  const tooShort = deadlineProblem(plan);
-  return { ...plan, problem: problems[0] ?? tooShort };
+  return { ...plan, problem: problems[0] ?? nameProblem(steps) ?? deadlineProblem(plan) };
 }
 
 function nameOf(ref: JsonObject): string {
@@ -126,6 +125,13 @@ function nameOf(ref: JsonObject): string {
 
 function durationAt(object: JsonObject, field: string, otherwise: number): number {
   return parseGoDuration(stringAt(object, [field])) ?? otherwise;
+}
+
+/** An approval names one step. */
+function nameProblem(steps: readonly PlanStep[]): string | undefined {
+  const names = steps.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  return twice === undefined ? undefined : `spec.steps: two steps are named "${twice}": rename one of them`;
 }
 
 function deadlineProblem(plan: Pick<RolloutPlan, "steps" | "deadlineMs" | "bakeMs">): string | undefined {

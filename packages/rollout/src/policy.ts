@@ -24,7 +24,8 @@ import {
   textAt,
 } from "@purlin/kube-objects/object";
 import { policyMark, rolloutTemplateType, rolloutType } from "@purlin/package-manager";
-import { type RolloutDeps, rolloutAnnotations } from "./controller.ts";
+import type { RolloutDeps } from "./controller.ts";
+import { rolloutAnnotations } from "./observe.ts";
 
 const name = "rollouts/policy.function.pkg.crossplane.io";
 const timeoutMs = 60_000;

@@ -51,6 +51,8 @@ export interface RolloutState {
   readonly completedAt: number | undefined;
   readonly awaitingApproval: string | undefined;
   readonly approvedSteps: readonly string[];
+  /** The p95 of the stable revision when the step began, where a gate needs it. */
+  readonly stableP95Ms: number | undefined;
   /** Set while a failed gate pauses the rollout. */
   readonly pauseToken: string | undefined;
   /** Why the rollout waits or ended, as a reason and a text. */
@@ -80,6 +82,7 @@ const firstState: RolloutState = {
   completedAt: undefined,
   awaitingApproval: undefined,
   approvedSteps: [],
+  stableP95Ms: undefined,
   pauseToken: undefined,
   reason: "Pending",
   message: "",
@@ -133,6 +136,7 @@ export function readState(rollout: JsonObject): RolloutState {
     completedAt: timeAt(status, "completedAt"),
     awaitingApproval: textAt(status, ["awaitingApproval"]),
     approvedSteps: textsAt(status, ["approvedSteps"]),
+    stableP95Ms: typeof status["stableP95Ms"] === "number" ? status["stableP95Ms"] : undefined,
     pauseToken: textAt(status, ["pauseToken"]),
     reason: ready === undefined ? "Pending" : stringAt(ready, ["reason"]),
     message: ready === undefined ? "" : stringAt(ready, ["message"]),
@@ -211,6 +215,7 @@ export function statusFields(
     gates: state.gates.map((gate) => ({ ...gate })),
     awaitingApproval: state.awaitingApproval,
     approvedSteps: state.approvedSteps.length > 0 ? [...state.approvedSteps] : undefined,
+    stableP95Ms: state.stableP95Ms,
     pauseToken: state.pauseToken,
     startedAt: timeText(state.startedAt),
     stepStartedAt: timeText(state.stepStartedAt),

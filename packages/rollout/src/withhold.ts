@@ -18,27 +18,34 @@ export async function withhold(
   sides: readonly FrozenSides[],
   options: WithholdOptions,
 ): Promise<void> {
-  await annotate(client, sides, { ...options, value: options.rollout });
+  await annotate(client, sides, { ...options, value: options.rollout, replaces: () => true });
 }
 
-/** Lets candidates be chosen like every other revision. */
+/** Lets candidates be chosen like every other revision. The mark of another rollout stays. */
 export async function release(
   client: ControllerClient,
   sides: readonly FrozenSides[],
   options: WithholdOptions,
 ): Promise<void> {
-  await annotate(client, sides, { ...options, value: null });
+  await annotate(client, sides, { ...options, value: null, replaces: (mark) => mark === options.rollout });
+}
+
+interface Mark extends WithholdOptions {
+  readonly value: string | null;
+  /** Whether the mark of a revision is replaced. */
+  readonly replaces: (mark: string | null) => boolean;
 }
 
 async function annotate(
   client: ControllerClient,
   sides: readonly FrozenSides[],
-  { value, signal }: WithholdOptions & { readonly value: string | null },
+  { value, signal, replaces }: Mark,
 ): Promise<void> {
   for (const { candidate } of sides) {
     if (candidate === "") continue;
     const revision = await client.get(functionRevisionType, { name: candidate }, { signal });
-    if (revision === undefined || (annotationOf(revision, withheldAnnotation) ?? null) === value) continue;
+    const mark = revision && (annotationOf(revision, withheldAnnotation) ?? null);
+    if (mark === undefined || mark === value || !replaces(mark)) continue;
     const patch = { metadata: { annotations: { [withheldAnnotation]: value } } };
     try {
       await client.patch({ ...functionRevisionType, name: candidate }, patch, { type: "merge", signal });

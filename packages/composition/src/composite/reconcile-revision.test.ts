@@ -226,3 +226,37 @@ test("a pinned XR needs no Composition", async () => {
   await bench.reconcile(name);
   assert.equal((await bench.condition(name, "Ready")).status, "True");
 });
+
+test("a rollout of the Composition decides, and its revision is not replaced by the newest when it is gone", async () => {
+  const { name } = await twoRevisions();
+  const view = (phase: string, stable: string, threshold: number) => ({
+    metadata: { name: "r", uid: "r" },
+    spec: { compositionRef: { name } },
+    status: {
+      phase,
+      stableRevision: stable,
+      candidateRevision: `${name}-2`,
+      membership: { threshold, shadowThreshold: 0, cohorts: [] },
+    },
+  });
+  let rollout = view("Progressing", `${name}-1`, 0);
+  const rolledOut = createCompositeBench(cluster, definition, { rollouts: { list: async () => [rollout] } });
+  rolledOut.functions.set("f", {});
+  const xr = await xrWith({ compositionRef: { name }, compositionUpdatePolicy: "Automatic" });
+  await rolledOut.reconcile(xr);
+  assert.equal(await on(xr), `${name}-1`);
+  rollout = view("Progressing", "deleted", 0);
+  await rolledOut.reconcile(xr).catch(() => {});
+  assert.equal(await on(xr), `${name}-1`, "it stays");
+  assert.match(
+    await synced(xr),
+    /FunctionRollout "r" keeps the composite resource on CompositionRevision "deleted", which does not exist/,
+  );
+  rollout = view("Progressing", `${name}-1`, 10_000);
+  await rolledOut.reconcile(xr);
+  assert.equal(await on(xr), `${name}-2`);
+  // What an ended rollout left behind does not stop anything.
+  rollout = view("RolledBack", "deleted", 0);
+  await rolledOut.reconcile(xr);
+  assert.equal(await on(xr), `${name}-2`);
+});

@@ -4,7 +4,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { describeFields, type FieldTexts } from "./describe-fields.ts";
-import { type Column, type Fields, object, text } from "./schema.ts";
+import { type Column, checked, type Fields, object, text } from "./schema.ts";
 
 /** The type of CustomResourceDefinitions. */
 export const crdType: TypeRef = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
@@ -18,6 +18,8 @@ export interface CrdVersion {
   readonly deprecation?: string;
   /** The fields beside `apiVersion`, `kind` and `metadata`. */
   readonly fields: Fields;
+  /** Rules about the whole object in CEL, with their messages. */
+  readonly rules?: Readonly<Record<string, string>>;
   readonly columns: readonly Column[];
   readonly hasStatus: boolean;
 }
@@ -63,13 +65,13 @@ export function createCrd(shape: CrdShape): KubeObject {
 }
 
 function versionOf(version: CrdVersion, docs: KindDocs | undefined, isOnly: boolean): JsonObject {
-  const { name, isStored, deprecation, fields, columns, hasStatus } = version;
+  const { name, isStored, deprecation, columns, hasStatus } = version;
   return {
     name,
     served: true,
     storage: isOnly || isStored === true,
     ...(deprecation !== undefined && { deprecated: true, deprecationWarning: deprecation }),
-    schema: { openAPIV3Schema: rootOf(fields, docs) },
+    schema: { openAPIV3Schema: rootOf(version, docs) },
     ...(hasStatus && { subresources: { status: {} } }),
     additionalPrinterColumns: columns,
   };
@@ -82,8 +84,9 @@ const commonTexts: FieldTexts = {
   status: "Observed state, set by the control plane.",
 };
 
-function rootOf(fields: Fields, docs: KindDocs | undefined): Schema {
-  const root = object({ apiVersion: text, kind: text, metadata: { type: "object" }, ...fields });
+function rootOf({ fields, rules }: CrdVersion, docs: KindDocs | undefined): Schema {
+  const shape = object({ apiVersion: text, kind: text, metadata: { type: "object" }, ...fields });
+  const root = rules === undefined ? shape : checked(shape, rules);
   if (docs === undefined) return root;
   return { description: docs.about, ...describeFields(root, { ...commonTexts, ...docs.fields }) };
 }

@@ -227,6 +227,7 @@ const status: Schema = object({
   }),
   awaitingApproval: text,
   approvedSteps: listOf(text, "set"),
+  stableP95Ms: { type: "number" },
   pauseToken: text,
   startedAt: time,
   stepStartedAt: time,
@@ -240,6 +241,15 @@ const status: Schema = object({
   ),
   conditions,
 });
+
+/** The position in the steps, given approvals and those that have moved would stand for something else after an edit. */
+const startedRules = Object.fromEntries(
+  ["steps", "compositionSelector"].map((field) => {
+    const isSame = `has(self.spec.${field}) == has(oldSelf.spec.${field}) && (!has(self.spec.${field}) || self.spec.${field} == oldSelf.spec.${field})`;
+    const message = `spec.${field} cannot change after the rollout has started: abort it, and start another one`;
+    return [`!has(oldSelf.status) || !has(oldSelf.status.startedAt) || (${isSame})`, message];
+  }),
+);
 
 const columns = [
   column("PHASE", ".status.phase"),
@@ -260,7 +270,7 @@ export function rolloutCrds(): readonly KubeObject[] {
     docs: rolloutDocs,
     plural: "functionrollouts",
     categories: [crossplaneCategory],
-    versions: [{ name: "v1alpha1", fields: { "spec*": spec, status }, columns, hasStatus: true }],
+    versions: [{ name: "v1alpha1", fields: { "spec*": spec, status }, rules: startedRules, columns, hasStatus: true }],
   });
   const template = createCrd({
     group: packageGroup,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { decidingRollout, isMember, readRollout } from "@purlin/function-runner";
+import { decidingRollout, isLiveRollout, isMember, readRollout } from "@purlin/function-runner";
 import { during, notFound } from "@purlin/kube-objects/errors";
 import { isControlledBy, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { apiGroup, kinds, labels } from "../../composite-resource/constants.ts";
@@ -76,6 +76,10 @@ async function afterRollouts(newest: KubeObject, { xr, choice, context }: Rolled
   const wanted = candidate !== undefined && isMember(rollout, subject) ? candidate : stable;
   if (wanted === newest.metadata.name) return newest;
   const revision = await client.get(kinds.revision, { name: wanted }, { signal });
+  if (revision === undefined && isLiveRollout(rollout)) {
+    const what = `FunctionRollout "${rollout.name}" keeps the composite resource on CompositionRevision "${wanted}"`;
+    throw new Error(`${what}, which does not exist: abort or delete the rollout`);
+  }
   return revision !== undefined && carries(revision, choice.matching) ? revision : newest;
 }
 

@@ -113,6 +113,7 @@ const statusTexts: FieldTexts = {
   "shadow.composites.resources.class": "Its change.",
   awaitingApproval: "Name of the step that waits for an approval.",
   approvedSteps: "Names of the steps that were approved.",
+  stableP95Ms: "95th percentile of the calls of the stable revision when the step began, in milliseconds.",
   pauseToken: "Value of the annotation that resumes a rollout that a failed gate paused.",
   startedAt: "When the revisions were frozen.",
   stepStartedAt: "When the current step began.",

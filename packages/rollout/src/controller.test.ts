@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { annotationOf, numberAt, stringAt } from "@purlin/kube-objects/object";
+import { functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
+
+const withheld = "pkg.crossplane.io/withheld";
+const steps = [{ percent: 50, minDuration: "1h" }, { percent: 100 }];
+const named = (name: string) => ({ functionRevisionRef: { name } });
+
+test("of two rollouts of one Function that are looked at at the same time one starts", async () => {
+  const cluster = memoryCluster(4);
+  const reconcile = cluster.controller();
+  // The second one is created while the first one is looked at, and wins a tie by its name: each could take itself for the first.
+  const later = Promise.withResolvers<void>();
+  let isLater = false;
+  cluster.onList = (kind) => {
+    if (kind !== "CompositeResourceDefinition" || isLater) return;
+    isLater = true;
+    cluster.put(rolloutOf("a", { candidate: named("f-2"), steps }));
+    void reconcile("a").then(() => later.resolve(), later.reject);
+  };
+  cluster.put(rolloutOf("b", { candidate: named("f-2"), steps }));
+  await Promise.all([reconcile("b"), later.promise]);
+  for (let turn = 0; turn < 3; turn++) await Promise.all([reconcile("a"), reconcile("b")]);
+  const phases = ["a", "b"].map((name) => stringAt(cluster.get("FunctionRollout", name) ?? {}, ["status", "phase"]));
+  assert.deepEqual(phases.toSorted(), ["Pending", "Progressing"]);
+});
+
+test("a rollout that succeeded does not release a revision that another one withholds", async () => {
+  const cluster = memoryCluster(2);
+  const reconcile = cluster.controller();
+  const status = {
+    phase: "Succeeded",
+    startedAt: "2026-01-01T00:00:00Z",
+    functions: [{ name: "f", stableRevision: "f-1", candidateRevision: "f-2" }],
+    membership: { threshold: 10_000, shadowThreshold: 0, cohorts: [] },
+  };
+  cluster.put({ ...rolloutOf("old", { steps }), status });
+  cluster.put(functionRevision(3));
+  // Back to the second revision after a third one.
+  cluster.put(rolloutOf("new", { stable: named("f-3"), candidate: named("f-2"), steps }));
+  await reconcile("new");
+  for (let turn = 0; turn < 3; turn++) {
+    await reconcile("old");
+    await reconcile("new");
+  }
+  const marks = cluster.writes.filter((one) => one === "FunctionRevision/f-2");
+  assert.deepEqual(marks, ["FunctionRevision/f-2"], "the revision is marked once");
+  const revision = cluster.get("FunctionRevision", "f-2");
+  assert.equal(revision && annotationOf(revision, withheld), "new");
+});
+
+test("a rollout that has ended costs nothing and keeps its numbers; its composite resources are woken when it is deleted", async () => {
+  const cluster = memoryCluster(3);
+  const reconcile = cluster.controller();
+  const status = {
+    phase: "RolledBack",
+    startedAt: "2026-01-01T00:00:00Z",
+    functions: [{ name: "f", stableRevision: "f-2", candidateRevision: "f-1" }],
+    membership: { threshold: 0, shadowThreshold: 0, cohorts: [] },
+    composites: { total: 40, candidate: 0, moved: 0, healthy: 0, unhealthy: 0 },
+  };
+  cluster.put({ ...rolloutOf("old", { steps }), status });
+  await reconcile("old");
+  cluster.writes.length = 0;
+  await reconcile("old");
+  assert.equal(cluster.lists.get("App"), undefined);
+  assert.deepEqual(cluster.writes, []);
+  const kept = cluster.get("FunctionRollout", "old") ?? {};
+  assert.equal(numberAt(kept, ["status", "composites", "total"]), 40);
+  cluster.remove("FunctionRollout", "old");
+  await reconcile("old");
+  assert.deepEqual(cluster.woken, ["app-0", "app-1", "app-2"], "they are on the candidate, and resolve anew");
+});
+
+test("a gate does not take a revision that does not exist for a healthy one", async () => {
+  const cluster = memoryCluster(2);
+  const reconcile = cluster.controller();
+  cluster.put(rolloutOf("r", { candidate: named("f-2"), steps, healthGates: [{ type: "RuntimeHealthy" }] }));
+  await reconcile("r");
+  const rollout = cluster.get("FunctionRollout", "r");
+  assert.ok(rollout);
+  cluster.put({ ...rollout, spec: { ...(rollout["spec"] as object), paused: true } } as typeof rollout);
+  await reconcile("r");
+  cluster.remove("FunctionRevision", "f-2");
+  await reconcile("r");
+  const paused = cluster.get("FunctionRollout", "r") as { status?: { gates?: readonly { result: string }[] } };
+  assert.deepEqual(
+    paused.status?.gates?.map(({ result }) => result),
+    ["Unknown"],
+  );
+});
+
+test("a rollout of a Composition stops when one of its revisions is deleted", async () => {
+  const cluster = memoryCluster(2);
+  const reconcile = cluster.controller();
+  const revision = (name: string) => ({ compositionRevisionRef: { name } });
+  const sides = { stable: revision("apps-1"), candidate: revision("apps-2") };
+  const spec = { compositionRef: { name: "apps" }, ...sides, steps };
+  cluster.put(rolloutOf("r", spec));
+  await reconcile("r");
+  await reconcile("r");
+  assert.equal(stringAt(cluster.get("FunctionRollout", "r") ?? {}, ["status", "phase"]), "Progressing");
+  cluster.remove("CompositionRevision", "apps-2");
+  await reconcile("r");
+  const status = cluster.get("FunctionRollout", "r") ?? {};
+  assert.equal(stringAt(status, ["status", "phase"]), "RollingBack");
+});
