@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { compositionCrds } from "@purlin/composition";
+import { compositionCrds, keptCrds } from "@purlin/composition";
 import { type ApiServer, mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
@@ -17,7 +17,11 @@ import { installed } from "../../../tools/peers/peer.ts";
 import { eventually } from "../../e2e/harness/plane.ts";
 import { runProgram } from "./run-program.ts";
 
-const crds = [...compositionCrds(), ...packageCrds({ functionRevisionSelectors: true })];
+const crds = [
+  ...compositionCrds(),
+  ...keptCrds(),
+  ...packageCrds({ functionRevisionSelectors: true, functionRollouts: true }),
+];
 let directory: string;
 let server: ApiServer;
 let kubeconfig: string;

@@ -5,15 +5,16 @@ import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { nodeWarning } from "../scaffold/make-project.ts";
+import { pathWithNode } from "../testing/node-on-path.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
 
 test("a project is made whole, with the packed SDK and command beside it", async () => {
+  using tools = tempFolder();
   using folder = tempFolder();
-  const env = { PATH: process.env["PATH"] };
   const { exitCode, stdout, stderr } = await runInProcess(["function", "init", "my-function"], {
     cwd: folder.path,
-    env,
+    env: { PATH: pathWithNode(tools, "v22.18.0") },
   });
   assert.equal(exitCode, 0, stderr);
   assert.match(stdout, /^Created my-function\. Next:\n\n {2}cd my-function\n {2}npm install\n {2}npm test\n/);
@@ -62,30 +63,47 @@ test("interrupted half-way, nothing is left", async () => {
   assert.deepEqual(readdirSync(folder.path), []);
 });
 
-const nodes: readonly { readonly version: string; readonly warning: RegExp | undefined }[] = [
+const [own, withCommand] = [
+  ["npm install", "npm test"],
+  ["npm install", "npx purlin up"],
+] as const;
+const nodes: readonly {
+  readonly version: string;
+  readonly next: readonly string[];
+  readonly warning: RegExp | undefined;
+}[] = [
   {
     version: "v20.20.2",
+    next: own,
     warning:
       /^Node v20\.20\.2 on PATH is too old to run the project, which needs Node 22\.18 or newer: .* node@26" in the project$/,
   },
-  { version: "v22.17.1", warning: /^Node v22\.17\.1 on PATH is too old/ },
-  { version: "v22.18.0", warning: undefined },
-  { version: "v24.0.0", warning: undefined },
+  { version: "v20.20.2", next: withCommand, warning: /too old to run the project, which needs Node 22\.18 or newer: / },
+  { version: "v22.17.1", next: own, warning: /^Node v22\.17\.1 on PATH is too old/ },
+  { version: "v22.18.0", next: own, warning: undefined },
+  { version: "v24.0.0", next: own, warning: undefined },
+  {
+    version: "v24.0.0",
+    next: withCommand,
+    warning: /^Node v24\.0\.0 on PATH is too old to run the purlin command, which needs Node 26 or newer: /,
+  },
+  { version: "v26.0.0", next: withCommand, warning: undefined },
 ];
-for (const { version, warning } of nodes) {
-  test(`the Node on PATH is checked, not the one of npx: ${version}`, async () => {
-    const npx = "repository/node_modules/.bin";
-    using folder = tempFolder({
-      "bin/node": `#!/bin/sh\necho ${version}\n`,
-      [`${npx}/node`]: "#!/bin/sh\necho v26.0.0\n",
-    });
-    for (const path of ["bin/node", `${npx}/node`]) chmodSync(join(folder.path, path), 0o755);
-    const text = await nodeWarning({ PATH: `${folder.path}/${npx}:${folder.path}/none:${folder.path}/bin` });
+for (const { version, next, warning } of nodes) {
+  test(`the Node on PATH is checked, not the one of npx: ${version} for ${next.at(-1)}`, async () => {
+    using folder = tempFolder();
+    using repository = tempFolder({ "node_modules/.bin/node": "#!/bin/sh\necho v26.0.0\n" });
+    const npx = join(repository.path, "node_modules/.bin");
+    chmodSync(join(npx, "node"), 0o755);
+    const text = await nodeWarning(next, { PATH: `${npx}:${folder.path}/none:${pathWithNode(folder, version)}` });
     if (warning === undefined) assert.equal(text, undefined);
     else assert.match(text ?? "", warning);
   });
 }
 
 test("a PATH without Node is reported", async () => {
-  assert.match((await nodeWarning({ PATH: "/none" })) ?? "", /^no Node found on PATH: the project needs Node 22\.18/);
+  assert.match(
+    (await nodeWarning(own, { PATH: "/none" })) ?? "",
+    /^no Node found on PATH: the project needs Node 22\.18/,
+  );
 });

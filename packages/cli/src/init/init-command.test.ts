@@ -5,6 +5,7 @@ import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseYaml } from "../files/yaml-file.ts";
+import { pathWithNode } from "../testing/node-on-path.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess, TestIo } from "../testing/test-io.ts";
 import { type PlatformOptions, readPlatformOptions } from "./init-command.ts";
@@ -14,9 +15,13 @@ test("a platform is made whole in an empty folder, with types of its kind", asyn
   const cwd = join(folder.path, "shop");
   mkdirSync(cwd);
   const args = ["init", "--kind", "Database", "--group", "acme.example.org"];
-  const { exitCode, stdout, stderr } = await runInProcess(args, { cwd, env: { PATH: process.env["PATH"] } });
+  // A Node that runs the project, but not the command.
+  const env = { PATH: pathWithNode(folder, "v24.0.0") };
+  const { exitCode, stdout, stderr } = await runInProcess(args, { cwd, env });
   assert.equal(exitCode, 0, stderr);
-  assert.match(stdout, /^Created shop in this folder\. Next:\n\n {2}npm install\n {2}npm test\n {2}npx purlin up\n/);
+  const next = ["npm install --save-dev node@26", "npm test", "npx purlin up"].map((command) => `  ${command}\n`);
+  assert.ok(stdout.startsWith(`Created shop in this folder. Next:\n\n${next.join("")}`), stdout);
+  assert.match(stderr, /^warning: Node v24\.0\.0 on PATH is too old to run the purlin command/m);
   assert.deepEqual(readdirSync(cwd).sort(), [
     ...[".gitignore", ".vscode", "README.md", "examples", "function.yaml", "package", "package.json"],
     ...["platform", "purlin.yaml", "src", "tsconfig.json", "types", "vendor"],

@@ -9,8 +9,20 @@ import { createStyle } from "../terminal/style.ts";
 import { type TemplateLayer, type TemplateValues, writeTemplate } from "./template.ts";
 import { vendorPackages } from "./vendor-packages.ts";
 
+/** A version of Node, and what it is needed for. */
+interface NeededNode {
+  readonly major: number;
+  readonly minor: number;
+  readonly to: string;
+}
+
 /** The oldest Node that runs a new project: it is the first one to run TypeScript files as they are. */
-const neededNode = { major: 22, minor: 18 } as const;
+const projectNode: NeededNode = { major: 22, minor: 18, to: "run the project" };
+/** The oldest Node that runs this command. */
+const commandNode: NeededNode = { major: 26, minor: 0, to: "run the purlin command" };
+
+/** Brings a Node into a project that runs all of it. */
+const installWithNode = "npm install --save-dev node@26";
 
 /** A project to make. */
 interface ProjectPlan {
@@ -34,8 +46,10 @@ export async function makeProject({ folder, layers, values, addFiles, next }: Pr
     await writeTemplate(draft, layers, { ...values, sdk: `file:vendor/${sdk}`, command: `file:vendor/${command}` });
     await addFiles?.(draft);
   });
-  io.stdout.write(nextSteps(folder === "." ? next : [`cd ${folder}`, ...next], { folder, name: values.name, io }));
-  const warning = await nodeWarning(io.env);
+  const warning = await nodeWarning(next, io.env);
+  const steps =
+    warning === undefined ? next : next.map((command) => (command === "npm install" ? installWithNode : command));
+  io.stdout.write(nextSteps(folder === "." ? steps : [`cd ${folder}`, ...steps], { folder, name: values.name, io }));
   if (warning !== undefined) io.stderr.write(`${createStyle(io.stderr, io.env).doubtful("warning:")} ${warning}\n`);
 }
 
@@ -50,17 +64,25 @@ function nextSteps(
 }
 
 /**
- * A line for a user whose own Node cannot run the project; undefined where it can. The Node that runs this command says
- * nothing about it: npx and npm scripts put the one of this repository first on the path.
+ * A line for a user whose own Node cannot run the next commands of a project; undefined where it can. The Node that runs this command
+ * says nothing about it: npx and npm scripts put the one of this repository first on the path.
  */
-export async function nodeWarning(env: Io["env"]): Promise<string | undefined> {
-  const needed = `Node ${neededNode.major}.${neededNode.minor} or newer`;
-  const advice = 'install one from https://nodejs.org, or run "npm install --save-dev node@26" in the project';
+export async function nodeWarning(next: readonly string[], env: Io["env"]): Promise<string | undefined> {
+  const advice = `install one from https://nodejs.org, or run "${installWithNode}" in the project`;
   const version = await nodeVersion(env);
-  if (version === undefined) return `no Node found on PATH: the project needs ${needed}: ${advice}`;
+  if (version === undefined) return `no Node found on PATH: the project needs ${nameOf(projectNode)}: ${advice}`;
+  const needed = next.some((command) => command.startsWith("npx purlin ")) ? [projectNode, commandNode] : [projectNode];
+  const missing = needed.find((node) => !isAtLeast(version, node));
+  return missing && `Node ${version} on PATH is too old to ${missing.to}, which needs ${nameOf(missing)}: ${advice}`;
+}
+
+function nameOf({ major, minor }: NeededNode): string {
+  return `Node ${minor === 0 ? major : `${major}.${minor}`} or newer`;
+}
+
+function isAtLeast(version: string, needed: NeededNode): boolean {
   const [major = 0, minor = 0] = version.replace(/^v/, "").split(".").map(Number);
-  if (major > neededNode.major || (major === neededNode.major && minor >= neededNode.minor)) return undefined;
-  return `Node ${version} on PATH is too old to run the project, which needs ${needed}: ${advice}`;
+  return major > needed.major || (major === needed.major && minor >= needed.minor);
 }
 
 async function nodeVersion(env: Io["env"]): Promise<string | undefined> {

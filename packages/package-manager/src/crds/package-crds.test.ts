@@ -57,6 +57,6 @@ suite("a built-in schema inside a CRD", () => {
   });
 });
 
-for (const crd of packageCrds({ functionRevisionSelectors: true })) {
+for (const crd of packageCrds({ functionRevisionSelectors: true, functionRollouts: true })) {
   test(`every field of ${crd.metadata.name} has a description`, () => assert.deepEqual(undescribedFields(crd), []));
 }
