@@ -8,6 +8,11 @@ export function commandName(env: Io["env"]): "purlin" | "npx purlin" {
   return env["npm_command"] === undefined ? "purlin" : "npx purlin";
 }
 
+/** A text that names commands, with their names as this user would type them. */
+export function withCommandName(text: string, env: Io["env"]): string {
+  return text.replaceAll(/(?<![\w/-])purlin (?=[a-z])/g, `${commandName(env)} `);
+}
+
 /** The version of this command. */
 export function ownVersion(): string {
   const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));

@@ -183,6 +183,11 @@ const tables: readonly (readonly string[])[] = [
   ["get", "pods", ...inTeam],
   ["describe", "widget", "w", ...inTeam],
   ["describe", "widget/v", ...inTeam],
+  ["get", "cm", "one", "-l", "app=x", ...inTeam],
+  ["get", "cm/one", "-l", "app=x", ...inTeam],
+  ["get", "cm", "one", "--field-selector", "metadata.name=one", ...inTeam],
+  ["describe", "cm", "one", "-l", "app=x", ...inTeam],
+  ["delete", "cm", "one", "-l", "app=x", ...inTeam],
 ];
 for (const args of tables) {
   test(`same words: ${args.join(" ")}`, async () => {

@@ -243,6 +243,16 @@ test("objects are found by labels, deleted by labels and files, and described", 
     (await purlin("describe", "wd/l1")).stdout,
     /^Name: +l1\nNamespace: +default\nLabels: +x=z\n[\s\S]*\nSpec:\n {2}Size: +small\nEvents: +<none>\n$/,
   );
+  for (const command of ["get", "describe", "delete"]) {
+    const named = await purlin(command, "widgets", "l1", "-l", "x=other");
+    assert.deepEqual(named, {
+      exitCode: 1,
+      stdout: "",
+      stderr: "error: name cannot be provided when a selector is specified\n",
+    });
+    const asPair = "error: selectors and the all flag cannot be used when passing resource/name arguments\n";
+    assert.equal((await purlin(command, "widgets/l1", "-l", "x=other")).stderr, asPair);
+  }
   assert.equal((await purlin("delete", "widgets", "-l", "x=z")).stdout, "Widget l1 deleted\nWidget l2 deleted\n");
   await purlin("apply", "-f", "labelled.yaml");
   assert.equal((await purlin("delete", "-f", "labelled.yaml")).stdout, "Widget l2 deleted\nWidget l1 deleted\n");

@@ -144,6 +144,17 @@ export async function findTargets(
   return targets;
 }
 
+/**
+ * Refuses names beside selectors, with the texts of kubectl. A selector has no effect on an object that is named: it would be shown or
+ * deleted whether or not it has the labels.
+ */
+export function refuseSelectedNames(words: readonly string[], ...selectors: readonly (string | undefined)[]): void {
+  if (selectors.every((selector) => selector === undefined)) return;
+  if (words.some((word) => word.includes("/")))
+    throw new UserError("selectors and the all flag cannot be used when passing resource/name arguments");
+  if (words.length > 1) throw new UserError("name cannot be provided when a selector is specified");
+}
+
 async function byTypes(
   client: KubeClient,
   [types = "", ...names]: readonly string[],

@@ -5,7 +5,7 @@ import { ignoreNotFound, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, type ObjectKey, objectsAt, parseApiVersion, type TypeRef } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets, pathOf } from "../cluster/find-resource.ts";
+import { findTargets, pathOf, refuseSelectedNames } from "../cluster/find-resource.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
@@ -58,6 +58,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
 }
 
 function checkWords(input: CommandInput, files: readonly string[]): void {
+  refuseSelectedNames(input.args, textOption(input, "selector"));
   const isNamed = input.args.length > 1 || input.args.some((word) => word.includes("/"));
   const isSelected = input.args.length === 1 && textOption(input, "selector") !== undefined;
   if (files.length > 0 && input.args.length > 0)

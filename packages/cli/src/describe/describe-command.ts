@@ -4,7 +4,7 @@ import { withoutSecrets } from "@purlin/explain";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets } from "../cluster/find-resource.ts";
+import { findTargets, refuseSelectedNames } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
@@ -121,6 +121,7 @@ function titled(word: string): string {
 /** `purlin describe TYPE [NAME…]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const output = readOutput(input, ["text", "json", "yaml"]);
+  refuseSelectedNames(input.args, textOption(input, "selector"));
   await using cluster = await openCluster(input, io);
   const targets = await findTargets(cluster.client, input.args, io.signal);
   const isNamed = targets.some(({ name }) => name !== undefined);

@@ -2,9 +2,12 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import type { Explanation } from "@purlin/explain";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import type { Io } from "../io.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { withTypedCommands } from "./explain-command.ts";
 
 let folder: TempFolder;
 let server: EmbeddedServer;
@@ -51,6 +54,24 @@ test("a cause is printed with its effect, evidence and next step, and the exit c
     causes: { code: string; effects: string[] }[];
   };
   assert.deepEqual([json.exitCode, kind, verdict, causes[0]?.code], [3, "Explanation", "broken", "E08"]);
+});
+
+test("next steps name the command as the user types it", async () => {
+  const { stdout } = await explain("configmap/quiet", "-o", "json");
+  const explanation = JSON.parse(stdout) as Explanation;
+  const next = [
+    "purlin logs f",
+    "start it: purlin up, or purlin start on a cluster",
+    "read purlin.dev/source of my-purlin x",
+  ];
+  const causes = explanation.causes.map((cause) => ({ ...cause, next }));
+  const typed = (env: Io["env"]): unknown => withTypedCommands({ ...explanation, causes }, { env }).causes[0]?.next;
+  assert.deepEqual(typed({}), next);
+  assert.deepEqual(typed({ npm_command: "exec" }), [
+    "npx purlin logs f",
+    "start it: npx purlin up, or npx purlin start on a cluster",
+    "read purlin.dev/source of my-purlin x",
+  ]);
 });
 
 test("an API server without XRDs has nothing unhealthy", async () => {

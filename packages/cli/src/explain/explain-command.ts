@@ -17,6 +17,7 @@ import { isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
+import { withCommandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { errorEntry } from "../json-errors.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
@@ -64,10 +65,20 @@ async function explain(input: CommandInput, output: string, io: Io): Promise<num
     const list = { apiVersion: version, kind: "ExplanationList", items: explanations };
     printData(only !== undefined && others.length === 0 ? only : list, output, io);
   } else {
-    const texts = explanations.map((one) => explanationText(one, { all: isSet(input, "all") }));
+    const all = isSet(input, "all");
+    const texts = explanations.map((one) => explanationText(withTypedCommands(one, io), { all }));
     io.stdout.write(harmless(texts.join("\n")));
   }
   return worstOf(explanations);
+}
+
+/** An explanation whose next steps name this command as its user would type it. */
+export function withTypedCommands(explanation: Explanation, { env }: Pick<Io, "env">): Explanation {
+  const causes = explanation.causes.map((cause) => ({
+    ...cause,
+    next: cause.next.map((text) => withCommandName(text, env)),
+  }));
+  return { ...explanation, causes };
 }
 
 /** Recorded runs. The code that reads them is loaded for the causes that need it: most do not. */
@@ -128,7 +139,8 @@ function explainUnhealthy({ explanations, notRead, total }: AllExplanations, out
   } else if (explanations.length === 0) {
     io.stdout.write(`All ${total} claims and composite resources, and all packages, are healthy\n`);
   }
-  io.stdout.write(harmless(groups.map(groupText).join("\n")));
+  const texts = groups.map((group) => groupText({ ...group, example: withTypedCommands(group.example, io) }));
+  io.stdout.write(harmless(texts.join("\n")));
   for (const line of notRead) io.stdout.write(harmless(`Not read: ${line}\n`));
   return exitCodeOf(explanations, notRead);
 }

@@ -14,7 +14,7 @@ import { harmlessLine } from "../terminal/harmless.ts";
 const barWidth = 30;
 
 /** A rollout as lines: what moves, the steps, the gates with their numbers, and what comes next. */
-export function pictureOf(rollout: KubeObject): readonly string[] {
+export function pictureOf(rollout: KubeObject, purlin: string): readonly string[] {
   const status = objectAt(rollout, ["status"]);
   return [
     headline(rollout, status),
@@ -25,7 +25,7 @@ export function pictureOf(rollout: KubeObject): readonly string[] {
     "STEPS",
     ...stepLines(rollout, status),
     ...gateLines(status),
-    ...nextLines(rollout, status),
+    ...nextLines(rollout, status, purlin),
   ].map(indented);
 }
 
@@ -117,12 +117,12 @@ function gateLines(status: JsonObject): readonly string[] {
   return ["GATES", ...lines];
 }
 
-function nextLines(rollout: KubeObject, status: JsonObject): readonly string[] {
+function nextLines(rollout: KubeObject, status: JsonObject, purlin: string): readonly string[] {
   const name = rollout.metadata.name ?? "";
   const approval = textAt(status, ["awaitingApproval"]);
-  if (approval !== undefined) return ["", `Waits for an approval: purlin rollout approve ${name}`];
+  if (approval !== undefined) return ["", `Waits for an approval: ${purlin} rollout approve ${name}`];
   if (textAt(status, ["pauseToken"]) !== undefined) {
-    return ["", `A gate failed: purlin rollout resume ${name}, or purlin rollout abort ${name}`];
+    return ["", `A gate failed: ${purlin} rollout resume ${name}, or ${purlin} rollout abort ${name}`];
   }
   return [];
 }

@@ -112,6 +112,8 @@ Waits for an approval: purlin rollout approve live
 test("status draws waves, steps and gates; --watch prints what changes and ends with the rollout", async () => {
   await rollout("live", waiting);
   assert.deepEqual(await purlin("status", "live"), { exitCode: 0, stdout: picture, stderr: "" });
+  const byNpx = await runInProcess(["rollout", "status", "live"], { cwd: folder.path, env: { npm_command: "exec" } });
+  assert.match(byNpx.stdout, /\nWaits for an approval: npx purlin rollout approve live\n$/);
   assert.match(
     (await purlin("status")).stdout,
     /^NAME +TARGET +PHASE +STEP +MOVED\nlive +Function function-bucket +Progressing +2\/4 +8\/40\n$/,

@@ -2,6 +2,7 @@
 import { createInformerPool, type KubeClient } from "@purlin/kube-client";
 import { type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
 import { openCluster } from "../cluster/cluster-client.ts";
+import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
@@ -30,7 +31,7 @@ export async function status(input: CommandInput, io: Io): Promise<number | unde
     return undefined;
   }
   if (isSet(input, "watch")) return exitCode(await watch(cluster.client, name, io));
-  io.stdout.write(`${pictureOf(rollout).join("\n")}\n`);
+  io.stdout.write(`${pictureOf(rollout, commandName(io.env)).join("\n")}\n`);
   return undefined;
 }
 
@@ -50,7 +51,7 @@ async function watch(client: KubeClient, name: string, io: Io): Promise<KubeObje
       io.signal.addEventListener("abort", () => reject(io.signal.reason as Error), { once: true });
       lease.informer.subscribe(({ type, object }) => {
         if (object.metadata.name !== name) return;
-        const lines = pictureOf(object);
+        const lines = pictureOf(object, commandName(io.env));
         if (screen !== undefined) screen.draw(lines);
         else for (const line of lines.filter((one) => !before.includes(one))) io.stdout.write(`${line}\n`);
         before = lines;

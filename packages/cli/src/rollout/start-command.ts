@@ -3,6 +3,7 @@ import { isAlreadyExists, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { openCluster } from "../cluster/cluster-client.ts";
+import { commandName } from "../command-name.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
@@ -29,13 +30,15 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     await client.create(rollout, { fieldManager: "purlin-rollout" });
   } catch (error) {
     if (isNotFound(error))
-      throw new UserError(`Function "${target}" not found: check its name with purlin get functions`);
+      throw new UserError(`Function "${target}" not found: check its name with ${commandName(io.env)} get functions`);
     if (isAlreadyExists(error)) throw new UserError(`FunctionRollout "${name}" exists: give this one another --name`);
     throw explained(error);
   }
   if (image !== undefined)
     await client.patch({ ...functionType, name: target }, { spec: { package: image } }, { type: "merge" });
-  io.stdout.write(`FunctionRollout "${name}" started: watch it with purlin rollout status ${name} --watch\n`);
+  io.stdout.write(
+    `FunctionRollout "${name}" started: watch it with ${commandName(io.env)} rollout status ${name} --watch\n`,
+  );
 }
 
 /** The rollout that the command line describes. */

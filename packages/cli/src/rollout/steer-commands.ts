@@ -3,6 +3,7 @@ import type { KubeClient } from "@purlin/kube-client";
 import { annotationOf, type KubeObject, objectsAt, textAt } from "@purlin/kube-objects/object";
 import { rolloutAnnotations } from "@purlin/rollout";
 import { openCluster } from "../cluster/cluster-client.ts";
+import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
@@ -16,6 +17,8 @@ interface Steering {
   readonly rollout: KubeObject;
   readonly name: string;
   readonly input: CommandInput;
+  /** How the user types this command. */
+  readonly purlin: string;
 }
 
 type Steer = (input: CommandInput, io: Io) => Promise<undefined>;
@@ -28,14 +31,14 @@ function steering(change: (steering: Steering) => Promise<string>): Steer {
     const rollout = await readRollout(cluster.client, name, io.signal);
     const phase = textAt(rollout, ["status", "phase"]) ?? "Pending";
     if (ended.includes(phase)) throw new UserError(`FunctionRollout "${name}" has ended: it is ${phase}`);
-    io.stdout.write(`${await change({ client: cluster.client, rollout, name, input })}\n`);
+    io.stdout.write(`${await change({ client: cluster.client, rollout, name, input, purlin: commandName(io.env) })}\n`);
   };
 }
 
 /** `purlin rollout pause NAME` */
-export const pause: Steer = steering(async ({ client, name }) => {
+export const pause: Steer = steering(async ({ client, name, purlin }) => {
   await patchRollout(client, name, { spec: { paused: true } });
-  return `FunctionRollout "${name}" is paused: nothing moves until purlin rollout resume ${name}`;
+  return `FunctionRollout "${name}" is paused: nothing moves until ${purlin} rollout resume ${name}`;
 });
 
 /** `purlin rollout resume NAME` */
