@@ -20,6 +20,8 @@ export interface FunctionTarget {
   readonly replaced?: AbortSignal | undefined;
   /** Runs another revision on the same request, and compares; nothing of its response is used. */
   readonly shadow?: ShadowOrder | undefined;
+  /** Whether a rollout chose the revision: its calls are sampled. */
+  readonly isRolledOut?: boolean | undefined;
 }
 
 /** The composite resource that a pipeline runs for. One object stands for one reconcile. */
@@ -101,4 +103,17 @@ export interface RunCall {
  */
 export interface FunctionRunner {
   run(target: FunctionTarget, request: RunFunctionRequest, call: RunCall): Promise<RunFunctionResponse>;
+}
+
+const ignore = (): void => {};
+
+/** The observer of a call that also learns whether a cache answered. */
+export function observing({ observer }: Pick<RunCall, "observer">, onCached: () => void): CallObserver {
+  return {
+    called: (target, request) => observer?.called(target, request) ?? ignore,
+    cached() {
+      onCached();
+      observer?.cached();
+    },
+  };
 }

@@ -19,6 +19,7 @@ export type {
   RunCall,
   RunTrace,
 } from "./function-runner.ts";
+export { observing } from "./function-runner.ts";
 export { noMetrics } from "./metrics.ts";
 export { type InspectorReceiver, serveInspector } from "./record/inspector-server.ts";
 export { createInspectorSink, type InspectorSink } from "./record/inspector-sink.ts";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Severity } from "@purlin/function-protocol";
-import type { FunctionRunner } from "@purlin/function-runner";
+import { type FunctionRunner, observing } from "@purlin/function-runner";
 import type { CallNumbers } from "./gates.ts";
 
 type CallResult = "ok" | "error" | "fatal";
@@ -11,6 +11,8 @@ interface Call {
   readonly at: number;
   readonly result: CallResult;
   readonly ms: number;
+  /** Whether a cache answered: its time says nothing about the function. */
+  readonly isCached?: boolean;
 }
 
 /** A call of a function for a composite resource. */
@@ -76,7 +78,10 @@ function callsSince(calls: readonly Call[], since: number): readonly Call[] {
 
 function numbersOf(calls: readonly Call[]): CallNumbers {
   const count = (result: CallResult): number => calls.filter((call) => call.result === result).length;
-  const durations = calls.map(({ ms }) => ms).sort((a, b) => a - b);
+  const durations = calls
+    .filter(({ isCached }) => isCached !== true)
+    .map(({ ms }) => ms)
+    .sort((a, b) => a - b);
   return {
     calls: calls.length,
     errors: count("error"),
@@ -85,7 +90,7 @@ function numbersOf(calls: readonly Call[]): CallNumbers {
   };
 }
 
-/** A runner whose calls are sampled. */
+/** A runner that samples the calls of revisions that a rollout chose. Others cost nothing. */
 export function sampledRunner(
   next: FunctionRunner,
   samples: CallSamples,
@@ -93,16 +98,21 @@ export function sampledRunner(
 ): FunctionRunner {
   return {
     async run(target, request, call) {
+      if (target.isRolledOut !== true) return next.run(target, request, call);
       const context = call.trace?.context;
       const composite = context?.case === "compositionMeta" ? context.value.compositeResourceUid : undefined;
       const { functionName, revisionName } = target;
       const start = performance.now();
+      let isCached = false;
+      const observer = observing(call, () => {
+        isCached = true;
+      });
       const record = (result: CallResult): void => {
         const ms = performance.now() - start;
-        samples.record(revisionName, { at: clock.now(), result, ms, composite, functionName });
+        samples.record(revisionName, { at: clock.now(), result, ms, isCached, composite, functionName });
       };
       try {
-        const response = await next.run(target, request, call);
+        const response = await next.run(target, request, { ...call, observer });
         record(response.results.some(({ severity }) => severity === Severity.SEVERITY_FATAL) ? "fatal" : "ok");
         return response;
       } catch (error) {

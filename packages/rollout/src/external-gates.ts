@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { Buffer } from "node:buffer";
 import type { Clock } from "@purlin/base";
 import { textOf } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
@@ -39,10 +40,12 @@ export function createExternalGates(clock: Pick<Clock, "now">, fetching: Fetch =
   const asking = new Set<string>();
   const ask = async (key: string, gate: Gate, body: JsonObject): Promise<void> => {
     asking.add(key);
+    // The answer is about the moment of the question.
+    const at = clock.now();
     const value = await request(gate, body, fetching).catch((error: unknown) => ({
       unknown: `${gate.url}: ${textOf(error)}`,
     }));
-    if (asking.delete(key)) answers.set(key, { at: clock.now(), value });
+    if (asking.delete(key)) answers.set(key, { at, value });
   };
   return {
     answer(gate, { rolloutUid, since, body }) {
@@ -85,9 +88,15 @@ async function request(gate: Gate, body: JsonObject, fetching: Fetch): Promise<E
 
 async function read(response: Response): Promise<JsonValue> {
   if (!response.ok) throw new Error(`status ${response.status}`);
-  const text = await response.text();
-  if (text.length > maxBytes) throw new Error("the answer is larger than 1 MiB");
-  return JSON.parse(text) as JsonValue;
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  // Leaving the loop ends the transfer.
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) throw new Error("the answer is larger than 1 MiB");
+    chunks.push(chunk);
+  }
+  return JSON.parse(Buffer.concat(chunks).toString("utf8")) as JsonValue;
 }
 
 /** One number, as a scalar or as a vector of one; anything else is unknown. */

@@ -205,6 +205,31 @@ test("Prometheus and webhooks are asked over HTTP; errors and odd answers are un
   }
 });
 
+test("the answer to a question from before the step does not count, and a large one is not read", async () => {
+  let now = 100;
+  const first = Promise.withResolvers<Response>();
+  let asked = 0;
+  let isCancelled = false;
+  const endless = new ReadableStream({
+    pull: (controller) => controller.enqueue(new Uint8Array(64 * 1024)),
+    cancel() {
+      isCancelled = true;
+    },
+  });
+  const external = createExternalGates({ now: () => now }, async () => {
+    asked += 1;
+    return asked === 1 ? first.promise : new Response(endless);
+  });
+  const hook = gate({ type: "Webhook", url: "http://a.example", interval: "1h" });
+  const question = (since: number) => ({ rolloutUid: "u", since, body: () => ({}) });
+  assert.equal(external.answer(hook, question(50)), undefined);
+  now = 200;
+  first.resolve(new Response('{"passed": true}'));
+  const answer = await eventually("it is asked again", () => external.answer(hook, question(150)));
+  assert.deepEqual([asked, answer], [2, { unknown: "http://a.example: the answer is larger than 1 MiB" }]);
+  assert.ok(isCancelled);
+});
+
 test("an answer from before the step does not count", async () => {
   let now = 100;
   const external = createExternalGates({ now: () => now }, async () => new Response('{"passed": true}'));

@@ -8,50 +8,64 @@ import type { RolloutState } from "./state.ts";
 /** The worst difference that a shadow run found for a composite resource. */
 type ShadowClass = "none" | "cosmetic" | "slower" | "change" | "replace" | "delete" | "fatal" | "error";
 
+/** What was found for a composite resource. */
+interface ShadowFinding {
+  readonly composite: {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly namespace?: string | undefined;
+    readonly name: string;
+    readonly uid: string;
+  };
+  readonly class: ShadowClass;
+  readonly message?: string | undefined;
+  readonly resources: readonly { readonly resource: string; readonly kind: string; readonly class: string }[];
+}
+
 /** Where reports of shadow runs are read from. */
 export interface ShadowSource {
   report(rolloutUid: string): { readonly total: number; readonly classes: Readonly<Record<ShadowClass, number>> };
   /** The worst first. */
-  details(rolloutUid: string): readonly {
-    readonly composite: {
-      readonly apiVersion: string;
-      readonly kind: string;
-      readonly namespace?: string | undefined;
-      readonly name: string;
-      readonly uid: string;
-    };
-    readonly class: ShadowClass;
-    readonly message?: string | undefined;
-    readonly resources: readonly { readonly resource: string; readonly kind: string; readonly class: string }[];
-  }[];
+  details(rolloutUid: string): readonly ShadowFinding[];
   has(rolloutUid: string, compositeUid: string): boolean;
   forget(rolloutUid: string): void;
 }
 
 const exampleLimit = 10;
-const statusComposites = 20;
+const statusComposites = 200;
 const statusResources = 5;
+/** The characters of all composite resources in a status. */
+const statusBytes = 100_000;
 
 /** The report for the status of a rollout: bounded, the worst first. Undefined before the first comparison. */
 export function shadowStatus(rolloutUid: string, shadow: ShadowSource | undefined): JsonObject | undefined {
   const report = shadow?.report(rolloutUid);
   if (shadow === undefined || report === undefined || report.total === 0) return undefined;
   const changed = shadow.details(rolloutUid).filter((one) => one.class !== "none");
+  let left = statusBytes;
+  const composites = changed.slice(0, statusComposites).map(statusEntry);
   return {
     compared: report.total,
     classes: Object.fromEntries(Object.entries(report.classes).filter(([, count]) => count > 0)),
-    composites: changed.slice(0, statusComposites).map(({ composite, class: kind, message, resources }) => ({
-      apiVersion: composite.apiVersion,
-      kind: composite.kind,
-      ...(composite.namespace !== undefined && composite.namespace !== "" && { namespace: composite.namespace }),
-      name: composite.name,
-      class: kind,
-      ...(message !== undefined && { message: message.slice(0, 256) }),
-      resources: resources
-        .filter((one) => one.class !== "none")
-        .slice(0, statusResources)
-        .map((one) => ({ resource: one.resource, kind: one.kind, class: one.class })),
-    })),
+    composites: composites.filter((one) => {
+      left -= JSON.stringify(one).length;
+      return left >= 0;
+    }),
+  };
+}
+
+function statusEntry({ composite, class: kind, message, resources }: ShadowFinding): JsonObject {
+  return {
+    apiVersion: composite.apiVersion,
+    kind: composite.kind,
+    ...(composite.namespace !== undefined && composite.namespace !== "" && { namespace: composite.namespace }),
+    name: composite.name,
+    class: kind,
+    ...(message !== undefined && { message: message.slice(0, 256) }),
+    resources: resources
+      .filter((one) => one.class !== "none")
+      .slice(0, statusResources)
+      .map((one) => ({ resource: one.resource, kind: one.kind, class: one.class })),
   };
 }
 

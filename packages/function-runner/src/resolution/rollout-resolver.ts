@@ -53,7 +53,8 @@ export function createRolloutResolver(next: FunctionResolver, options: RolloutRe
       if (composite === undefined || isPinned(reference)) return next.resolve(reference, signal);
       const decision = decide(await snapshotOf(composite), reference, composite);
       if (decision === undefined) return next.resolve(reference, signal);
-      const target = await resolveChosen(next, { reference, decision, options, signal });
+      const chosen = await resolveChosen(next, { reference, decision, options, signal });
+      const target = { ...chosen, isRolledOut: true };
       const candidate = decision.shadow && (await find(next, reference, decision.shadow));
       if (!candidate) return target;
       const { uid, name } = decision.rollout;

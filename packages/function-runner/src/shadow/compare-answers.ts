@@ -29,6 +29,8 @@ type Comparison = Pick<ShadowDetail, "class" | "resources" | "differing" | "mess
 const listedResources = 20;
 const listedFields = 20;
 const listedBytes = 400;
+/** The characters of all fields of a report; resources are named beyond that. */
+const reportBytes = 16 * 1024;
 
 /** Compares the desired states of two answers, by resource and field. Sensitive values are marks in the result. */
 export function compareAnswers(pair: AnswerPair, redactorFor: ReturnType<typeof createRedactor>): Comparison {
@@ -49,7 +51,18 @@ export function compareAnswers(pair: AnswerPair, redactorFor: ReturnType<typeof 
     .filter((one) => one.class !== "cosmetic")
     .toSorted((a, b) => compareUtf8(a.resource, b.resource))
     .slice(0, listedResources);
-  return { class: worst, resources: shown, differing: differences.length };
+  return { class: worst, resources: withinLimit(shown), differing: differences.length };
+}
+
+function withinLimit(resources: readonly ShadowResource[]): readonly ShadowResource[] {
+  let left = reportBytes;
+  return resources.map(({ fields, ...rest }) => {
+    const kept = fields.filter((field) => {
+      left -= JSON.stringify(field).length;
+      return left >= 0;
+    });
+    return { ...rest, fields: kept };
+  });
 }
 
 function fatalIn({ results }: RunFunctionResponse): string | undefined {

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { manualClock } from "@purlin/base/testing";
 import {
   CredentialData,
@@ -314,6 +315,41 @@ test("what does not fit into the queue is dropped and counted, and never waited 
   const request = create(RunFunctionRequest, { observed: create(State, { composite }) });
   large.runs.offer(offerOf(answer(base()), { request }));
   assert.equal(large.store.report("rollout").dropped, 1);
+});
+
+test("a composite resource is compared when all of its steps are, also after a restart", async () => {
+  const file = join(folder, "steps.json");
+  const answered = Promise.withResolvers<RunFunctionResponse>();
+  const { runs, store } = scene(async (_, __, { step }) => (step?.name === "one" ? answer(base()) : answered.promise), {
+    store: new ShadowStore({ file }),
+    limits: { concurrency: 2, queued: 2 },
+  });
+  const order = orderFor("1");
+  for (const step of ["one", "two", "three", "four", "dropped"]) runs.offer(offerOf(answer(base()), { order, step }));
+  while (store.report("rollout").total === 0) await setImmediate();
+  assert.equal(store.has("rollout", "1"), false, "one of its steps is compared");
+  runs.close();
+  assert.equal(new ShadowStore({ file }).has("rollout", "1"), false, "after a restart too");
+  const again = scene(async () => answer(base()), { store: new ShadowStore({ file }) });
+  // The Composition has fewer steps since: those that it lost are not waited for.
+  const next = orderFor("1");
+  for (const step of ["one", "two"]) again.runs.offer(offerOf(answer(base()), { order: next, step }));
+  await again.runs.idle();
+  assert.equal(again.store.has("rollout", "1"), true);
+});
+
+test("a report of many large differences stays small", async () => {
+  const large = (text: string) =>
+    Object.fromEntries(
+      Array.from({ length: 20 }, (_, at) => [
+        `r${at}`,
+        map(Object.fromEntries(Array.from({ length: 20 }, (__, key) => [`k${key}`, text.repeat(300)]))),
+      ]),
+    );
+  const { found, detail } = await classOf(answer(large("a")), answer(large("b")));
+  assert.equal(found, "change");
+  assert.equal(detail?.resources.length, 20, "all of them are named");
+  assert.ok(JSON.stringify(detail).length < 32 * 1024, `${JSON.stringify(detail).length} characters`);
 });
 
 test("a candidate that hangs is ended by the time limit, and its revision is released", async () => {

@@ -3,7 +3,7 @@
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { RunFunctionRequest, RunFunctionResponse, State } from "@purlin/function-protocol";
 import type { createRedactor } from "@purlin/run-store";
-import type { CallObserver, FunctionRunner, RunCall, ShadowOrder } from "../function-runner.ts";
+import { type FunctionRunner, observing, type RunCall, type ShadowOrder } from "../function-runner.ts";
 import type { RunStep } from "../resolution/function-resolver.ts";
 import { textOf } from "../runner-error.ts";
 import { compareAnswers } from "./compare-answers.ts";
@@ -79,7 +79,9 @@ export class ShadowRuns {
   /** Takes a step over, by reference. Never throws, and never waits. */
   offer(offer: ShadowOffer): void {
     const { order, step } = offer;
-    if (this.#closing.signal.aborted || !this.#isSampled(offer)) return;
+    if (this.#closing.signal.aborted) return;
+    this.#deps.store.expect(order.rollout.uid, order.composite, step);
+    if (!this.#isSampled(offer)) return;
     const key = `${order.rollout.uid}/${order.composite.uid}/${step}`;
     const bytes = sizeOf(offer.request);
     this.#take(key);
@@ -221,20 +223,14 @@ function stateSize(state: State | undefined): number {
   return bytes;
 }
 
-const ignore = (): void => {};
-
 /** Runs steps, and offers those with an order for a shadow run, after the reconcile has ended. Others cost nothing. */
 export function shadowSteps(runStep: RunStep, shadow: Pick<ShadowRuns, "offer">): RunStep {
   return async (reference, request, call) => {
     const began = performance.now();
     let isCached = false;
-    const observer: CallObserver = {
-      called: (target, sent) => call.observer?.called(target, sent) ?? ignore,
-      cached() {
-        isCached = true;
-        call.observer?.cached();
-      },
-    };
+    const observer = observing(call, () => {
+      isCached = true;
+    });
     const run = await runStep(reference, request, { ...call, observer });
     const order = run.target.shadow;
     if (order === undefined) return run;

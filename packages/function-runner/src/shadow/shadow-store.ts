@@ -4,6 +4,8 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import { isJsonObject, type JsonObject, parseJson } from "@purlin/kube-objects/json";
+import { textsAt } from "@purlin/kube-objects/object";
+import type { CompositeSubject } from "../function-runner.ts";
 import { textOf } from "../runner-error.ts";
 import { rank, type ShadowClass, type ShadowDetail, shadowClasses, worse } from "./shadow-class.ts";
 
@@ -25,7 +27,7 @@ export interface ShadowReports {
   report(rolloutUid: string): ShadowReport;
   /** The differences by composite resource and step, worst first. Bounded. */
   details(rolloutUid: string): readonly ShadowDetail[];
-  /** Whether a composite resource was compared. */
+  /** Whether a composite resource was compared, in all of its steps. */
   has(rolloutUid: string, compositeUid: string): boolean;
   /** To be called when a rollout is gone. */
   forget(rolloutUid: string): void;
@@ -37,10 +39,18 @@ interface RolloutReports {
   readonly steps: Map<string, ShadowClass>;
   /** How many steps of a composite resource were compared. */
   readonly composites: Map<string, number>;
+  /** Steps of the last reconcile of a composite resource that are to be compared, by its uid. */
+  readonly expected: Map<string, ExpectedSteps>;
   readonly details: Map<string, ShadowDetail>;
   runs: number;
   dropped: number;
   truncated: boolean;
+}
+
+interface ExpectedSteps {
+  /** Stands for the reconcile; undefined after a restart. */
+  readonly subject: CompositeSubject | undefined;
+  readonly steps: Set<string>;
 }
 
 /** Where reports are kept. */
@@ -86,7 +96,20 @@ export class ShadowStore implements ShadowReports {
   }
 
   has(rolloutUid: string, compositeUid: string): boolean {
-    return this.#rollouts.get(rolloutUid)?.composites.has(compositeUid) ?? false;
+    const reports = this.#rollouts.get(rolloutUid);
+    if (reports === undefined || reports.expected.has(compositeUid)) return false;
+    return reports.composites.has(compositeUid);
+  }
+
+  /** A step will be compared: until then its composite resource is not. A later reconcile may have other steps. */
+  expect(rolloutUid: string, subject: CompositeSubject, step: string): void {
+    const { expected, steps } = this.#of(rolloutUid);
+    const { uid } = subject;
+    const known = expected.get(uid);
+    const waiting = known?.subject === subject ? known.steps : new Set<string>();
+    if (!steps.has(`${uid}/${step}`)) waiting.add(step);
+    if (waiting.size === 0) expected.delete(uid);
+    else if (expected.has(uid) || expected.size < maxSteps) expected.set(uid, { subject, steps: waiting });
   }
 
   /** Whether one step of a composite resource was compared. */
@@ -110,6 +133,9 @@ export class ShadowStore implements ShadowReports {
       reports.composites.set(uid, (reports.composites.get(uid) ?? 0) + 1);
     }
     reports.steps.set(key, detail.class);
+    const waiting = reports.expected.get(uid)?.steps;
+    waiting?.delete(detail.step);
+    if (waiting?.size === 0) reports.expected.delete(uid);
     reports.details.delete(key);
     if (detail.class !== "none") keepDetail(reports.details, key, detail);
     this.#save();
@@ -147,12 +173,13 @@ export class ShadowStore implements ShadowReports {
     const { file, log = silentLog } = this.#options;
     this.#stopSave = undefined;
     if (file === undefined) return;
-    const rollouts = [...this.#rollouts].map(([uid, { steps, details, runs, dropped, truncated }]) => ({
+    const rollouts = [...this.#rollouts].map(([uid, { steps, expected, details, runs, dropped, truncated }]) => ({
       uid,
       runs,
       dropped,
       truncated,
       steps: Object.fromEntries(steps),
+      incomplete: [...expected.keys()],
       details: [...details.values()],
     }));
     try {
@@ -180,7 +207,8 @@ export class ShadowStore implements ShadowReports {
 }
 
 function emptyReports(): RolloutReports {
-  return { steps: new Map(), composites: new Map(), details: new Map(), runs: 0, dropped: 0, truncated: false };
+  const maps = { steps: new Map(), composites: new Map(), expected: new Map(), details: new Map() };
+  return { ...maps, runs: 0, dropped: 0, truncated: false };
 }
 
 function readReports(stored: JsonObject): RolloutReports {
@@ -189,6 +217,9 @@ function readReports(stored: JsonObject): RolloutReports {
     if (!shadowClasses.includes(found)) continue;
     reports.steps.set(key, found);
     reports.composites.set(uidIn(key), (reports.composites.get(uidIn(key)) ?? 0) + 1);
+  }
+  for (const uid of textsAt(stored, ["incomplete"])) {
+    reports.expected.set(uid, { subject: undefined, steps: new Set(["?"]) });
   }
   const details = (Array.isArray(stored["details"]) ? stored["details"] : []) as unknown as readonly ShadowDetail[];
   for (const detail of details) reports.details.set(`${detail.composite.uid}/${detail.step}`, detail);

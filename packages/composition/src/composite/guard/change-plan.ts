@@ -72,7 +72,9 @@ function hashOf({ observed: { composite }, desired, kept: more, schema }: PlanIn
   const removed = resourceRefsOf(xr, schema)
     .map((ref) => identityText(ref, xr))
     .filter((identity) => !kept.has(identity));
-  const text = JSON.stringify([xr.metadata.uid ?? "", removed.toSorted(compareUtf8)]);
+  // Nothing at all instead of something else is another plan.
+  const what = desired.length === 0 ? ["empty"] : [];
+  const text = JSON.stringify([xr.metadata.uid ?? "", removed.toSorted(compareUtf8), ...what]);
   return createHash("sha256").update(text).digest("hex").slice(0, hashDigits);
 }
 

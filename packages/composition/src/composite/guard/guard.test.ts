@@ -204,6 +204,18 @@ test("an approval of another plan is stale, and is refused", async () => {
   assert.ok((await read(xr.nameOf("b"))).metadata.uid);
 });
 
+test("the approval of a plan that deletes everything and creates something else is not one of an empty desired state", async () => {
+  const xr = await scene({ resources: { a: map(), b: map() } }, { [maxDeletes]: "0" });
+  await change(xr, { resources: { c: map() } });
+  const first = hashIn((await bench.condition(xr.name, "Held")).message);
+  await annotate(xr, first);
+  const writes = await change(xr, { nothingDesired: true });
+  assert.ok(statusOnly(writes), writes.join(", "));
+  assert.equal(await held(xr), "True EmptyDesiredState");
+  await change(xr, { resources: { c: map() } });
+  assert.equal(await held(xr), "False NotHeld");
+});
+
 test("an approval that comes before the change is used when the plan is the same", async () => {
   const xr = await scene({ resources: { a: map(), b: map() } }, { [maxDeletes]: "0" });
   await change(xr, { resources: { b: map() } });
