@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import { silentLog, systemClock } from "@purlin/base";
 import { createCrd, installCrds, object, text } from "@purlin/kube-controller";
@@ -11,6 +12,8 @@ import { cacheDefinition } from "../testing/definitions.ts";
 import { UsageScene } from "../testing/usage-scene.ts";
 import { createProtectionControllers } from "./deletion-protection.ts";
 
+const longKind = { kind: "LongResource", plural: "longresources", group: `${"a".repeat(44)}.example.org` };
+
 let scene: UsageScene;
 before(async () => {
   scene = await UsageScene.start();
@@ -21,6 +24,7 @@ before(async () => {
     crd("pkg.crossplane.io", "Provider", "providers"),
     crd("pkg.crossplane.io", "ProviderRevision", "providerrevisions"),
     crd("nop.crossplane.io", "NopResource", "nopresources"),
+    crd(longKind.group, longKind.kind, longKind.plural),
   ]);
   const { client, engine, events } = scene.control;
   const deps = { client, engine, events, clock: systemClock, log: silentLog };
@@ -36,36 +40,45 @@ const clusterUsage: KubeObject = {
   metadata: { name: usageName },
 };
 
-test("a Provider cannot be deleted while it has managed resources", async () => {
+/** A Provider whose definition of a kind is established, and an object of the kind. */
+async function installed(
+  provider: string,
+  { group, kind, plural }: { readonly group: string; readonly kind: string; readonly plural: string },
+): Promise<{ readonly provider: KubeObject; readonly managed: KubeObject }> {
   const { users } = scene;
-  const provider = await users.create({ apiVersion: pkg, kind: "Provider", metadata: { name: "provider-nop" } });
+  const owner = await users.create({ apiVersion: pkg, kind: "Provider", metadata: { name: provider } });
   const revision = await users.create({
     apiVersion: pkg,
     kind: "ProviderRevision",
-    metadata: { name: "provider-nop-1", labels: { "pkg.crossplane.io/package": "provider-nop" } },
+    metadata: { name: `${provider}-1`, labels: { "pkg.crossplane.io/package": provider } },
   });
-  const names: JsonObject = { kind: "NopResource", plural: "nopresources" };
+  const names: JsonObject = { kind, plural };
   const schema: JsonObject = { openAPIV3Schema: { type: "object" } };
   const mrd = await users.create({
     apiVersion: "apiextensions.crossplane.io/v1alpha1",
     kind: "ManagedResourceDefinition",
-    metadata: { name: "nopresources.nop.crossplane.io", ownerReferences: [controllerReference(revision)] },
+    metadata: { name: `${plural}.${group}`, ownerReferences: [controllerReference(revision)] },
     spec: {
-      group: "nop.crossplane.io",
+      group,
       names,
       scope: "Cluster",
       state: "Active",
       versions: [{ name: "v1", served: true, storage: true, schema }],
     },
   });
-  const managed = await users.create({
-    apiVersion: "nop.crossplane.io/v1",
-    kind: "NopResource",
-    metadata: { name: "one" },
-  });
+  const managed = await users.create({ apiVersion: `${group}/v1`, kind, metadata: { name: "one" } });
   const established = { type: "Established", status: "True", reason: "EstablishedManagedResource" };
   const condition = { ...established, lastTransitionTime: "2026-01-01T00:00:00Z" };
   await users.update({ ...mrd, status: { conditions: [condition] } } as KubeObject, { subresource: "status" });
+  return { provider: owner, managed };
+}
+
+test("a Provider cannot be deleted while it has managed resources", async () => {
+  const { provider, managed } = await installed("provider-nop", {
+    group: "nop.crossplane.io",
+    kind: "NopResource",
+    plural: "nopresources",
+  });
   await scene.ready(clusterUsage);
   assert.equal(
     (await scene.denied(provider)).reason,
@@ -77,6 +90,20 @@ test("a Provider cannot be deleted while it has managed resources", async () => 
     await scene.delete(provider);
     return true;
   });
+});
+
+test("a definition with a name of 70 characters protects its Provider: its label is cut, and ends in its hash", async () => {
+  const name = `${longKind.plural}.${longKind.group}`;
+  assert.equal(name.length, 70);
+  const { provider, managed } = await installed("provider-long", longKind);
+  const hash = createHash("sha256").update(name).digest("hex");
+  const metadata = { name: `provider-protection-${hash.slice(0, 52)}` };
+  const usage = await scene.ready({ ...clusterUsage, metadata });
+  const label = usage.metadata.labels?.["apiextensions.crossplane.io/mrd"];
+  assert.deepEqual([label, label?.length], [`${name.slice(0, 54)}-${hash.slice(0, 8)}`, 63]);
+  assert.match((await scene.denied(provider)).reason, /Provider has active managed resources of type LongResource\./);
+  await scene.delete(managed);
+  await scene.gone(usage);
 });
 
 test("a definition cannot be deleted while it has composite resources, and has no Usage without them", async () => {
