@@ -5,6 +5,7 @@ import type { RemoteVersion } from "../aggregator/merge-groups.ts";
 import type { ApiRequest, CompleteResponse, Payload } from "../request/api-request.ts";
 import { parseAccept } from "../request/negotiate.ts";
 import { textPayload } from "../request/payload.ts";
+import { unescaped } from "../request/request-target.ts";
 import { MergedV2Document } from "./merged-v2-document.ts";
 import type { PublishedDocument, PublishedDocuments } from "./published-documents.ts";
 import { PublishedV2Document, type V2Document } from "./v2-document.ts";
@@ -65,7 +66,7 @@ function index(documents: Documents, remotes: readonly RemoteVersion[]): Complet
 }
 
 function document(request: ApiRequest, documents: Documents, now: () => number): CompleteResponse {
-  const key = decodeURIComponent(request.path.slice(v3.length + 1));
+  const key = unescaped(request.path.slice(v3.length + 1));
   const found = documents.get(key);
   if (found === undefined) return emptyNotFound;
   if (accepted(request, [jsonType]) === undefined) return { ...emptyNotAcceptable, headers: { vary: "Accept" } };

@@ -96,6 +96,9 @@ test("other paths are left to others, documents that are not served are not foun
   assert.equal(endpoint(ask("/openapi")), undefined);
   assert.equal(endpoint(ask("/openapi/v2/x")), undefined);
   assert.deepEqual(await endpoint(ask("/openapi/v3/apis/nope.example.org/v1")), { kind: "complete", code: 404 });
+  for (const path of ["%", "apis/%zz", "apis/apps%2", "%c0%af", "apis/apps/v1%00"]) {
+    assert.deepEqual(await endpoint(ask(`/openapi/v3/${path}`)), { kind: "complete", code: 404 }, path);
+  }
 });
 
 test("a custom kind is published with its metadata, and gone with its definition", async () => {

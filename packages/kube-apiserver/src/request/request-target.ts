@@ -72,8 +72,8 @@ function segments(path: string): string[] | undefined {
   }
 }
 
-/** Rules and denials are about the path without escapes. */
-function unescaped(path: string): string {
+/** The path without escapes, which rules and denials are about; one with malformed escapes stays as it is. */
+export function unescaped(path: string): string {
   if (!path.includes("%")) return path;
   try {
     return decodeURIComponent(path);
