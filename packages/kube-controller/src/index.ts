@@ -19,6 +19,7 @@ export {
 export { type CrdVersion, crdType, createCrd, isEstablished, type KindDocs, refusalOf } from "./crd/crd.ts";
 export { describeFields, type FieldTexts, under } from "./crd/describe-fields.ts";
 export { type InstallProgress, installCrds } from "./crd/install-crds.ts";
+export { reservedFor } from "./crd/reserved-groups.ts";
 // CRDs of our kinds: how they are written down and installed.
 export {
   ageColumn,

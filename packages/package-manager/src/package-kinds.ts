@@ -38,6 +38,9 @@ export const otherKinds: Readonly<
   serviceAccount: { apiVersion: "v1", kind: "ServiceAccount" },
 };
 
+/** What the kinds of a Provider are defined by. A managed resource definition has the name of its CRD. */
+export const definitionKinds: ReadonlySet<string> = new Set(["CustomResourceDefinition", "ManagedResourceDefinition"]);
+
 /** Rollouts of functions and Compositions. */
 export const rolloutType: TypeRef = { apiVersion: "pkg.crossplane.io/v1alpha1", kind: "FunctionRollout" };
 /** What rollouts that start by themselves are made of. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type ControllerClient, crdType } from "@purlin/kube-controller";
+import { type ControllerClient, crdType, reservedFor } from "@purlin/kube-controller";
 import { conflict, isAlreadyExists, textOf } from "@purlin/kube-objects/errors";
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { controllerOf, isControlledBy, type KubeObject, memberAt, objectAt, textAt } from "@purlin/kube-objects/object";
@@ -54,10 +54,16 @@ function inTermsOfDefinition(error: unknown, wanted: KubeObject): never {
 function checkControl(stored: KubeObject, wanted: KubeObject): void {
   const controller = controllerOf(stored);
   const uid = controllerOf(wanted)?.uid ?? "";
+  const owner = reservedFor(stored.metadata.name ?? "");
+  if (controller === undefined && owner !== undefined) throw notControlled(stored, uid, owner);
   if (controller === undefined || isControlledBy(stored, uid)) return;
   const { kind, name } = controller;
-  throw new Error(
-    `existing object is not controlled by UID "${uid}": CustomResourceDefinition "${stored.metadata.name}" belongs to ${kind} "${name}"`,
+  throw notControlled(stored, uid, `${kind} "${name}"`);
+}
+
+function notControlled({ metadata }: KubeObject, uid: string, owner: string): Error {
+  return new Error(
+    `existing object is not controlled by UID "${uid}": CustomResourceDefinition "${metadata.name}" belongs to ${owner}`,
   );
 }
 

@@ -335,6 +335,23 @@ suite("a definition that cannot be", () => {
     assert.equal(adopted?.metadata.ownerReferences?.[0]?.kind, "CompositeResourceDefinition");
   });
 
+  test("a CRD of the control plane is not adopted, and outlives the definition", async () => {
+    await using running = await startTestDefinitions();
+    const { users } = running.control;
+    const name = "compositeresourcedefinitions.apiextensions.crossplane.io";
+    const before = await find(users, crdType, name);
+    assert.ok(before);
+    const names = { kind: "CompositeResourceDefinition", plural: "compositeresourcedefinitions" };
+    const spec = { group: "apiextensions.crossplane.io", names };
+    await users.create(cacheDefinition("Cluster", { metadata: { name }, spec }));
+    const { message } = await running.becomes("Synced", { status: "False" }, name);
+    assert.match(message ?? "", /existing object is not controlled by UID ".+": .* belongs to the control plane$/);
+    await users.delete({ ...kinds.definition, name });
+    await eventually("the definition is gone", async () => (await find(users, kinds.definition, name)) === undefined);
+    assert.deepEqual((await find(users, crdType, name))?.metadata.uid, before.metadata.uid);
+    assert.deepEqual((await find(users, crdType, name))?.["spec"], before["spec"]);
+  });
+
   test("a conflict is retried silently; another failure is reported and retried", async () => {
     await using running = await startTestDefinitions();
     const { control } = running;

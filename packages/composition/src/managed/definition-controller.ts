@@ -12,6 +12,7 @@ import {
   type ReconcileContext,
   type ReconcileResult,
   refusalOf,
+  reservedFor,
   type WatchingController,
   withConditionTexts,
 } from "@purlin/kube-controller";
@@ -157,10 +158,13 @@ async function upgrade({ client, signal }: ManagedContext, crd: KubeObject): Pro
 
 /**
  * An object has one controller: revisions of a provider that controlled the CRD before become plain owners. A CRD that belongs to
- * another kind of owner, such as a CompositeResourceDefinition, is not taken.
+ * another kind of owner, such as a CompositeResourceDefinition, or to the control plane itself, is not taken.
  */
 async function releaseController(context: ManagedContext, crd: KubeObject, wanted: KubeObject): Promise<KubeObject> {
   const controller = controllerOf(crd);
+  const owner = reservedFor(crd.metadata.name ?? "");
+  if (controller === undefined && owner !== undefined)
+    throw new Error(`CustomResourceDefinition "${crd.metadata.name}" belongs to ${owner}`);
   if (controller === undefined || controller.uid === controllerOf(wanted)?.uid) return crd;
   if (!isOfProvider(crd)) {
     const { kind, name } = controller;
@@ -173,10 +177,11 @@ async function releaseController(context: ManagedContext, crd: KubeObject, wante
   return context.client.update(released, { fieldManager: fieldManagers.update, signal: context.signal });
 }
 
-/** Whether a CRD has no controller, or is controlled by a package or its revision. */
+/** Whether a CRD has no controller, or is controlled by a package or its revision. Those of the control plane have none. */
 function isOfProvider(crd: KubeObject): boolean {
   const controller = controllerOf(crd);
-  return controller === undefined || controller.apiVersion.startsWith("pkg.crossplane.io/");
+  if (controller === undefined) return reservedFor(crd.metadata.name ?? "") === undefined;
+  return controller.apiVersion.startsWith("pkg.crossplane.io/");
 }
 
 async function report(

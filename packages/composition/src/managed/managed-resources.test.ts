@@ -194,6 +194,21 @@ suite("managed resource definitions", () => {
     assert.deepEqual((await crd())?.metadata.ownerReferences, metadata.ownerReferences);
   });
 
+  test("a CRD of the control plane is not taken, though nothing controls it", async () => {
+    plural = "managedresourceactivationpolicies";
+    name = `${plural}.apiextensions.crossplane.io`;
+    const before = await crd();
+    assert.ok(before);
+    const spec = { group: "apiextensions.crossplane.io", names: { plural, kind: "ManagedResourceActivationPolicy" } };
+    await control.users.create(mrd({ ...spec, scope: "Cluster" }));
+    await becomes("False InactiveManagedResource: not activated by any policy");
+    await activate();
+    await becomes("False PendingManagedResource: unable to apply CustomResourceDefinition, see events");
+    assert.match(events()[0] ?? "", /"managedresourceactivationpolicies\..+" belongs to the control plane/);
+    assert.deepEqual(await crd(), before);
+    await control.users.delete({ ...managedDefinitionType, name });
+  });
+
   test("a new revision of the provider takes the CRD over; it has one controller", async () => {
     const owner = async (revision: string): Promise<KubeObject> =>
       control.users.create({

@@ -75,7 +75,10 @@ test("a volume of a runtime config is mounted in the image only: bubblewrap woul
     ["scratch", (outside: string) => ({ folders: {}, scratch: [`/../oldroot${outside}`] })],
     ["relative", (outside: string) => ({ folders: {}, scratch: [`../oldroot${outside}`] })],
     ["below", (outside: string) => ({ folders: {}, scratch: [`/work/../../oldroot${outside}`] })],
-    ["volume", (outside: string) => ({ folders: { [`/../oldroot${outside}`]: join(folder.path, "volume") }, scratch: [] })],
+    [
+      "volume",
+      (outside: string) => ({ folders: { [`/../oldroot${outside}`]: join(folder.path, "volume") }, scratch: [] }),
+    ],
   ] as const;
   for (const [name, places] of attacks) {
     for (const needsNode of [true, false]) {

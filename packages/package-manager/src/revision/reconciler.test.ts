@@ -75,6 +75,32 @@ test("a Provider installed as a Function says what it is", async () => {
   assert.match(await revisionHealth(cluster, "Function", "f"), /^False validating package contents failed/);
 });
 
+const foreignKinds = [
+  ["CustomResourceDefinition", "apiextensions.k8s.io/v1", "functions.pkg.crossplane.io", "the control plane"],
+  ["CustomResourceDefinition", "apiextensions.k8s.io/v1", "roles.rbac.authorization.k8s.io", "Kubernetes"],
+  // Inactive, so no API server looks at its group.
+  ["ManagedResourceDefinition", "apiextensions.crossplane.io/v1alpha1", "deployments.apps", "Kubernetes"],
+] as const;
+for (const [kind, apiVersion, name, owner] of foreignKinds) {
+  test(`a Provider that brings a ${kind} ${name}, to get rights for that kind, is refused`, async () => {
+    await using cluster = await startPackageCluster();
+    const [plural = "", ...group] = name.split(".");
+    const definition = thingCrd(plural)
+      .replaceAll("example.org", group.join("."))
+      .replace("CustomResourceDefinition", kind)
+      .replace("apiextensions.k8s.io/v1", apiVersion);
+    await cluster.push("acme/p:v1", providerPackage("x", definition));
+    await install(cluster, "Provider", "p");
+    const [revision] = await revisions(cluster, "Provider", "p");
+    await certify(cluster, revision);
+    const text = `${kind} "${name}" has a group of ${owner}; build the package without it`;
+    await assert.rejects(passRevision(cluster, "Provider", revision), ({ message }: Error) => message.includes(text));
+    assert.match(await revisionHealth(cluster, "Provider", "p"), /^False validating package contents failed/);
+    const [after] = await revisions(cluster, "Provider", "p");
+    assert.equal(after && memberAt(after, ["status", "objectRefs"]), undefined);
+  });
+}
+
 test("a package for another version is refused without a retry, unless constraints are ignored", async () => {
   await using cluster = await startPackageCluster({ functionRevisionSelectors: true });
   await cluster.push("acme/f:v1", functionPackage("x", '{crossplane: {version: ">=v2.0.0"}}'));

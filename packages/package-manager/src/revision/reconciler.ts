@@ -5,6 +5,7 @@ import {
   explainTimeout,
   type ReconcileResult,
   type ReconcilerDefinition,
+  reservedFor,
   TerminalError,
   withConditionTexts,
   writeStatus,
@@ -33,7 +34,7 @@ import { entryOf } from "../lock/lock-entry.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/register.ts";
 import { numberOf } from "../manager/revision-identity.ts";
 import { clearConditions, packageFieldManagers } from "../package-deps.ts";
-import { type PackageType, packageFinalizers, packageLabels } from "../package-kinds.ts";
+import { definitionKinds, type PackageType, packageFinalizers, packageLabels } from "../package-kinds.ts";
 import { findRivals, giveWay } from "./duplicate-packages.ts";
 import { installObjects, releaseObjects } from "./install-objects.ts";
 import { packageOf, type RevisionContext, type RevisionDeps, steps } from "./revision-context.ts";
@@ -125,7 +126,10 @@ async function fetchContents(context: RevisionContext): Promise<PackageContents>
   const applied = resolved.applied.length > 0 ? [...resolved.applied] : undefined;
   found.set("resolvedImage", resolved.resolved);
   found.set("appliedImageConfigRefs", applied);
-  await attempt(steps.validate, () => requireKind(context.type, contents));
+  await attempt(steps.validate, () => {
+    requireKind(context.type, contents);
+    requireFreeKinds(contents);
+  });
   const { capabilities } = contents.meta;
   found.set("capabilities", capabilities.length > 0 ? [...capabilities] : undefined);
   for (const message of contents.findings) context.emit({ type: "Warning", reason: "LintPackage", message });
@@ -134,6 +138,16 @@ async function fetchContents(context: RevisionContext): Promise<PackageContents>
 
 function requireKind({ kind }: PackageType, { meta }: PackageContents): void {
   if (meta.kind !== kind) throw new Error(`the package is a ${meta.kind}, not a ${kind}; install it as a ${meta.kind}`);
+}
+
+/** A Provider gets rights for the kinds of its package, so it must not name those of others. */
+function requireFreeKinds({ meta, objects }: PackageContents): void {
+  if (meta.kind !== "Provider") return;
+  for (const { kind, metadata } of objects as readonly KubeObject[]) {
+    const owner = definitionKinds.has(kind) ? reservedFor(metadata.name ?? "") : undefined;
+    if (owner === undefined) continue;
+    throw new Error(`${kind} "${metadata.name}" has a group of ${owner}; build the package without it`);
+  }
 }
 
 /** Why the package is incompatible with this control plane; undefined when it is compatible, or when constraints are ignored. */

@@ -123,3 +123,11 @@ test("roles that are as wanted are not written again; a changed one is", async (
   const narrowed = { ...edit, rules: [] } as unknown as KubeObject;
   assert.deepEqual(await applied([revision], [narrowed, ...rest]), [edit]);
 });
+
+test("definitions of kinds of others give no rights, whatever installed them", async () => {
+  const foreign = ["functions.pkg.crossplane.io", "deployments.apps", "roles.rbac.authorization.k8s.io", "secrets"];
+  assert.deepEqual(await applied([revisionOf({ name: "fleet-1", names: foreign })]), []);
+  const roles = await applied([revisionOf({ name: "fleet-1", names: [...foreign, "ships.example.org"] })]);
+  const groups = roles.flatMap((role) => rulesOf(role).flatMap((rule) => (rule as { apiGroups: string[] }).apiGroups));
+  assert.deepEqual([...new Set(groups)].toSorted(), ["", "coordination.k8s.io", "example.org"]);
+});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { KubeClient } from "@purlin/kube-client";
-import type { ControllerClient } from "@purlin/kube-controller";
+import { type ControllerClient, reservedFor } from "@purlin/kube-controller";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import {
   controllerReference,
@@ -13,7 +13,7 @@ import {
   textAt,
   textsAt,
 } from "@purlin/kube-objects/object";
-import { type PackageType, packageLabels } from "../../package-kinds.ts";
+import { definitionKinds, type PackageType, packageLabels } from "../../package-kinds.ts";
 
 const group = "rbac.authorization.k8s.io";
 export const roleKinds: Readonly<Record<"role" | "binding", TypeRef>> = {
@@ -107,14 +107,13 @@ function rulesFor(resources: readonly GroupResources[], allowed: readonly string
   }));
 }
 
-const defined: ReadonlySet<string> = new Set(["CustomResourceDefinition", "ManagedResourceDefinition"]);
-
 /** The resources that revisions installed, by API group, sorted. */
 function resourcesOf(revisions: readonly KubeObject[]): readonly GroupResources[] {
   const names = revisions
     .flatMap((revision) => objectsAt(revision, ["status", "objectRefs"]))
-    .filter((reference) => defined.has(textAt(reference, ["kind"]) ?? ""))
-    .map((reference) => textAt(reference, ["name"]) ?? "");
+    .filter((reference) => definitionKinds.has(textAt(reference, ["kind"]) ?? ""))
+    .map((reference) => textAt(reference, ["name"]) ?? "")
+    .filter((name) => reservedFor(name) === undefined);
   const pairs = [...new Set(names)].toSorted().map((name) => {
     const at = name.indexOf(".");
     return { plural: name.slice(0, at), group: name.slice(at + 1) };

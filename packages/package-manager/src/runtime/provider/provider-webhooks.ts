@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import type { FunctionProcess, FunctionProcesses } from "@purlin/function-process";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { memberAt, objectsAt, textAt } from "@purlin/kube-objects/object";
+import { definitionKinds } from "../../package-kinds.ts";
 import type { RuntimeContext } from "../package-runtime.ts";
 import type { WebhookTarget } from "./provider-host.ts";
 
@@ -36,8 +37,6 @@ function isSame(a: WebhookTarget, b: WebhookTarget): boolean {
 
 const webhookKinds: ReadonlySet<string> = new Set(["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"]);
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
-/** A managed resource definition has the name of its CRD. */
-const definitionKinds: ReadonlySet<string> = new Set([crdType.kind, "ManagedResourceDefinition"]);
 
 /** Whether the package has webhooks: configurations of admission, or CRDs that it converts. */
 export async function declaresWebhooks(
