@@ -9,12 +9,13 @@ import { keptCrds, UsageIndex } from "@purlin/composition";
 import type { KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
 import { startEmbeddedApi } from "./testing/embedded-api.ts";
 import { reviewDeletion, startUsageWebhook } from "./usage-webhook.ts";
 
 const attempt = "usage.crossplane.io/deletion-attempt-with-policy";
+const attemptUid = "purlin.dev/deletion-attempt-uid";
 
 interface Scene {
   readonly patches: unknown[];
@@ -62,7 +63,7 @@ function setUp({ isReady = true, isBehind = false, failure }: SceneOptions = {})
           operation: "DELETE",
           kind: { group: "", version: "v1", kind: "ConfigMap" },
           userInfo: { username: "alice" },
-          oldObject: { metadata: { name: "used", namespace: "a" } },
+          oldObject: { metadata: { name: "used", namespace: "a", uid: "7" } },
           ...more,
         },
         { client: { patch }, usages },
@@ -78,12 +79,11 @@ suite("the webhook of Usages", () => {
     const { review, patches } = setUp();
     assert.deepEqual(await review(), { uid: "1", allowed: false, status: { code: 409, reason: text } });
     await review({ options: { propagationPolicy: "Foreground" } });
-    await review({
-      oldObject: { metadata: { name: "used", namespace: "a", annotations: { [attempt]: "Background" } } },
-    });
+    const annotations = { [attempt]: "Background", [attemptUid]: "7" };
+    await review({ oldObject: { metadata: { name: "used", namespace: "a", uid: "7", annotations } } });
     assert.deepEqual(patches, [
-      { metadata: { annotations: { [attempt]: "Background" } } },
-      { metadata: { annotations: { [attempt]: "Foreground" } } },
+      { metadata: { uid: "7", annotations } },
+      { metadata: { uid: "7", annotations: { ...annotations, [attempt]: "Foreground" } } },
     ]);
   });
 
@@ -100,9 +100,21 @@ suite("the webhook of Usages", () => {
     ]) {
       const { review, patches } = setUp();
       await review({ userInfo: { username } });
-      const annotations = { [attempt]: "Background", "purlin.dev/deletion-attempt-by": "garbage-collector" };
-      assert.deepEqual(patches, [{ metadata: { annotations } }]);
+      const by = { "purlin.dev/deletion-attempt-by": "garbage-collector" };
+      assert.deepEqual(patches, [
+        { metadata: { uid: "7", annotations: { [attempt]: "Background", [attemptUid]: "7", ...by } } },
+      ]);
     }
+  });
+
+  test("a caller that does not know the object's UID, or names an unknown policy, leaves no mark on it", async () => {
+    const { review, patches } = setUp();
+    const nameless = await review({ oldObject: { metadata: { name: "used", namespace: "a" } } });
+    assert.deepEqual(nameless["status"], { code: 500, message: "the object has no uid" });
+    const strange = await review({ options: { propagationPolicy: "x\n".repeat(1000) } });
+    assert.equal((strange["status"] as JsonObject)["code"], 400);
+    assert.equal(strange["allowed"], false);
+    assert.deepEqual(patches, []);
   });
 
   test("an object that nothing uses is deleted", async () => {
@@ -125,7 +137,7 @@ suite("the webhook of Usages", () => {
     const { review, patches } = setUp({ isBehind: true });
     const oldObject = { metadata: { name: "used", namespace: "a", uid: "7" } };
     assert.deepEqual((await review({ oldObject }))["status"], { code: 409, reason: text });
-    const annotations = { [attempt]: "Background", "purlin.dev/deletion-attempt-uid": "7" };
+    const annotations = { [attempt]: "Background", [attemptUid]: "7" };
     assert.deepEqual(patches, [{ metadata: { uid: "7", annotations } }]);
   });
 
@@ -193,6 +205,12 @@ test("the webhook serves at an address, and a new authority reaches the API serv
     const ca = await trusted();
     return ca === first ? undefined : ca;
   });
+  assert.ok(await isAllowed(second));
+  const answerTo = async (more: JsonObject): Promise<string> =>
+    stringAt(await post(webhook.port, second, { request: { ...body.request, ...more } }), ["message"]);
+  assert.match(await answerTo({ many: Array.from({ length: 1_000_001 }, () => 1) }), /more than 1000000 values/);
+  assert.match(await answerTo({ deep: JSON.parse(`${"[".repeat(2000)}${"]".repeat(2000)}`) as JsonValue }), /./);
+  assert.notEqual(await answerTo({ long: "x".repeat(8 * 1024 ** 2) }).catch(() => "refused"), "");
   assert.ok(await isAllowed(second));
   await assert.rejects(post(webhook.port, first, body));
 });

@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { type AddressInfo, isIP } from "node:net";
-import type { Clock, Log } from "@purlin/base";
+import { type Clock, inTurns, type Log } from "@purlin/base";
 import {
   collectors,
   countObjects,
@@ -21,7 +21,7 @@ import {
 import { createInformerPool, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import { crdType, createControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound, textOf } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue, parsingJsonStrict } from "@purlin/kube-objects/json";
 import {
   annotationOf,
   formatApiVersion,
@@ -69,7 +69,9 @@ const configurationName = "crossplane-no-usages";
 const fieldManager = "crossplane";
 const longestWaitMs = 3_600_000;
 const retryMs = 60_000;
-const mostBytes = 16 * 1024 ** 2;
+/** Each pod of a cluster may send requests. A review has one stored object, which is at most half as large and has fewer values. */
+const limits = { bytes: 7 * 1024 ** 2, values: 1_000_000, bytesAtOnce: 64 * 1024 ** 2 } as const;
+const policies: ReadonlySet<string> = new Set(["Background", "Foreground", "Orphan"]);
 const requestMs = 10_000;
 
 /** Serves the webhook, with a certificate that it keeps. */
@@ -83,9 +85,10 @@ export async function startUsageWebhook(options: UsageWebhookOptions, signal: Ab
   const usages = followUsages(informers, client);
   const certificate = await keepCertificate(options, signal);
   starting.use(certificate);
+  const readBody = bodyReader();
   const server = createServer({ ...certificate.current(), minVersion: "TLSv1.3" }, (request, response) => {
     void answer(
-      { request, response },
+      { request, response, readBody },
       {
         [paths.usages]: (review) => reviewDeletion(review, { client, usages }),
         [paths.dataLoss]: (review) => reviewDefinition(review, client),
@@ -204,11 +207,12 @@ export async function reviewDeletion(request: JsonObject, { client, usages }: Re
   }
   const object = request["oldObject"];
   if (!isJsonObject(object)) return denied({ code: 400, message: "there is no content to decode" });
+  const policy = stringAt(request, ["options", "propagationPolicy"]) || "Background";
+  if (!policies.has(policy)) return denied({ code: 400, message: `unexpected propagation policy ${goQuote(policy.slice(0, 100))}` });
   try {
     usages.requireAll();
     const { group, version, kind } = namesOf(objectAt(request, ["kind"]));
     const user = { name: stringAt(request, ["userInfo", "username"]) };
-    const policy = stringAt(request, ["options", "propagationPolicy"]) || "Background";
     const deletion = { group, kind, object, user, policy };
     // The label says that there is a Usage: a cache that has none may be behind.
     const refusal = usageRefusal(usages.index, deletion) ?? usageRefusal(await usages.readLive(), deletion);
@@ -255,9 +259,11 @@ async function record(
   if (isRecorded) return;
   const { apiVersion, kind } = object;
   const target = { apiVersion, kind, ...keyOf(object) };
-  // An object of the same name that was created since is not marked.
+  // An object of the same name that was created since is not marked. Other programs than the API server may call, and a marked object may
+  // be deleted with its Usage: they would have to know its UID.
   const uid = stringAt(object, ["metadata", "uid"]);
-  const patch = { metadata: { ...(uid !== "" && { uid }), annotations } };
+  if (uid === "") throw new Error("the object has no uid");
+  const patch = { metadata: { uid, annotations } };
   await client.patch(target, patch, { type: "merge", fieldManager });
 }
 
@@ -408,7 +414,11 @@ function close(server: Server): Promise<void> {
 }
 
 async function answer(
-  { request, response }: { readonly request: IncomingMessage; readonly response: ServerResponse },
+  {
+    request,
+    response,
+    readBody,
+  }: { readonly request: IncomingMessage; readonly response: ServerResponse; readonly readBody: BodyReader },
   reviews: Readonly<Record<string, (request: JsonObject) => Promise<JsonObject>>>,
 ): Promise<void> {
   const send = (code: number, body: JsonObject): void => {
@@ -422,7 +432,7 @@ async function answer(
       send(404, { message: `not found: ${request.method} ${JSON.stringify(request.url)}` });
       return;
     }
-    const body: unknown = JSON.parse(await read(request));
+    const body = await readBody(request);
     const asked = isJsonObject(body) ? body["request"] : undefined;
     if (!isJsonObject(asked)) throw new Error("the body is not an AdmissionReview with a request");
     const reviewed = await review(asked);
@@ -432,13 +442,30 @@ async function answer(
   }
 }
 
-async function read(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes > mostBytes) throw new Error(`the body is larger than ${mostBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+type BodyReader = (request: IncomingMessage) => Promise<JsonValue>;
+
+/** Reads the bodies of requests, within limits for each and for all that are read at a time. */
+function bodyReader(): BodyReader {
+  let held = 0;
+  return async (request) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    try {
+      for await (const chunk of request as AsyncIterable<Buffer>) {
+        bytes += chunk.length;
+        held += chunk.length;
+        if (bytes > limits.bytes) throw new Error(`the body is larger than ${limits.bytes} bytes`);
+        if (held > limits.bytesAtOnce) throw new Error("too many requests at a time; try again");
+        chunks.push(chunk);
+      }
+      const { value } = await inTurns(parsingJsonStrict(Buffer.concat(chunks).toString(), requireFewValues));
+      return value;
+    } finally {
+      held -= bytes;
+    }
+  };
+}
+
+function requireFewValues(values: number): void {
+  if (values > limits.values) throw new Error(`the body has more than ${limits.values} values`);
 }
