@@ -86,6 +86,10 @@ const others: Readonly<Record<string, (scene: Scene) => KubeObject>> = {
     spec: { deploymentTemplate: { spec: { selector: {}, template: { spec: hostPod } } } },
   }),
   "a revision with the name of a source file's Function": ({ payload }) => revision("mine", "mine", payload),
+  "a Provider's revision with the name of a source file's Function": ({ payload }) => ({
+    ...revision("mine", "mine", payload),
+    kind: "ProviderRevision",
+  }),
   "a revision of a Function that runs from a source file": ({ payload }) => revision("mine-2", "mine", payload),
 };
 

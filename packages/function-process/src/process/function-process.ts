@@ -55,6 +55,8 @@ export interface FunctionProcess {
   readonly name: string;
   /** The unpacked image it runs from; undefined where it runs from something else. */
   readonly root: string | undefined;
+  /** Whether it runs a Provider: its name is that of a ProviderRevision. */
+  readonly isProvider: boolean;
   /** While "serving", `problem` is why a newer version did not start, and `notice` a limit that throttled or stopped the function. */
   readonly state: ProcessState;
   /** Waits for a version that is starting. Rejects with the reason when the function does not serve. */
@@ -132,6 +134,7 @@ export function startFunctionProcess(spec: FunctionSpec, deps: ProcessDeps): Fun
 class RunningProcess implements FunctionProcess {
   readonly name: string;
   readonly root: string | undefined;
+  readonly isProvider: boolean;
   readonly #deps: ProcessDeps;
   readonly #log: LogFile;
   readonly #leases: EndpointLeases;
@@ -153,6 +156,7 @@ class RunningProcess implements FunctionProcess {
     const { name, program, cwd } = spec;
     this.name = name;
     this.root = program.kind === "image" ? program.root : undefined;
+    this.isProvider = isProvider(program);
     this.#calls = program.kind === "source" ? new AbortController() : undefined;
     this.#deps = deps;
     this.#log = deps.logFile(spec);

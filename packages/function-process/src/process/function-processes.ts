@@ -125,7 +125,7 @@ export function createFunctionProcesses(options: FunctionProcessesOptions): Func
   const begin = (spec: FunctionSpec): FunctionProcess => {
     const refusal = options.requireSandbox === true ? sandboxRefusal(spec) : undefined;
     if (refusal === undefined) return startFunctionProcess(spec, deps);
-    const refused = refusedProcess(spec.name, refusal);
+    const refused = refusedProcess(spec, refusal);
     // Once the caller has it: it may look at the process only when it is in the table.
     queueMicrotask(() => onChange(refused));
     return refused;

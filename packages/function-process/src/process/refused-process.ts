@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionProcess, FunctionSpec } from "./function-process.ts";
-import { type FunctionProgram, isBare, isSandboxed } from "./launch-function.ts";
+import { type FunctionProgram, isBare, isProvider, isSandboxed } from "./launch-function.ts";
 
 /** Why a program must not run where a sandbox is required; undefined when it runs in one. */
 export function sandboxRefusal({ name, program }: FunctionSpec): string | undefined {
@@ -17,10 +17,11 @@ function whatRuns(program: FunctionProgram): string {
 }
 
 /** A function that is never started. It fails with the reason, whatever it is asked for. */
-export function refusedProcess(name: string, problem: string): FunctionProcess {
+export function refusedProcess({ name, program }: FunctionSpec, problem: string): FunctionProcess {
   return {
     name,
     root: undefined,
+    isProvider: isProvider(program),
     state: { phase: "failed", problem },
     current: undefined,
     usage: undefined,

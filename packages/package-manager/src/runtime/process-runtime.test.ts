@@ -19,6 +19,8 @@ interface Scene {
   isInUse: boolean;
   /** Whether a Function of each name runs from a source file. */
   hasSource: boolean;
+  /** Whether a Provider's process has each name. */
+  hasProvider?: boolean;
   /** What the process says about itself. */
   state: FunctionProcess["state"];
 }
@@ -39,7 +41,10 @@ function scene(more: Partial<ProcessRuntimeOptions> = {}): Scene {
         done.push(`run ${name}${before === undefined ? "" : ` where it was: ${before}`}`);
         return { name, state: on.state, logs: () => [] };
       },
-      get: (name: string) => (on.hasSource ? { name, root: undefined } : undefined),
+      get: (name: string) =>
+        on.hasSource || on.hasProvider
+          ? { name, root: on.hasProvider ? "/provider" : undefined, isProvider: on.hasProvider === true }
+          : undefined,
       stop: async (name: string) => void done.push(`stop ${name}`),
       warm: (name: string, { program }: Sandbox) => void done.push(`warm ${name} with ${program}`),
       certificates: () => Promise.reject(new Error("no certificates here")),
@@ -88,6 +93,18 @@ test("a revision does not take the place of a source file whose Function has its
   on.hasSource = true;
   assert.deepEqual(await on.runtime.retire(passOf("fn")), {});
   assert.deepEqual(on.done, ["run fn"]);
+});
+
+test("a revision does not take the place of a Provider's process, and does not end it", async () => {
+  const on = scene();
+  const pass = passOf("fn-1");
+  await on.runtime.run(pass);
+  on.hasProvider = true;
+  const message = "a ProviderRevision of the same name runs: give one of them another name";
+  await assert.rejects(on.runtime.prepare(pass), { message });
+  await assert.rejects(on.runtime.run(pass), { message });
+  assert.deepEqual(await on.runtime.retire(pass), {});
+  assert.deepEqual(on.done, ["run fn-1"]);
 });
 
 test("one that is activated again meanwhile is not stopped, and its time begins anew", async () => {

@@ -54,7 +54,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
   return {
     async prepare({ type, revision, signal }) {
       const name = revision.metadata.name ?? "";
-      if (runsSource(processes, name)) throw new Error(nameTaken);
+      requireName(processes, name);
       if (type.kind === "Function" && options.sandbox.isSupported && !warmed.has(name)) {
         warmed.add(name);
         processes.warm(name, options.sandbox);
@@ -80,7 +80,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
         return { isHealthy: false, message: `this control plane does not run a ${type.kind}` };
       }
       const name = revision.metadata.name ?? "";
-      if (runsSource(processes, name)) throw new Error(nameTaken);
+      requireName(processes, name);
       started.add(name);
       retirements.forget(name);
       return reportOf(processes.run(await specOf(options, context)), options.sandbox, revision);
@@ -88,7 +88,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): PackageRun
     async retire({ revision, signal }) {
       const name = revision.metadata.name ?? "";
       warmed.delete(name);
-      if (!started.has(name) || runsSource(processes, name)) {
+      if (!started.has(name) || isTaken(processes, name)) {
         started.delete(name);
         await deleteRevisionSecret({ ...options, name: secretOf(name) }, revision, signal);
         return {};
@@ -119,12 +119,18 @@ function configuredBy({ metadata }: KubeObject, revisions: readonly KubeObject[]
     .map((revision) => ({ name: revision.metadata.name ?? "" }));
 }
 
-const nameTaken = "a Function of the same name runs from a source file: give one of them another name";
-
 /** A process is named after its revision or, if it runs a source file, after its Function. */
-function runsSource(processes: FunctionProcesses, name: string): boolean {
+function requireName(processes: FunctionProcesses, name: string): void {
+  if (!isTaken(processes, name)) return;
+  const other = processes.get(name)?.isProvider
+    ? "a ProviderRevision of the same name runs"
+    : "a Function of the same name runs from a source file";
+  throw new Error(`${other}: give one of them another name`);
+}
+
+function isTaken(processes: FunctionProcesses, name: string): boolean {
   const process = processes.get(name);
-  return process !== undefined && process.root === undefined;
+  return process !== undefined && (process.root === undefined || process.isProvider);
 }
 
 function secretOf(revision: string): string {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Clock } from "@purlin/base";
-import type { FunctionProcess } from "@purlin/function-process";
+import type { FunctionProcess, FunctionProcesses } from "@purlin/function-process";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { controllerOf, type KubeObject, labelOf, textAt } from "@purlin/kube-objects/object";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
 import type { PackageRuntime, RuntimeContext, RuntimeReport } from "../package-runtime.ts";
 import { deleteRevisionSecret } from "../process-runtime.ts";
@@ -31,10 +31,15 @@ export function createProviderRuntime(options: ProviderRuntimeOptions): PackageR
   const handOvers = createHandOvers(options.clock);
   /** The processes whose webhooks have answered. */
   const answered = new Map<string, string>();
+  const prepareSecrets = createProviderSecrets(options, files);
   return {
-    prepare: createProviderSecrets(options, files),
+    async prepare(context) {
+      requireOwn(context, processes);
+      return prepareSecrets(context);
+    },
     async run(context) {
       const { revision } = context;
+      requireOwn(context, processes);
       started.add(revision.metadata.name ?? "");
       handOvers.forget(revision.metadata.name ?? "");
       const { process, renewInMs, notices, service, account } = await startProvider(options, files, context);
@@ -96,6 +101,26 @@ export function createProviderRuntime(options: ProviderRuntimeOptions): PackageR
       },
     ],
   };
+}
+
+/**
+ * A revision that another object than its Provider controls was composed: with the label of a Provider it would answer for the webhooks of that
+ * one. With the name of a function's process it would answer for the function.
+ */
+function requireOwn({ type, revision }: RuntimeContext, processes: FunctionProcesses): void {
+  const { name = "" } = revision.metadata;
+  const controller = controllerOf(revision);
+  const owner = labelOf(revision, packageLabels.package) ?? "";
+  const isOwn = controller?.apiVersion.startsWith("pkg.crossplane.io/") && controller.kind === type.kind;
+  if (controller !== undefined && !(isOwn && controller.name === owner)) {
+    const { kind } = controller;
+    throw new Error(
+      `the revision belongs to ${kind} "${controller.name}", not to ${type.kind} "${owner}": it is not run`,
+    );
+  }
+  if (processes.get(name)?.isProvider === false) {
+    throw new Error(`the process of a function has the name "${name}": give the Provider another name`);
+  }
 }
 
 /** How long a revision has waited for its successor. */
