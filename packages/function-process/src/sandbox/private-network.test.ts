@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type Server } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { connectorProgram } from "./connector-program.ts";
-import { privateNetworkOf } from "./private-network.ts";
+import { forwardInward, privateNetworkOf } from "./private-network.ts";
 
-function startConnector(port: number): ChildProcess & AsyncDisposable {
+function startConnector(port: number | string): ChildProcess & AsyncDisposable {
   const args = ["--input-type=module", "--eval", connectorProgram, String(port)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "inherit", "inherit", "ipc"] });
   return Object.assign(child, {
@@ -73,4 +73,37 @@ test("pending opens fail when the connector exits", async () => {
   const waiting = assert.rejects(network.open(), /cannot connect in the sandbox network: it exited/);
   child.kill("SIGKILL");
   await waiting;
+});
+
+test("a Provider has so many connections at a time: more are closed, and one that ends makes room", async (t) => {
+  const most = 3;
+  const { server, port: inward } = await greeter(t);
+  server.close();
+  await once(server, "close");
+  // An API server that says who is connected, and waits.
+  const connected = new Set<Socket>();
+  const api = createServer((socket) => {
+    connected.add(socket.on("error", () => {}).on("close", () => void connected.delete(socket)));
+    socket.write("hello");
+  }).listen(0, "127.0.0.1");
+  t.after(() => api.close());
+  await once(api, "listening");
+  await using child = startConnector(`1:${inward}`);
+  const { port } = api.address() as { port: number };
+  await forwardInward(child, { host: "127.0.0.1", port }, most);
+  const dial = async (): Promise<Socket | undefined> => {
+    const socket = connect(inward, "127.0.0.1").on("error", () => {});
+    t.after(() => socket.destroy());
+    const [first] = await Promise.race([once(socket, "data"), once(socket, "close").then(() => [undefined])]);
+    return first === undefined ? undefined : socket;
+  };
+  const admitted: Socket[] = [];
+  for (let at = 0; at < most; at++) admitted.push((await dial()) ?? assert.fail("it was closed"));
+  for (let at = 0; at < 20; at++) assert.equal(await dial(), undefined);
+  assert.equal(connected.size, most);
+  admitted[0]?.destroy();
+  const deadline = Date.now() + 60_000;
+  let again = await dial();
+  while (again === undefined && Date.now() < deadline) again = await dial();
+  assert.ok(again);
 });

@@ -24,18 +24,32 @@ interface InwardMessage {
   readonly accepted?: boolean;
 }
 
+/** Each connection takes two file descriptors of this process, which must not run out: clients of an API server need a few. */
+const maxInward = 500;
+
 /**
- * Forwards the connections that a connector accepts in its network to an address of this machine. Resolves when the connector listens.
+ * Forwards the connections that a connector accepts in its network to an address of this machine; those beyond a number are closed at once.
+ * Resolves when the connector listens.
  */
 export function forwardInward(
   child: ChildProcess,
   to: { readonly host: string; readonly port: number },
+  most: number = maxInward,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let open = 0;
+  const admit = (inside: Socket): void => {
+    if (open >= most) return void inside.destroy();
+    open++;
+    inside.once("close", () => {
+      open--;
+    });
+    forward(inside, connect({ ...to, noDelay: true }));
+  };
   child.on("message", ({ ready, problem = "", accepted }: InwardMessage, handle: unknown) => {
     if (ready === true) resolve();
     if (ready === false) reject(new Error(`cannot listen in the private network: ${problem}`));
-    if (accepted === true && handle instanceof Socket) forward(handle, connect({ ...to, noDelay: true }));
+    if (accepted === true && handle instanceof Socket) admit(handle);
   });
   child.once("exit", () => reject(new Error("the private network ended before it was ready")));
   return promise;

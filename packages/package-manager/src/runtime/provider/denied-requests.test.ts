@@ -30,3 +30,10 @@ test("an account that asks for everything does not fill the memory", () => {
   for (let at = 0; at < 10_000; at++) denied.record(`${user}${at}`, "x");
   assert.deepEqual(denied.of({ namespace, name: "fleet-19999" }), []);
 });
+
+test("messages are short and have no control characters: the Provider chooses the names in them", () => {
+  const denied = createDeniedRequests(namespace);
+  denied.record(user, `secrets "\u001b[2J${"x".repeat(100_000)}" is forbidden`);
+  const [message = ""] = denied.of(account);
+  assert.ok(message.length <= 501 && message.startsWith('secrets "\uFFFD[2Jxx'), message.slice(0, 40));
+});

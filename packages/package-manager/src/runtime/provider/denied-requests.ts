@@ -14,6 +14,8 @@ export interface DeniedRequests {
 /** The first few say what is missing; clients ask again and again. */
 const maxMessages = 5;
 const maxAccounts = 1000;
+/** The Provider chooses the names in a message. */
+const maxCharacters = 500;
 
 /** Keeps the denied requests of the accounts of one namespace. */
 export function createDeniedRequests(namespace: string): DeniedRequests {
@@ -21,8 +23,9 @@ export function createDeniedRequests(namespace: string): DeniedRequests {
   const messages = new Map<string, Set<string>>();
   const listeners = new Set<(account: string) => void>();
   return {
-    record(user, message) {
+    record(user, text) {
       if (!user.startsWith(prefix)) return;
+      const message = shown(text);
       const known = messages.get(user) ?? new Set();
       if (known.has(message) || known.size >= maxMessages || (known.size === 0 && messages.size >= maxAccounts)) return;
       messages.set(user, known.add(message));
@@ -37,6 +40,12 @@ export function createDeniedRequests(namespace: string): DeniedRequests {
       return () => void listeners.delete(listener);
     },
   };
+}
+
+/** A message without control characters, which ends up in conditions and on terminals. */
+function shown(text: string): string {
+  const short = text.length > maxCharacters ? `${text.slice(0, maxCharacters)}…` : text;
+  return short.replaceAll(/\p{Cc}/gu, "\uFFFD");
 }
 
 function userOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {

@@ -48,15 +48,18 @@ function processFor(config: JsonObject) {
 test("without a runtime config the image runs as it is, with the variables of a Provider", async () => {
   const { process, env, volumes, ignored } = await processFor({});
   assert.deepEqual([process.entrypoint, process.cmd], [["/provider"], ["--from-image"]]);
-  assert.deepEqual(env, {
-    TLS_CLIENT_CERTS_DIR: "/tls/client",
-    TLS_SERVER_CERTS_DIR: "/tls/server",
-    POD_NAMESPACE: namespace,
-    PROVIDER_NAME: "provider-fleet",
-    REVISION_NAME: "fleet-1",
-    REVISION_UID: "u",
-    WEBHOOK_TLS_CERT_DIR: "/tls/server",
-  });
+  assert.deepEqual(
+    { ...env },
+    {
+      TLS_CLIENT_CERTS_DIR: "/tls/client",
+      TLS_SERVER_CERTS_DIR: "/tls/server",
+      POD_NAMESPACE: namespace,
+      PROVIDER_NAME: "provider-fleet",
+      REVISION_NAME: "fleet-1",
+      REVISION_UID: "u",
+      WEBHOOK_TLS_CERT_DIR: "/tls/server",
+    },
+  );
   assert.deepEqual([volumes, ignored], [[], []]);
 });
 
@@ -79,6 +82,20 @@ test("command replaces the entry point and drops the arguments of the image", as
   const { process } = await processOf({ command: ["/other", "$(REVISION_NAME)", "$$(REVISION_NAME)", "$(NONE)"] });
   assert.deepEqual(process.entrypoint, ["/other", "fleet-1", "$(REVISION_NAME)", "$(NONE)"]);
   assert.deepEqual(process.cmd, []);
+});
+
+test("names of members that every object has are names like others", async () => {
+  const args = ["$(constructor)", "$(__proto__)", "$(toString)"];
+  const items = [{ key: "constructor", path: "a" }];
+  const volumes = [{ name: "one", configMap: { name: "fleet-settings", items } }];
+  const volumeMounts = [{ name: "one", mountPath: "/one" }];
+  const plain = await processOf({ command: ["/p"], args, volumeMounts }, volumes);
+  assert.deepEqual([plain.process.cmd, plain.volumes], [args, [{ mountPath: "/one", files: {} }]]);
+  const env = ["constructor", "__proto__", "toString"].map((name) => ({ name, value: `the ${name}` }));
+  const named = await processOf({ command: ["/p"], args, env });
+  assert.deepEqual(named.process.cmd, ["the constructor", "the __proto__", "the toString"]);
+  const secretKeyRef = { name: "fleet-credentials", key: "constructor" };
+  await assert.rejects(processOf({ env: [{ name: "A", valueFrom: { secretKeyRef } }] }), /has no key "constructor"/);
 });
 
 test("a volume has the items that it names, and a projected one those of all its sources", async () => {

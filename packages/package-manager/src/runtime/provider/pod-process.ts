@@ -66,7 +66,7 @@ async function environment(
   container: JsonObject,
   sources: PodSources,
 ): Promise<Readonly<Record<string, string>>> {
-  const env: Record<string, string> = {};
+  const env = Object.create(null) as Record<string, string>;
   for (const one of objectsAt(container, ["envFrom"])) {
     const prefix = textAt(one, ["prefix"]) ?? "";
     for (const [key, value] of Object.entries(await allOf(one, sources))) env[`${prefix}${key}`] = value.toString();
@@ -99,7 +99,8 @@ async function valueFrom(pod: PodTemplate, from: JsonObject, sources: PodSources
     const reference = memberAt(from, [member]);
     if (!isJsonObject(reference)) continue;
     const [name = "", key = ""] = [textAt(reference, ["name"]), textAt(reference, ["key"])];
-    const value = (await dataOf(kind, name, sources))?.[key];
+    const data = await dataOf(kind, name, sources);
+    const value = data && Object.hasOwn(data, key) ? data[key] : undefined;
     if (value === undefined && reference["optional"] !== true)
       throw new Error(`${titles[kind]} "${name}" has no key "${key}", which the runtime config needs: add it`);
     return value?.toString();
@@ -171,7 +172,7 @@ async function filesOf(volume: JsonObject, sources: PodSources): Promise<Data | 
   const projected = objectsAt(volume, ["projected", "sources"]);
   if (projected.length > 0) {
     const all = await Promise.all(projected.map((source) => filesOf(source, sources)));
-    return Object.assign({}, ...all) as Data;
+    return Object.fromEntries(all.flatMap((files) => Object.entries(files ?? {})));
   }
   for (const kind of ["secret", "configMap"] as const) {
     const source = volume[kind];
@@ -191,7 +192,8 @@ function chosen(data: Data, items: readonly JsonObject[]): Data {
   if (items.length === 0) return data;
   return Object.fromEntries(
     items.flatMap((item) => {
-      const value = data[textAt(item, ["key"]) ?? ""];
+      const key = textAt(item, ["key"]) ?? "";
+      const value = Object.hasOwn(data, key) ? data[key] : undefined;
       return value === undefined ? [] : [[textAt(item, ["path"]) ?? "", value] as const];
     }),
   );
