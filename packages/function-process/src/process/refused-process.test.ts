@@ -25,6 +25,14 @@ const refused: Record<string, readonly [FunctionProgram, RegExp]> = {
     { kind: "command", command: "/bin/true", args: [] },
     /refuses to run fn: a command runs without a sandbox/,
   ],
+  "a Provider in the network of the machine": [
+    {
+      ...image,
+      sandbox: { program: "/nonexistent/bwrap", canDisableUserns: true },
+      provider: { folders: {}, scratch: [], api: { host: "127.0.0.1", port: 1 }, egress: undefined },
+    },
+    /refuses to run fn: the provider would share the network of this machine; install pasta/,
+  ],
   "an image without a sandbox": [image, /refuses to run fn: there is no sandbox; install bubblewrap and start again/],
 };
 for (const [name, [program, message]] of Object.entries(refused)) {
