@@ -6,9 +6,14 @@ import { reservedFor } from "@purlin/kube-controller";
 import { packageCrds } from "@purlin/package-manager";
 
 test("every kind of the control plane is its own: no package or definition takes it over", () => {
-  const all = [...compositionCrds(), ...keptCrds(), ...packageCrds({ functionRevisionSelectors: true, functionRollouts: true })];
+  const all = [
+    ...compositionCrds(),
+    ...keptCrds(),
+    ...packageCrds({ functionRevisionSelectors: true, functionRollouts: true }),
+  ];
   assert.ok(all.length > 10);
-  for (const { metadata } of all) assert.equal(reservedFor(metadata.name ?? ""), "the control plane", metadata.name ?? "");
+  for (const { metadata } of all)
+    assert.equal(reservedFor(metadata.name ?? ""), "the control plane", metadata.name ?? "");
 });
 
 test("kinds of Kubernetes are reserved, those of providers and platforms are free", () => {

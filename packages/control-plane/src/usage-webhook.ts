@@ -208,7 +208,8 @@ export async function reviewDeletion(request: JsonObject, { client, usages }: Re
   const object = request["oldObject"];
   if (!isJsonObject(object)) return denied({ code: 400, message: "there is no content to decode" });
   const policy = stringAt(request, ["options", "propagationPolicy"]) || "Background";
-  if (!policies.has(policy)) return denied({ code: 400, message: `unexpected propagation policy ${goQuote(policy.slice(0, 100))}` });
+  if (!policies.has(policy))
+    return denied({ code: 400, message: `unexpected propagation policy ${goQuote(policy.slice(0, 100))}` });
   try {
     usages.requireAll();
     const { group, version, kind } = namesOf(objectAt(request, ["kind"]));
