@@ -276,6 +276,20 @@ for (const { title, env, skip } of sandboxModes) {
       nothingRan();
     });
 
+    for (const name of ["by-an-operation", "mine"]) {
+      test(`an Operation cannot point the Function ${name} to a file either`, async () => {
+        const annotations = { [source]: scene.payload };
+        await scene.view.apply(operation(`attack-${name}`, { ...functionType, metadata: { name, annotations }, spec }));
+        const operationType = { apiVersion: "ops.crossplane.io/v1alpha1", kind: "Operation" };
+        const isDone = (found: KubeObject): boolean => /^True/.test(conditionOf(found, "Succeeded"));
+        await scene.view.until("it was applied", operationType, { name: `attack-${name}` }, isDone);
+        const isReported = (found: KubeObject): boolean => conditionOf(found, "Development").startsWith("False");
+        const stored = await scene.view.until("it is reported", functionType, { name }, isReported);
+        assert.match(conditionOf(stored, "Development"), /is ignored: set by field manager "ops\.crossplane\.io\/operation\//);
+        nothingRan();
+      });
+    }
+
     test("after a restart, nothing runs that did not before", async () => {
       await scene.restart(scene.folder);
       const serves = (object: KubeObject): boolean => conditionOf(object, "Healthy") === "True SourceServing";
@@ -295,6 +309,17 @@ for (const { title, env, skip } of sandboxModes) {
       nothingRan();
     });
   });
+}
+
+function operation(name: string, object: KubeObject): KubeObject {
+  const input = { apiVersion: "e.org/v1", kind: "Input", objects: { object } };
+  const pipeline = [{ step: "apply", functionRef: { name: "hostile" }, input }];
+  return {
+    apiVersion: "ops.crossplane.io/v1alpha1",
+    kind: "Operation",
+    metadata: { name },
+    spec: { mode: "Pipeline", pipeline },
+  } as KubeObject;
 }
 
 function composition(name: string, functionName: string): KubeObject {

@@ -59,7 +59,8 @@ if (process.send !== undefined) appendFileSync(${JSON.stringify(marker)}, String
 export default (req: never) => {
   const rsp = response.to(req);
   const xr = request.getObservedCompositeResource(req).resource.object as { spec?: { objects?: Record<string, object> } };
-  for (const [name, object] of Object.entries(xr.spec?.objects ?? {})) {
+  const input = request.getInput(req) as { objects?: Record<string, object> } | undefined;
+  for (const [name, object] of Object.entries(xr?.spec?.objects ?? input?.objects ?? {})) {
     response.setDesiredComposedResource(rsp, name, object as never, { ready: true });
   }
   return rsp;
@@ -83,7 +84,7 @@ export async function startHostileProject(env: NodeJS.ProcessEnv): Promise<Hosti
   writeProject(write, marker);
   let running: PurlinProcess;
   const start = async (paths: readonly string[]): Promise<void> => {
-    running = startPurlinIn(env, ["up", ...paths, "--data-dir", directory]);
+    running = startPurlinIn(env, ["up", ...paths, "--data-dir", directory, "--enable-operations"]);
     await running.says("registry at");
   };
   await start([folder]);
@@ -175,7 +176,7 @@ function writeProject(write: (name: string, text: string) => string, marker: str
   write("hostile/function.ts", hostileFunction(marker));
   write(
     "package/crossplane.yaml",
-    "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: hostile}\n",
+    "apiVersion: meta.pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: hostile}\nspec: {capabilities: [composition, operation]}\n",
   );
   const modules = dirname(write("node_modules/@purlin/.keep", ""));
   symlinkSync(join(root, "packages/function-sdk"), join(modules, "function-sdk"));
