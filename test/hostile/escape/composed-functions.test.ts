@@ -285,7 +285,10 @@ for (const { title, env, skip } of sandboxModes) {
         await scene.view.until("it was applied", operationType, { name: `attack-${name}` }, isDone);
         const isReported = (found: KubeObject): boolean => conditionOf(found, "Development").startsWith("False");
         const stored = await scene.view.until("it is reported", functionType, { name }, isReported);
-        assert.match(conditionOf(stored, "Development"), /is ignored: set by field manager "ops\.crossplane\.io\/operation\//);
+        assert.match(
+          conditionOf(stored, "Development"),
+          /is ignored: set by field manager "ops\.crossplane\.io\/operation\//,
+        );
         nothingRan();
       });
     }
