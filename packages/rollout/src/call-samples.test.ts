@@ -34,6 +34,16 @@ test("without a rollout a call is passed on as it is, and nothing is kept of it"
   assert.equal(samples.numbers(["f-1"], 0).calls, 1);
 });
 
+test("after the clock went back, calls from before that are not taken for calls of a later step", () => {
+  let now = 5000;
+  const samples = createCallSamples(() => now);
+  const ok = { result: "ok", ms: 1, functionName: "f", composite: "x" } as const;
+  samples.record("f-1", { ...ok, at: now });
+  now = 1000;
+  samples.record("f-1", { ...ok, at: now });
+  assert.equal(samples.numbers(["f-1"], 500).calls, 1);
+});
+
 test("an answer of the cache says nothing about how long the function takes", async () => {
   const samples = createCallSamples(clock.now);
   const cached: FunctionRunner = {

@@ -59,7 +59,8 @@ export function createCallSamples(now: () => number): CallSamples {
       forgetOldest(last, maxComposites);
     },
     unresolved: (revision) => add(revision, { at: now(), result: "error", ms: 0 }),
-    numbers: (revisions, since) => numbersOf(revisions.flatMap((one) => callsSince(calls.get(one) ?? [], since))),
+    numbers: (revisions, since) =>
+      numbersOf(revisions.flatMap((one) => callsBetween(calls.get(one) ?? [], since, now()))),
     lastRevision: (functionName, composite) => last.get(`${functionName}/${composite}`),
   };
 }
@@ -70,10 +71,13 @@ function forgetOldest(map: Map<string, unknown>, most: number): void {
   if (oldest !== undefined) map.delete(oldest);
 }
 
-/** Calls that began since then: one that was on its way belongs to what was before. */
-function callsSince(calls: readonly Call[], since: number): readonly Call[] {
+/**
+ * Calls that began since then: one that was on its way belongs to what was before. A call from the future was made before the clock went
+ * back.
+ */
+function callsBetween(calls: readonly Call[], since: number, now: number): readonly Call[] {
   const ended = calls.slice(calls.findLastIndex(({ at }) => at < since) + 1);
-  return ended.filter(({ at, ms }) => at - ms >= since);
+  return ended.filter(({ at, ms }) => at - ms >= since && at <= now);
 }
 
 function numbersOf(calls: readonly Call[]): CallNumbers {

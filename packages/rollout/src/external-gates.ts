@@ -50,7 +50,9 @@ export function createExternalGates(clock: Pick<Clock, "now">, fetching: Fetch =
   return {
     answer(gate, { rolloutUid, since, body }) {
       const key = `${rolloutUid}/${gate.name}`;
-      const known = answers.get(key);
+      const found = answers.get(key);
+      // After the clock went back nothing is known about the age of an answer.
+      const known = found !== undefined && found.at > clock.now() ? undefined : found;
       const isDue = known === undefined || known.at < since || clock.now() - known.at >= gate.intervalMs;
       if (isDue && !asking.has(key)) void ask(key, gate, body());
       // An answer that could not be renewed for a while says nothing about now.

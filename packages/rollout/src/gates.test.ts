@@ -238,4 +238,8 @@ test("an answer from before the step does not count", async () => {
   await eventually("there is an answer", () => external.answer(asked, question(0)));
   now = 200;
   assert.equal(external.answer(asked, question(150)), undefined);
+  await eventually("there is an answer of this step", () => external.answer(asked, question(150)));
+  // The clock goes back: what it says about the age of the answer is wrong.
+  now = 100;
+  assert.equal(external.answer(asked, question(50)), undefined);
 });

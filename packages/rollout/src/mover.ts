@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Clock } from "@purlin/base";
 import type { ControllerEngine } from "@purlin/kube-controller";
 import { belongsToCandidate, type CompositeRow } from "./composites.ts";
 import type { ShadowSource } from "./shadow-numbers.ts";
@@ -31,10 +30,11 @@ const nudgeAgainMs = 3000;
 /** Makes a mover. What it remembers can be lost: composite resources are woken once more then. */
 export function createMover({
   engine,
-  clock,
+  monotonic = () => performance.now(),
 }: {
   readonly engine: Pick<ControllerEngine, "enqueue">;
-  readonly clock: Clock;
+  /** A clock that never jumps, in milliseconds. */
+  readonly monotonic?: (() => number) | undefined;
 }): Mover {
   const woken = new Map<string, Map<string, number>>();
   const wakeDue = (
@@ -42,7 +42,7 @@ export function createMover({
     rows: readonly CompositeRow[],
     { every, purpose }: { every: number; purpose: string },
   ): void => {
-    const now = clock.now();
+    const now = monotonic();
     const known = woken.get(rolloutUid) ?? new Map<string, number>();
     woken.set(rolloutUid, known);
     let delay = 0;
