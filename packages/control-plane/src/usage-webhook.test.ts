@@ -79,11 +79,13 @@ suite("the webhook of Usages", () => {
     const { review, patches } = setUp();
     assert.deepEqual(await review(), { uid: "1", allowed: false, status: { code: 409, reason: text } });
     await review({ options: { propagationPolicy: "Foreground" } });
+    await review({ options: { orphanDependents: true } });
     const annotations = { [attempt]: "Background", [attemptUid]: "7" };
     await review({ oldObject: { metadata: { name: "used", namespace: "a", uid: "7", annotations } } });
     assert.deepEqual(patches, [
       { metadata: { uid: "7", annotations } },
       { metadata: { uid: "7", annotations: { ...annotations, [attempt]: "Foreground" } } },
+      { metadata: { uid: "7", annotations: { ...annotations, [attempt]: "Orphan" } } },
     ]);
   });
 

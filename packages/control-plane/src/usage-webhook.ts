@@ -207,7 +207,7 @@ export async function reviewDeletion(request: JsonObject, { client, usages }: Re
   }
   const object = request["oldObject"];
   if (!isJsonObject(object)) return denied({ code: 400, message: "there is no content to decode" });
-  const policy = stringAt(request, ["options", "propagationPolicy"]) || "Background";
+  const policy = policyOf(request);
   if (!policies.has(policy))
     return denied({ code: 400, message: `unexpected propagation policy ${goQuote(policy.slice(0, 100))}` });
   try {
@@ -235,8 +235,7 @@ async function reviewDefinition(request: JsonObject, client: Pick<KubeClient, "g
   try {
     const name = stringAt(object, ["metadata", "name"]);
     const crd = await ignoreNotFound(client.get(crdType, { name }));
-    const isOrphaned = memberAt(request, ["options", "orphanDependents"]) === true;
-    const policy = isOrphaned ? "Orphan" : stringAt(request, ["options", "propagationPolicy"]);
+    const policy = policyOf(request);
     const user = { name: stringAt(request, ["userInfo", "username"]) };
     const isLost = crd !== undefined && deletesItsKind({ object, user, policy }, crd);
     const text = isLost ? dataLossText(object, await countObjects({ live: client }, crd, undefined)) : undefined;
@@ -245,6 +244,12 @@ async function reviewDefinition(request: JsonObject, client: Pick<KubeClient, "g
   } catch (error) {
     return { uid, allowed: false, status: { code: 500, message: textOf(error) } };
   }
+}
+
+/** What becomes of the dependents. Clients of old versions ask for orphans by another field. */
+function policyOf(request: JsonObject): string {
+  const isOrphaned = memberAt(request, ["options", "orphanDependents"]) === true;
+  return stringAt(request, ["options", "propagationPolicy"]) || (isOrphaned ? "Orphan" : "Background");
 }
 
 function namesOf(kind: JsonObject): { readonly group: string; readonly version: string; readonly kind: string } {

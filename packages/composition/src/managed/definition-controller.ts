@@ -16,6 +16,7 @@ import {
   type WatchingController,
   withConditionTexts,
 } from "@purlin/kube-controller";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import {
   type ConditionText,
   controllerOf,
@@ -129,7 +130,7 @@ export async function countObjects(
     const { items, remainingItemCount = 0 } = await client.live.list(type, { limit: 1, signal });
     return items.length + remainingItemCount;
   } catch (error) {
-    if (isNoMatch(error)) return 0;
+    if (isNoMatch(error) || isNotFound(error)) return 0;
     throw error;
   }
 }

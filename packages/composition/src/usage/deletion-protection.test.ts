@@ -90,6 +90,13 @@ test("a Provider cannot be deleted while it has managed resources", async () => 
     await scene.delete(provider);
     return true;
   });
+  const watches = (): readonly string[] =>
+    scene.control.engine
+      .watchesOf("protection/managedresourcedefinition.apiextensions.crossplane.io")
+      .map(({ type }) => type);
+  assert.deepEqual(watches(), ["Definition", "Instances of nopresources.nop.crossplane.io"]);
+  await scene.delete(mrd);
+  await eventually("the instances are no longer watched", () => watches().length === 1);
 });
 
 test("a definition with a name of 70 characters protects its Provider: its label is cut, and ends in its hash", async () => {

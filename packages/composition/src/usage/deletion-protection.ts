@@ -10,6 +10,7 @@ import {
   type EventRecorder,
   type ReconcileContext,
   type ReconcileResult,
+  type WatchId,
   type WatchingController,
 } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
@@ -83,6 +84,11 @@ function createController(
     type: kind.type,
     timeoutMs,
     onGone: async ({ key, signal }) => {
+      const type = instancesOf(key.name);
+      await engine.stopWatches(
+        name,
+        engine.watchesOf(name).filter((one) => one.type === type),
+      );
       await unprotect(kind, key.name, { client, signal });
       return {};
     },
@@ -100,27 +106,40 @@ async function protect(
   { client, engine, name }: Pick<ProtectionDeps, "client" | "engine"> & { readonly name: string },
 ): Promise<ReconcileResult> {
   const wanted = isDeleted(stored.object) ? undefined : await kind.protectionOf(stored.object, client, signal);
+  const type = instancesOf(key.name);
+  // A kind that is not protected any longer, or whose stored version is another one now, is not watched any longer.
+  const isStale = (one: WatchId): boolean => one.type === type && !isSameType(one.object, wanted?.instances);
+  await engine.stopWatches(name, engine.watchesOf(name).filter(isStale));
   if (wanted === undefined) {
     await unprotect(kind, key.name, { client, signal });
     return {};
   }
   const object = wanted.instances;
   // Only the first and the last object matter.
-  const keys = ({ type }: { readonly type: string }) => (type === "updated" ? [] : [key]);
-  await engine.startWatches(name, [{ type: `Instances of ${key.name}`, object, keys }], signal);
+  const keys = (change: { readonly type: string }) => (change.type === "updated" ? [] : [key]);
+  await engine.startWatches(name, [{ type, object, keys }], signal);
   const instances = await client.list(wanted.instances, { limit: 1, signal });
   if (instances.length === 0) {
     await unprotect(kind, key.name, { client, signal });
     return {};
   }
-  const { name: used, ...type } = wanted.of;
+  const { name: used, ...of } = wanted.of;
   const usage: KubeObject = {
     ...clusterUsage,
     metadata: { name: usageName(kind, key.name), labels: wanted.labels },
-    spec: { of: { apiVersion: type.apiVersion, kind: type.kind, resourceRef: { name: used } }, reason: wanted.reason },
+    spec: { of: { apiVersion: of.apiVersion, kind: of.kind, resourceRef: { name: used } }, reason: wanted.reason },
   };
   await client.applyIfChanged(usage, { fieldManager, force: true, signal });
   return {};
+}
+
+/** The type of the watch on the instances of a definition. */
+function instancesOf(definition: string): string {
+  return `Instances of ${definition}`;
+}
+
+function isSameType(a: TypeRef, b: TypeRef | undefined): boolean {
+  return a.apiVersion === b?.apiVersion && a.kind === b.kind;
 }
 
 async function unprotect(

@@ -90,7 +90,15 @@ async function find(usage: KubeObject, side: Side, deps: PassDeps): Promise<Kube
 async function releaseUsed(context: ReconcileContext, used: KubeObject, deps: ReleaseDeps): Promise<void> {
   if (await isHeldByOthers(used, deps)) return;
   const released = await removeLabel(used, deps);
-  if (released === undefined || !(await isReplayed(context.stored.object, released, deps))) return;
+  if (released === undefined) return;
+  // A Usage that was created meanwhile has seen the label, and does not look again soon where its kind is not watched.
+  if (await isHeldByOthers(released, deps)) {
+    await attempt({ reason: "AddInUseLabel", text: "cannot add in use label to the used resource" }, () =>
+      ignoreNotFound(patchLabel(released, "true", deps)),
+    );
+    return;
+  }
+  if (!(await isReplayed(context.stored.object, released, deps))) return;
   // Survives a crash: the Usage stays until the object is deleted, and does not forbid it any longer.
   await attempt({ reason: "ReplayDeletion", text: "cannot release the used resource" }, () =>
     store(context, withMember(context.stored.object, ["metadata", "annotations", releasedAnnotation], "true"), deps),

@@ -137,6 +137,27 @@ suite("a replayed deletion, where the server does not know Usages", () => {
     assert.equal((await open.find(used))?.metadata.deletionTimestamp, undefined);
   });
 
+  test("the label of an object that another Usage protects since it was counted is there when the Usage goes", async () => {
+    const namespace = await open.namespace();
+    const used = await open.configMap(namespace, "used");
+    const usage = await open.usage(namespace, { of: refTo("used"), reason: "r" });
+    await pass(usage, { client: open.control.client, on: open });
+    await open.delete(usage);
+    const index = new UsageIndex();
+    let isProtected = false;
+    const client = intercepted(open.control.client, async ({ method, kind }) => {
+      if (method !== "patch" || kind !== "ConfigMap" || isProtected) return;
+      isProtected = true;
+      // It sees the label, and writes none.
+      const other = await open.usage(namespace, { of: refTo("used"), reason: "other" });
+      await pass(other, { client: open.control.client, on: open, index });
+    });
+    await pass(usage, { client, on: open, index });
+    assert.ok(isProtected);
+    assert.equal(await open.find(usage), undefined);
+    assert.equal((await open.find(used))?.metadata.labels?.["crossplane.io/in-use"], "true");
+  });
+
   test("is not made while it is unknown whether an owner exists, and the Usage goes", async () => {
     const namespace = await open.namespace();
     const annotations = {

@@ -73,7 +73,8 @@ export function guardRefusal(
   object: JsonObject,
   { propagation, orphanDependents }: DeleteOptions,
 ): DeleteRefusal | undefined {
-  if (guardDelete === undefined || request.user.name === systemUser.name) return undefined;
+  // The user itself and not its name, which others may impersonate.
+  if (guardDelete === undefined || request.user === systemUser) return undefined;
   const policy = propagation ?? (orphanDependents === true ? "Orphan" : "Background");
   const stored = storedObjects(store);
   return guardDelete.refusalOf({ group: type.group, kind: type.kind, object, user: request.user, policy, stored });
