@@ -15,6 +15,7 @@ import {
   conditionTime,
   isDeleted,
   type KubeObject,
+  memberAt,
   pausedCondition,
   setConditions,
   stampCondition,
@@ -80,7 +81,7 @@ async function reconcileCron(pass: CronPass): Promise<ReconcileResult> {
     return {};
   }
   const text = stringAt(cron, ["spec", "schedule"]);
-  const schedule = scheduleOf(name, text, deps.clock.now());
+  const schedule = scheduleOf(cron, text, deps.clock.now());
   if (typeof schedule === "string") {
     if (conditionOf(conditionsOf(cron), "Scheduling").message !== schedule) {
       context.emit({ type: "Warning", reason: "InvalidSchedule", message: schedule });
@@ -99,9 +100,14 @@ async function reconcileCron(pass: CronPass): Promise<ReconcileResult> {
 }
 
 /** The schedule, or why there is none. */
-function scheduleOf(name: string, text: string, now: number): CronSchedule | string {
+function scheduleOf(cron: KubeObject, text: string, now: number): CronSchedule | string {
+  const { name = "" } = cron.metadata;
   if (name.length > longestLabel) {
     return `metadata.name must have no more than ${longestLabel} characters: it is the value of label ${labels.cron}`;
+  }
+  const deadline = memberAt(cron, ["spec", "startingDeadlineSeconds"]);
+  if (typeof deadline === "number" && deadline < 1) {
+    return "spec.startingDeadlineSeconds must be 1 or more: no Operation could start in time";
   }
   try {
     const schedule = parseCron(text);

@@ -141,6 +141,17 @@ test("an Operation that exists counts as scheduled", async () => {
   assert.ok(!scene.control.events.texts().some((text) => text.includes("CreateOperation")));
 });
 
+test("a starting deadline that no Operation can meet is a condition", async () => {
+  await scene.create(cron("hasty", { schedule: hourly, startingDeadlineSeconds: 0 }));
+  const refused = await scene.until(kinds.cron, "hasty", scheduling("False"));
+  assert.equal(
+    condition(refused, "Scheduling"),
+    "False ScheduleInvalid: spec.startingDeadlineSeconds must be 1 or more: no Operation could start in time",
+  );
+  await patch("hasty", { spec: { startingDeadlineSeconds: 1 } });
+  await scene.until(kinds.cron, "hasty", scheduling("True"));
+});
+
 test("a CronOperation whose name is too long for a label says so", async () => {
   const name = "n".repeat(64);
   await scene.create(cron(name, { schedule: hourly }));

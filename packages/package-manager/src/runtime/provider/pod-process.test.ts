@@ -134,6 +134,24 @@ const bad: readonly (readonly [string, JsonObject, readonly JsonObject[], RegExp
     [{ name: "host", hostPath: { path: "/" } }],
     /volume "host" of the runtime config is not supported here: use secret, configMap, projected or emptyDir/,
   ],
+  [
+    "a part of a volume",
+    { volumeMounts: [{ name: "c", mountPath: "/etc/fleet.json", subPath: "config.json" }] },
+    [{ name: "c", secret: { secretName: "fleet-credentials" } }],
+    /mount "\/etc\/fleet.json" of the runtime config has a subPath, which is not supported here: mount the whole volume/,
+  ],
+  [
+    "a mount without its volume",
+    { volumeMounts: [{ name: "none", mountPath: "/none" }] },
+    [],
+    /mount "\/none" of the runtime config names the volume "none", which does not exist: add it to volumes/,
+  ],
+  [
+    "a key that a volume names and the Secret does not have",
+    { volumeMounts: [{ name: "c", mountPath: "/c" }] },
+    [{ name: "c", secret: { secretName: "fleet-credentials", items: [{ key: "none", path: "x" }] } }],
+    /Secret "fleet-credentials" has no key "none", which the runtime config needs: add it/,
+  ],
 ];
 for (const [what, container, volumes, pattern] of bad) {
   test(`${what} is refused with the next step`, async () => {
@@ -144,4 +162,10 @@ for (const [what, container, volumes, pattern] of bad) {
 test("what has no effect on one machine is named", async () => {
   const { ignored } = await processOf({}, [], { initContainers: [{ name: "wait" }] });
   assert.deepEqual(ignored, ["initContainers"]);
+  const env = ["metadata.namespace", "spec.nodeName", "metadata.labels['a']"].map((fieldPath, at) => ({
+    name: `V${at}`,
+    valueFrom: { fieldRef: { fieldPath } },
+  }));
+  const limit = { name: "LIMIT", valueFrom: { resourceFieldRef: { resource: "limits.memory" } } };
+  assert.deepEqual((await processOf({ env: [...env, limit] })).ignored, ["variables V1, LIMIT"]);
 });

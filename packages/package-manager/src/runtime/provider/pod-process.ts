@@ -41,7 +41,7 @@ const certificateVolumes: ReadonlySet<string> = new Set(["tls-server-certs", "tl
 /** The process of the first container. `command` and `args` replace those of the image, as on a cluster. */
 export async function podProcess(pod: PodTemplate, image: ProcessConfig, sources: PodSources): Promise<PodProcess> {
   const [container = {}, ...sidecars] = objectsAt(pod.spec, ["containers"]);
-  const env = await environment(pod, container, sources);
+  const { env, unknown } = await environment(pod, container, sources);
   const expand = (text: string): string => expanded(text, env);
   const [command, args] = [textsAt(container, ["command"]), textsAt(container, ["args"])];
   const isReplaced = command.length > 0;
@@ -57,16 +57,20 @@ export async function podProcess(pod: PodTemplate, image: ProcessConfig, sources
     ignored: [
       ...(sidecars.length > 0 ? [`containers after the first (${sidecars.map(({ name }) => name).join(", ")})`] : []),
       ...(objectsAt(pod.spec, ["initContainers"]).length > 0 ? ["initContainers"] : []),
+      ...(unknown.length > 0 ? [`variables ${unknown.join(", ")}`] : []),
     ],
   };
 }
 
-async function environment(
-  pod: PodTemplate,
-  container: JsonObject,
-  sources: PodSources,
-): Promise<Readonly<Record<string, string>>> {
+interface Environment {
+  readonly env: Readonly<Record<string, string>>;
+  /** The names of variables whose values only a cluster knows. */
+  readonly unknown: readonly string[];
+}
+
+async function environment(pod: PodTemplate, container: JsonObject, sources: PodSources): Promise<Environment> {
   const env = Object.create(null) as Record<string, string>;
+  const unknown: string[] = [];
   for (const one of objectsAt(container, ["envFrom"])) {
     const prefix = textAt(one, ["prefix"]) ?? "";
     for (const [key, value] of Object.entries(await allOf(one, sources))) env[`${prefix}${key}`] = value.toString();
@@ -78,8 +82,13 @@ async function environment(
       ? await valueFrom(pod, given, sources)
       : expanded(textAt(one, ["value"]) ?? "", env);
     if (value !== undefined) env[name] = value;
+    else if (isOfCluster(given)) unknown.push(name);
   }
-  return env;
+  return { env, unknown };
+}
+
+function isOfCluster(from: unknown): boolean {
+  return isJsonObject(from) && (from["fieldRef"] !== undefined || from["resourceFieldRef"] !== undefined);
 }
 
 /** `$(NAME)` is the value of a variable that was defined before; `$$(NAME)` stays, with one dollar sign. */
@@ -101,8 +110,7 @@ async function valueFrom(pod: PodTemplate, from: JsonObject, sources: PodSources
     const [name = "", key = ""] = [textAt(reference, ["name"]), textAt(reference, ["key"])];
     const data = await dataOf(kind, name, sources);
     const value = data && Object.hasOwn(data, key) ? data[key] : undefined;
-    if (value === undefined && reference["optional"] !== true)
-      throw new Error(`${titles[kind]} "${name}" has no key "${key}", which the runtime config needs: add it`);
+    if (value === undefined && reference["optional"] !== true) throw missingKey(kind, name, key);
     return value?.toString();
   }
   return undefined;
@@ -142,6 +150,10 @@ function missing(kind: keyof typeof titles, name: string, { namespace }: PodSour
   return new Error(`${titles[kind]} "${namespace}/${name}" not found, which the runtime config needs: create it`);
 }
 
+function missingKey(kind: keyof typeof titles, name: string, key: string): Error {
+  return new Error(`${titles[kind]} "${name}" has no key "${key}", which the runtime config needs: add it`);
+}
+
 async function dataOf(kind: keyof typeof titles, name: string, sources: PodSources): Promise<Data | undefined> {
   const { client, namespace, signal } = sources;
   const found = await client.get(kind === "secret" ? otherKinds.secret : configMap, { namespace, name }, { signal });
@@ -159,11 +171,29 @@ async function volumesOf({ spec }: PodTemplate, container: JsonObject, sources: 
   const found: PodVolume[] = [];
   for (const mount of objectsAt(container, ["volumeMounts"])) {
     const [name = "", mountPath = ""] = [textAt(mount, ["name"]), textAt(mount, ["mountPath"])];
-    const volume = volumes.get(name);
-    if (certificateVolumes.has(name) || volume === undefined) continue;
-    found.push({ mountPath, files: await filesOf(volume, sources) });
+    if (certificateVolumes.has(name)) continue;
+    found.push({ mountPath, files: await filesOf(volumeOf(mount, { name, mountPath, volumes }), sources) });
   }
   return found;
+}
+
+function volumeOf(
+  mount: JsonObject,
+  {
+    name,
+    mountPath,
+    volumes,
+  }: { readonly name: string; readonly mountPath: string; readonly volumes: ReadonlyMap<string, JsonObject> },
+): JsonObject {
+  const what = `mount "${mountPath}" of the runtime config`;
+  if (textAt(mount, ["subPath"]) || textAt(mount, ["subPathExpr"])) {
+    throw new Error(`${what} has a subPath, which is not supported here: mount the whole volume in a folder`);
+  }
+  const volume = volumes.get(name);
+  if (volume === undefined) {
+    throw new Error(`${what} names the volume "${name}", which does not exist: add it to volumes`);
+  }
+  return volume;
 }
 
 /** The files of a volume; undefined for a folder that starts empty. */
@@ -180,7 +210,9 @@ async function filesOf(volume: JsonObject, sources: PodSources): Promise<Data | 
     const name = textAt(source, ["secretName"]) ?? textAt(source, ["name"]) ?? "";
     const data = await dataOf(kind, name, sources);
     if (data === undefined && source["optional"] !== true) throw missing(kind, name, sources);
-    return chosen(data ?? {}, objectsAt(source, ["items"]));
+    return chosen(data ?? {}, objectsAt(source, ["items"]), (key) => {
+      if (source["optional"] !== true) throw missingKey(kind, name, key);
+    });
   }
   const name = textAt(volume, ["name"]) ?? "";
   throw new Error(
@@ -188,15 +220,15 @@ async function filesOf(volume: JsonObject, sources: PodSources): Promise<Data | 
   );
 }
 
-function chosen(data: Data, items: readonly JsonObject[]): Data {
+function chosen(data: Data, items: readonly JsonObject[], onMissing: (key: string) => void): Data {
   if (items.length === 0) return data;
-  return Object.fromEntries(
-    items.flatMap((item) => {
-      const key = textAt(item, ["key"]) ?? "";
-      const value = Object.hasOwn(data, key) ? data[key] : undefined;
-      return value === undefined ? [] : [[textAt(item, ["path"]) ?? "", value] as const];
-    }),
-  );
+  const found = items.flatMap((item) => {
+    const key = textAt(item, ["key"]) ?? "";
+    const value = Object.hasOwn(data, key) ? data[key] : undefined;
+    if (value === undefined) onMissing(key);
+    return value === undefined ? [] : [[textAt(item, ["path"]) ?? "", value] as const];
+  });
+  return Object.fromEntries(found);
 }
 
 /** The template of a Deployment. */
