@@ -26,7 +26,8 @@ const handOverMs = 60_000;
 export function createProviderRuntime(options: ProviderRuntimeOptions): PackageRuntime {
   const { client, processes, namespace, webhookTargets } = options;
   const files = openProviderFiles(options);
-  const started = new Set<string>();
+  /** The revisions that were started, and the accounts that they run as. */
+  const started = new Map<string, ProviderAccount | undefined>();
   const ending = new Map<string, Promise<void>>();
   const handOvers = createHandOvers(options.clock);
   /** The processes whose webhooks have answered. */
@@ -40,9 +41,11 @@ export function createProviderRuntime(options: ProviderRuntimeOptions): PackageR
     async run(context) {
       const { revision } = context;
       requireOwn(context, processes);
-      started.add(revision.metadata.name ?? "");
-      handOvers.forget(revision.metadata.name ?? "");
+      const name = revision.metadata.name ?? "";
+      started.set(name, started.get(name));
+      handOvers.forget(name);
       const { process, renewInMs, notices, service, account } = await startProvider(options, files, context);
+      started.set(name, account);
       const report = withDenied(reportOf(process, notices, revision), account, options.denied.of(account));
       const target = targetOf(process);
       if (target === undefined) return report;
@@ -66,12 +69,15 @@ export function createProviderRuntime(options: ProviderRuntimeOptions): PackageR
         if (waitMs > 0 && (await hasSuccessor(client, context))) return { requeueAfterMs: endingPollMs };
       }
       handOvers.forget(name);
+      const account = started.get(name);
       if (started.delete(name)) {
         if (target !== undefined) removeTarget(webhookTargets, target);
         answered.delete(name);
-        options.denied.forget({ namespace, name });
+        // A runtime config may name another account than that of the revision.
+        if (account !== undefined) options.denied.forget(account);
         // Not awaited: it may take a while to end, and the revision may become active again meanwhile.
         const ended = processes.stop(name).finally(() => ending.delete(name));
+        ended.catch(() => {});
         ending.set(name, ended);
       }
       // Its token is good until it has ended: it releases its lease last.
