@@ -161,6 +161,17 @@ test("a provider with safe-start waits at zero replicas for its first kind, and 
     const found = await find(revisionType, name);
     return found !== undefined && condition(found, "RuntimeHealthy").startsWith("False UnhealthyPackageRevision");
   });
+  assert.equal(condition(await revision("safe"), "RuntimeActive"), "True ActiveRuntime");
+  // Without an active kind it keeps running, also if it never was healthy.
+  await api.users.delete({ ...policyType, name: "volumes" });
+  await api.users.delete({ ...mrdType, name: "volumes.safe.example.org" });
+  await eventually("its kinds are inactive", async () => {
+    const found = await find(mrdType, "volumes.safe.example.org");
+    return found === undefined || memberAt(found, ["spec", "state"]) !== "Active";
+  });
+  await api.users.patch({ ...revisionType, name }, { metadata: { annotations: { look: "again" } } }, { type: "merge" });
+  await eventually("it runs on", async () => (await replicas(owner)) === 1);
+  assert.equal(condition(await revision("safe"), "RuntimeActive"), "True ActiveRuntime");
 });
 
 test("an upgrade keeps kinds active, and the CRD has the new revision as its one controller", async () => {

@@ -24,7 +24,7 @@ import { Registry } from "prom-client";
 import { answer, serveFunction } from "../../test/function-server.ts";
 import { call, dial, patience, request, targetAt } from "../../test/runs.ts";
 import { temporaryDirectory } from "../../test/tls.ts";
-import type { FunctionTarget } from "../function-runner.ts";
+import type { FunctionTarget, RunCall } from "../function-runner.ts";
 import { createRunnerMetrics } from "../metrics.ts";
 import { noSchemas } from "../schemas/schema-fetcher.ts";
 import { type CachingRunner, cacheResponses, type ResponseCacheOptions } from "./cache-responses.ts";
@@ -41,7 +41,11 @@ interface Setting {
 }
 
 interface Bench {
-  readonly run: (tag?: string, target?: Partial<FunctionTarget>) => Promise<RunFunctionResponse>;
+  readonly run: (
+    tag?: string,
+    target?: Partial<FunctionTarget>,
+    more?: Partial<RunCall>,
+  ) => Promise<RunFunctionResponse>;
   readonly runner: CachingRunner;
   readonly calls: () => number;
   readonly clock: ManualClock;
@@ -76,7 +80,7 @@ async function cached(t: TestContext, setting: Setting = {}): Promise<Bench> {
     ...setting.options,
   });
   return {
-    run: (tag = "tag", target = {}) => runner.run(targetAt(fn.endpoint, target), tagged(tag), call()),
+    run: (tag = "tag", target = {}, more = {}) => runner.run(targetAt(fn.endpoint, target), tagged(tag), call(more)),
     runner,
     calls: () => fn.calls.length,
     clock,
@@ -95,6 +99,15 @@ const files = (directory: string): string[] =>
   existsSync(directory)
     ? readdirSync(directory).flatMap((owner) => readdirSync(join(directory, owner)).map((name) => `${owner}/${name}`))
     : [];
+
+test("a call that asks for no cache neither reads it nor fills it", async (t) => {
+  const { run, calls, directory } = await cached(t);
+  await run("tag", {}, { uncached: true });
+  assert.deepEqual(files(directory), []);
+  await run();
+  await run("tag", {}, { uncached: true });
+  assert.equal(calls(), 3);
+});
 
 test("an identical request within the TTL is answered without a call, and another one is not", async (t) => {
   const { run, calls, counted } = await cached(t);

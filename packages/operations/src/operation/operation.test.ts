@@ -401,8 +401,10 @@ test("an edit while the pipeline runs does not make it run again", async () => {
 });
 
 test("a function that hangs counts as a failure, and the text names the deadline", async () => {
-  const hanging: RunStep = (_reference, _request, { signal }) =>
+  const uncached: unknown[] = [];
+  const hanging: RunStep = (_reference, _request, { signal, uncached: isUncached }) =>
     new Promise((_resolve, reject) => {
+      uncached.push(isUncached);
       const end = (): void => reject(new Error("no response"));
       if (signal?.aborted) end();
       else signal?.addEventListener("abort", end);
@@ -414,6 +416,7 @@ test("a function that hangs counts as a failure, and the text names the deadline
   assert.equal(status(done, "failures"), 2);
   const cause = 'failed to invoke pipeline step "slow": no response: timed out after 1s';
   assert.equal(condition(done, "Succeeded"), `False PipelineError: failure limit of 2 reached: ${cause}`);
+  assert.deepEqual(uncached, [true, true], "no Operation is answered with the response to another one");
 });
 
 test("a WatchOperation can be deleted after the feature was disabled", async () => {

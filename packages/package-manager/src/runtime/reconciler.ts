@@ -110,6 +110,10 @@ async function run(context: RuntimeReconcileContext): Promise<ReconcileResult> {
     await writeRuntimeStatus(context, named, [healthy, awaitingActivation]);
     return {};
   }
+  if (conditionOf(conditionsOf(context.revision), active.type).reason === awaitingActivation.reason) {
+    // Before it runs: it is not scaled to zero again, also if it never becomes healthy.
+    await writeRuntimeStatus(context, named, [unhealthy("Package runtime is starting"), active]);
+  }
   const report = await step(context, steps.run, () => runtime.run(context));
   if (report.isProblem === true) warnOnce(context, report.message ?? "");
   // A revision that has served keeps its endpoint while its program is started again: callers wait, and its successor has to serve first.
