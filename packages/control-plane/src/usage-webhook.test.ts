@@ -216,3 +216,32 @@ test("the webhook serves at an address, and a new authority reaches the API serv
   assert.ok(await isAllowed(second));
   await assert.rejects(post(webhook.port, first, body));
 });
+
+test("the API server asks about used objects of every scope, except those of the control plane's namespace", async () => {
+  await using api = await startEmbeddedApi();
+  const namespace = "crossplane-system";
+  await api.users.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
+  await installCrds(api.users, keptCrds());
+  const { signal } = new AbortController();
+  const secretName = "crossplane-tls-server";
+  const listen = { port: 0, host: "127.0.0.1" };
+  const clock = manualClock(Date.now());
+  const options = { client: api.connect(), namespace, listen, secretName, clock, log: silentLog } as const;
+  // Nothing answers there: a request that is let through is one that the API server does not ask about.
+  const url = "https://127.0.0.1:1";
+  await using webhook = await startUsageWebhook({ ...options, failurePolicy: "Fail", url }, signal);
+  await webhook.configure(signal);
+  const labels = { "crossplane.io/in-use": "true" };
+  const clusterRole = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
+  const configMap = { apiVersion: "v1", kind: "ConfigMap" };
+  await api.users.create({ ...clusterRole, metadata: { name: "used", labels }, rules: [] } as KubeObject);
+  await api.users.create({ ...configMap, metadata: { name: "used", namespace: "default", labels } });
+  await api.users.create({ ...configMap, metadata: { name: "used", namespace, labels } });
+  const asked = /failed calling webhook "nousages\.protection\.crossplane\.io"/;
+  await eventually("the configuration is in force", async () => {
+    await assert.rejects(api.users.delete({ ...configMap, name: "used", namespace: "default" }), asked);
+    return true;
+  });
+  await assert.rejects(api.users.delete({ ...clusterRole, name: "used" }), asked);
+  await api.users.delete({ ...configMap, name: "used", namespace });
+});

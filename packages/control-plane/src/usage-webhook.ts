@@ -293,8 +293,14 @@ async function applyConfiguration(
         clientConfig: called(paths.usages),
         rules: [{ apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["DELETE"], scope: "*" }],
         objectSelector: { matchLabels: { "crossplane.io/in-use": "true" } },
-        // The control plane must be able to replace its own objects while the webhook does not run.
-        matchConditions: [{ name: "not-the-control-plane", expression: `request.namespace != '${namespace}'` }],
+        // The control plane must be able to replace its own objects while the webhook does not run. Requests for cluster-scoped objects
+        // have no namespace.
+        matchConditions: [
+          {
+            name: "not-the-control-plane",
+            expression: `!has(request.namespace) || request.namespace != '${namespace}'`,
+          },
+        ],
         failurePolicy,
         sideEffects: "NoneOnDryRun",
         admissionReviewVersions: ["v1"],

@@ -37,6 +37,21 @@ const denying: readonly UsageCase[] = [
     },
   },
   {
+    title: "a cluster-scoped object is protected, and goes after its Usage",
+    run: async (s) => {
+      // Requests for a Namespace name it as their namespace; those for other cluster-scoped objects have none.
+      const type = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };
+      const used = await s.users.create({ ...type, metadata: { name: s.name("used") }, rules: [] });
+      const usage = await s.clusterUsage({ of: refTo(used.metadata.name ?? "", {}, type), reason: "r" });
+      await s.ready(usage);
+      assert.match((await s.denied(used)).reason, /^This resource is in-use by 1 usage\(s\), /);
+      await s.delete(usage);
+      await s.gone(usage);
+      await s.delete(used);
+      await s.gone(used);
+    },
+  },
+  {
     title: "a legacy Usage protects as a Usage without a namespace",
     run: async (s) => {
       const held = await s.users.create({ ...namespaceType, metadata: { name: s.name("held") } });
