@@ -44,7 +44,7 @@ const clusterUsage: KubeObject = {
 async function installed(
   provider: string,
   { group, kind, plural }: { readonly group: string; readonly kind: string; readonly plural: string },
-): Promise<{ readonly provider: KubeObject; readonly managed: KubeObject }> {
+): Promise<{ readonly provider: KubeObject; readonly mrd: KubeObject; readonly managed: KubeObject }> {
   const { users } = scene;
   const owner = await users.create({ apiVersion: pkg, kind: "Provider", metadata: { name: provider } });
   const revision = await users.create({
@@ -70,11 +70,11 @@ async function installed(
   const established = { type: "Established", status: "True", reason: "EstablishedManagedResource" };
   const condition = { ...established, lastTransitionTime: "2026-01-01T00:00:00Z" };
   await users.update({ ...mrd, status: { conditions: [condition] } } as KubeObject, { subresource: "status" });
-  return { provider: owner, managed };
+  return { provider: owner, mrd, managed };
 }
 
 test("a Provider cannot be deleted while it has managed resources", async () => {
-  const { provider, managed } = await installed("provider-nop", {
+  const { provider, mrd, managed } = await installed("provider-nop", {
     group: "nop.crossplane.io",
     kind: "NopResource",
     plural: "nopresources",

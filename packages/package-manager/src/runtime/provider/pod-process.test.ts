@@ -87,7 +87,7 @@ test("command replaces the entry point and drops the arguments of the image", as
 test("names of members that every object has are names like others", async () => {
   const args = ["$(constructor)", "$(__proto__)", "$(toString)"];
   const items = [{ key: "constructor", path: "a" }];
-  const volumes = [{ name: "one", configMap: { name: "fleet-settings", items } }];
+  const volumes = [{ name: "one", configMap: { name: "fleet-settings", items, optional: true } }];
   const volumeMounts = [{ name: "one", mountPath: "/one" }];
   const plain = await processOf({ command: ["/p"], args, volumeMounts }, volumes);
   assert.deepEqual([plain.process.cmd, plain.volumes], [args, [{ mountPath: "/one", files: {} }]]);
