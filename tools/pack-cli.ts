@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packs the command as it is published: `node tools/pack-cli.ts [DIRECTORY] [--with-sdk]` writes purlin-VERSION.tgz there (default:
-// packages/cli/dist) and prints its path. All workspace packages it needs travel inside it, built, and so does the packed SDK
-// that `purlin function init` puts into new projects.
+// Packs the command as it is published: `node tools/pack-cli.ts [DIRECTORY] [--with-sdk function|provider]` writes purlin-VERSION.tgz there (default:
+// packages/cli/dist) and prints its path. All workspace packages it needs travel inside it, built, and so do the packed SDKs
+// that `purlin function init` and `purlin provider init` put into new projects.
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { manPages } from "./man-pages.ts";
+import { packProviderSdk } from "./pack-provider-sdk.ts";
 import { packSdk } from "./pack-sdk.ts";
 import {
   buildPackage,
@@ -101,24 +102,32 @@ function cliManifest(): object {
   };
 }
 
-/** Builds and packs the command. Gives the path of the .tgz, and that of the SDK inside it where it is wanted as well. */
-export function packCli(directory: string, { withSdk = false }: { readonly withSdk?: boolean } = {}): string[] {
+type SdkName = "function" | "provider";
+const sdks: Readonly<Record<SdkName, (directory: string) => string>> = { function: packSdk, provider: packProviderSdk };
+const isSdkName = (name: string): name is SdkName => Object.hasOwn(sdks, name);
+
+/** Builds and packs the command. Gives the path of the .tgz, and those of the SDKs inside it that are wanted as well. */
+export function packCli(directory: string, { withSdk = [] }: { readonly withSdk?: readonly SdkName[] } = {}): string[] {
   mkdirSync(join(cli, "dist"), { recursive: true });
   const stage = mkdtempSync(join(cli, "dist/stage-"));
   try {
     buildCli(stage);
-    const sdk = packSdk(join(stage, "sdk"));
-    const packed = [pack(stage, resolve(directory))];
-    if (!withSdk) return packed;
-    const copy = join(resolve(directory), basename(sdk));
-    cpSync(sdk, copy);
-    return [...packed, copy];
+    const inside = { function: sdks.function(join(stage, "sdk")), provider: sdks.provider(join(stage, "sdk")) };
+    const packed = pack(stage, resolve(directory));
+    const copies = withSdk.map((name) => {
+      const copy = join(resolve(directory), basename(inside[name]));
+      cpSync(inside[name], copy);
+      return copy;
+    });
+    return [packed, ...copies];
   } finally {
     rmSync(stage, { recursive: true, force: true });
   }
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const { values, positionals } = parseArgs({ options: { "with-sdk": { type: "boolean" } }, allowPositionals: true });
-  console.log(packCli(positionals[0] ?? join(cli, "dist"), { withSdk: values["with-sdk"] === true }).join("\n"));
+  const options = { "with-sdk": { type: "string", multiple: true } } as const;
+  const { values, positionals } = parseArgs({ options, allowPositionals: true });
+  const withSdk = (values["with-sdk"] ?? []).filter(isSdkName);
+  console.log(packCli(positionals[0] ?? join(cli, "dist"), { withSdk }).join("\n"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is published contains what it declares and nothing else. Both packages, as npm would upload them.
+// What is published contains what it declares and nothing else. All packages, as npm would upload them.
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -19,7 +19,7 @@ interface Manifest {
 
 const root = resolve(import.meta.dirname, "../..");
 const folder = mkdtempSync(join(tmpdir(), "published-"));
-const folders = ["cli", "sdk"] as const;
+const folders = ["cli", "sdk", "provider-sdk"] as const;
 const packageOf = (name: string): string => join(folder, name, "package");
 const filesOf = (name: string): string[] =>
   readdirSync(packageOf(name), { recursive: true, withFileTypes: true })
@@ -28,7 +28,7 @@ const filesOf = (name: string): string[] =>
 const manifestIn = (path: string): Manifest => JSON.parse(readFileSync(join(path, "package.json"), "utf8")) as Manifest;
 
 before(() => {
-  const tarballs = packCli(folder, { withSdk: true });
+  const tarballs = packCli(folder, { withSdk: ["function", "provider"] });
   for (const [index, name] of folders.entries()) {
     mkdirSync(join(folder, name));
     const { status, stderr } = spawnSync("tar", ["-xzf", tarballs[index] ?? "", "-C", join(folder, name)]);

@@ -6,7 +6,7 @@ import { clusterOptions } from "../options/shared-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
 import { testFlags } from "../test-command/test-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
-import { functionCommands } from "./function-commands.ts";
+import { functionCommands, providerCommands } from "./function-commands.ts";
 import { objectCommands } from "./object-commands.ts";
 import { operationCommands } from "./operation-commands.ts";
 import { rolloutCommands } from "./rollout-commands.ts";
@@ -20,6 +20,7 @@ export const commandGroups: Readonly<Record<string, string>> = {
   operation: "preview and run operations",
   mrd: "inspect managed resource definitions",
   function: "write, run and call composition functions",
+  provider: "write providers",
   resource: "validate resources as Crossplane's command line does",
   xpkg: "build, publish and install packages",
 };
@@ -150,6 +151,7 @@ export const commandTable: readonly CommandSpec[] = [
   ...rolloutCommands,
   ...operationCommands,
   ...functionCommands,
+  ...providerCommands,
   {
     name: "resource validate",
     summary: "validate resources with the output and exit codes of crossplane resource validate",

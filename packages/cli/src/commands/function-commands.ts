@@ -83,3 +83,13 @@ export const functionCommands: readonly CommandSpec[] = [
     load: () => import("../function-certs/certs-command.ts"),
   },
 ];
+
+/** The commands of provider authors. */
+export const providerCommands: readonly CommandSpec[] = [
+  {
+    name: "provider init",
+    summary: "create a provider project with a managed resource and a test",
+    arguments: [{ name: "<name>", description: "name of the provider and of the folder to create" }],
+    load: () => import("../provider-init/provider-init-command.ts"),
+  },
+];

@@ -7,7 +7,7 @@ import { writeFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
 import { type TemplateLayer, type TemplateValues, writeTemplate } from "./template.ts";
-import { vendorPackages } from "./vendor-packages.ts";
+import { type SdkName, vendorPackages } from "./vendor-packages.ts";
 
 /** A version of Node, and what it is needed for. */
 interface NeededNode {
@@ -29,6 +29,8 @@ interface ProjectPlan {
   /** As the user wrote it. */
   readonly folder: string;
   readonly layers: readonly TemplateLayer[];
+  /** The SDK that the project is written with; that of functions unless given. */
+  readonly sdk?: SdkName;
   readonly values: Omit<TemplateValues, "sdk" | "command">;
   /** Adds files that are not in the templates. */
   readonly addFiles?: (draft: string) => Promise<void>;
@@ -37,12 +39,13 @@ interface ProjectPlan {
 }
 
 /** Makes the folder of a project, whole or not at all, and says what to do next. */
-export async function makeProject({ folder, layers, values, addFiles, next }: ProjectPlan, io: Io): Promise<void> {
+export async function makeProject(plan: ProjectPlan, io: Io): Promise<void> {
+  const { folder, layers, sdk: sdkName = "function", values, addFiles, next } = plan;
   await writeFolder(folder, io, async (draft) => {
     const vendor = join(draft, "vendor");
     await mkdir(vendor);
     io.stderr.write("Packing the SDK and the purlin command; this takes a few seconds.\n");
-    const { sdk, command } = await vendorPackages(vendor, io.signal);
+    const { sdk, command } = await vendorPackages(vendor, sdkName, io.signal);
     await writeTemplate(draft, layers, { ...values, sdk: `file:vendor/${sdk}`, command: `file:vendor/${command}` });
     await addFiles?.(draft);
   });

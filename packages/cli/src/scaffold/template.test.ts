@@ -28,6 +28,20 @@ for (const layer of ["function", "platform"] as const) {
   });
 }
 
+test("every gap of the template of a provider is filled, and nothing of a function is in it", async () => {
+  using folder = tempFolder();
+  await writeTemplate(folder.path, ["common", "provider"], { name: "my-provider", sdk: "file:a", command: "file:b" });
+  const files = readdirSync(folder.path, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  for (const { parentPath, name } of files) {
+    assert.doesNotMatch(readFileSync(join(parentPath, name), "utf8"), /__[A-Z]+__|function-sdk/, name);
+  }
+  assert.match(
+    readFileSync(join(folder.path, "package/crossplane.yaml"), "utf8"),
+    /^kind: Provider\nmetadata:\n {2}name: my-provider$/m,
+  );
+  assert.match(readFileSync(join(folder.path, "src/main.ts"), "utf8"), /name: "my-provider"/);
+});
+
 const names: Record<string, { readonly folder: string; readonly name?: string }> = {
   Plain: { folder: "my-function", name: "my-function" },
   OneLetter: { folder: "f", name: "f" },

@@ -9,14 +9,14 @@ const templateFolder = fileURLToPath(new URL("../../template", import.meta.url))
 /** npm leaves some files whose names begin with a dot out of packages, so the templates have them without it. */
 const renamed: Readonly<Record<string, string>> = { gitignore: ".gitignore", vscode: ".vscode" };
 
-/** A folder of the templates: what all projects have, a function alone, or a platform. */
-export type TemplateLayer = "common" | "function" | "platform";
+/** A folder of the templates: what all projects have, a function alone, a platform, or a provider. A later layer replaces files of an earlier one. */
+export type TemplateLayer = "common" | "function" | "platform" | "provider";
 
 /** What replaces `__NAME__` and so on in the templates. */
 export interface TemplateValues {
   readonly name: string;
-  /** The name of the Function. */
-  readonly function: string;
+  /** The name of the Function, in a project that has one. */
+  readonly function?: string;
   /** What package.json says after the SDK's name. */
   readonly sdk: string;
   /** What package.json says after the name of this command. */
@@ -61,10 +61,10 @@ export function isProjectName(name: string): boolean {
   return /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
 }
 
-/** The name of the function project in a folder. */
-export function projectName(folder: string): string {
+/** The name of the function or provider project in a folder. */
+export function projectName(folder: string, what: "function" | "provider" = "function"): string {
   const name = basename(folder);
   if (isProjectName(name)) return name;
-  const rule = "use at most 63 lower-case letters, digits and dashes, starting with a letter, such as my-function";
-  throw new UserError(`invalid function name "${name}": ${rule}`, { exitCode: 2 });
+  const rule = "use at most 63 lower-case letters, digits and dashes, starting with a letter";
+  throw new UserError(`invalid ${what} name "${name}": ${rule}, such as my-${what}`, { exitCode: 2 });
 }
