@@ -6,6 +6,7 @@ import { createDirectTransport, createKubeClient, type KubeClient } from "@purli
 import { type KubeObject, keyOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { operationControllerName } from "@purlin/operations";
 import { kindIdentity, LiveReads } from "./overlay/live-reads.ts";
+import { failureText } from "./plan/failure-text.ts";
 import { assumeReady } from "./settle/assume.ts";
 import { itemId } from "./settle/preview-engine.ts";
 import { openPass, type Pass, type PlaneOptions, referencedBy, settle, startDefinitions } from "./settle/run-pass.ts";
@@ -61,6 +62,13 @@ interface SessionOptions extends Omit<PlaneOptions, "live"> {
   readonly signal: AbortSignal;
 }
 
+/** A reconcile that failed. */
+interface SessionFailure {
+  readonly text: string;
+  /** It changes something again in every reconcile. */
+  readonly isUnsettled: boolean;
+}
+
 /**
  * The controllers of compositions over objects in memory, moved by hand: nothing is reconciled until a step is asked for. Sessions of
  * one base do not see each other's objects.
@@ -83,7 +91,7 @@ export interface Session extends AsyncDisposable {
   /** Makes composed resources ready. */
   makeReady(resources: readonly KubeObject[]): Promise<void>;
   /** Why reconciles failed that have not succeeded since. */
-  failures(): readonly string[];
+  failures(): Promise<readonly SessionFailure[]>;
   /** Texts with which the API server refused objects that are still refused. */
   refusals(): readonly { readonly text: string; readonly isInvalid: boolean }[];
 }
@@ -112,7 +120,13 @@ export async function openSession({ base, signal, ...options }: SessionOptions):
     async makeReady(resources) {
       await assumeReady(pass, resources, []);
     },
-    failures: () => [...pass.engine.failures.values()].map(({ text }) => text),
+    failures: () =>
+      Promise.all(
+        [...pass.engine.failures.values()].map(async (failure) => ({
+          text: await failureText(failure, pass.overlay),
+          isUnsettled: failure.isUnsettled,
+        })),
+      ),
     refusals: () => [...pass.overlay.entries.values()].flatMap(({ refusal }) => refusal ?? []),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };

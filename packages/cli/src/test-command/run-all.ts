@@ -81,7 +81,10 @@ class CaseRunner {
     this.#timeoutMs = options.timeoutMs;
   }
 
-  /** A case that timed out while others waited for the same function is doubtful: the function may have been busy with those. */
+  /**
+   * A case that timed out while others waited for the same function is doubtful: the function may have been busy with those. So is one
+   * that failed after its function was ended because of another case.
+   */
   async run(test: TestCase): Promise<CaseOutcome | "doubtful"> {
     this.#io.signal.throwIfAborted();
     if (test.skip !== undefined) return { test, status: "skipped", lines: [{ text: test.skip }], ms: 0 };
@@ -101,9 +104,11 @@ class CaseRunner {
           timer = setTimeout(() => limit.abort(), limitMs);
         },
       });
+      if (started.isDisturbed && result.lines.length > 0) return "doubtful";
       return outcomeOf(test, result, performance.now() - began);
     } catch (error) {
       if (isUserError(error) && error.exitCode === 2 && !signal.aborted) throw error;
+      if (!signal.aborted && started.isDisturbed) return "doubtful";
       if (!signal.aborted) return outcomeOf(test, { lines: [{ text: textOf(error) }] }, performance.now() - began);
       this.#running.delete(started);
       const text = await this.#timedOut(started, limitMs);

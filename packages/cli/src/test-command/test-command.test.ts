@@ -54,6 +54,10 @@ export default async (req, ctx) => {
     response.setDesiredComposedResource(rsp, "web", { apiVersion: "v1", kind: "ConfigMap", data: spec.wrong ? { replicas } : data }, { ready: observed.has("web") });
   }
   if (spec.login) response.setDesiredComposedResource(rsp, "login", { apiVersion: "v1", kind: "Secret", stringData: { token: "very-secret" } });
+  if (spec.image === "counts") {
+    const n = Number(observed.get("count")?.resource.object.data?.number ?? 0) + 1;
+    response.setDesiredComposedResource(rsp, "count", { apiVersion: "v1", kind: "ConfigMap", data: { number: String(n) } }, { ready: true });
+  }
   if (spec.cache) response.setDesiredComposedResource(rsp, "cache", { apiVersion: "v1", kind: "ConfigMap" }, { ready: true });
   return rsp;
 };
@@ -245,6 +249,22 @@ test("failures name each field, the step that set it and the place of the case",
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the test looks for one.
   assert.doesNotMatch(readFileSync(join(folder.path, "r.xml"), "utf8"), /\u0001/);
   assert.match(readFileSync(join(folder.path, "r.xml"), "utf8"), /<system-out>App\/shop .*Ready=False/);
+});
+
+test("a case that never settles fails, and names the field that goes on changing", async () => {
+  const cases = `  - name: counts
+    timeout: 120s
+    patch: {spec: {image: counts}}
+    reconciles: [{until: settled}]
+    expect: {synced: true}
+`;
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const outcome = await runInProcess(["test"], { cwd: folder.path, env });
+  assert.equal(outcome.exitCode, 1, outcome.stdout);
+  assert.match(
+    outcome.stdout,
+    /did not settle after 100 rounds; still changing: ConfigMap\/team-a\/shop-\w+ data\.number: "99" -> "100"/,
+  );
 });
 
 test("a wrong test file ends with 2, with the place and the closest key", async () => {

@@ -94,10 +94,11 @@ export class Overlay {
 
   /** The CustomResourceDefinitions that were written and exist. */
   get definitions(): readonly KubeObject[] {
-    return this.#written(compositionKinds.crd);
+    return this.written(compositionKinds.crd);
   }
 
-  #written(type: TypeRef): readonly KubeObject[] {
+  /** The objects of a kind that were written and exist. */
+  written(type: TypeRef): readonly KubeObject[] {
     const entries = this.#byKind.get(kindIdentity(type))?.values() ?? [];
     return [...entries].flatMap(({ now }) => now ?? []);
   }
@@ -134,7 +135,7 @@ export class Overlay {
     const listed = isLive ? await this.live.list(type, options) : [];
     const untouched = listed.filter((object) => !this.#entries.has(identityOf(object)));
     const shown = isRedefined ? await Promise.all(untouched.map((object) => this.#shown(object, type))) : untouched;
-    const own = this.#written(type).map((object) => inVersion(object, type));
+    const own = this.written(type).map((object) => inVersion(object, type));
     const placed = (object: KubeObject): boolean => !namespace || object.metadata.namespace === namespace;
     return [...shown, ...own].filter((object) => placed(object) && accepts(object));
   }

@@ -11,6 +11,7 @@ import {
 import { conditionOf, conditionsOf, isPaused, type KubeObject, numberAt, textAt } from "@purlin/kube-objects/object";
 import { itemId } from "../settle/preview-engine.ts";
 import { keyFromText, type Pass } from "../settle/run-pass.ts";
+import { failureText } from "./failure-text.ts";
 import type { Mask } from "./mask.ts";
 import type { Adoption, PlanError, PlannedComposite } from "./plan.ts";
 
@@ -35,6 +36,7 @@ export async function compositeFacts(
   const item = { controller: compositeControllerName(definition), key };
   const xr = now ?? before;
   const failure = pass.engine.failures.get(itemId(item));
+  const text = failure && (await failureText(failure, pass.overlay));
   const isForecast = failure !== undefined && failure.round >= pass.forecastFrom && !failure.isUnsettled;
   return {
     apiVersion: type.apiVersion,
@@ -53,7 +55,7 @@ export async function compositeFacts(
     ...heldIn(pass, { group, mask }),
     rounds: pass.engine.runs.get(itemId(item)) ?? 0,
     ...(isForecast && { incomplete: mask.text(failure.text) }),
-    errors: isForecast ? [] : errorsOf({ failure: failure?.text, xr: now, mask }),
+    errors: isForecast ? [] : errorsOf({ failure: text, xr: now, mask }),
   };
 }
 

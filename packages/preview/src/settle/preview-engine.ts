@@ -4,7 +4,7 @@ import { forEachLimited } from "@purlin/base";
 import type { CacheChange, RestMapper } from "@purlin/kube-client";
 import type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "@purlin/kube-controller";
 import { isConflict, textOf } from "@purlin/kube-objects/errors";
-import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
+import { type KubeObject, keyText, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import { kindIdentity } from "../overlay/live-reads.ts";
 import { inVersion } from "../overlay/overlay.ts";
 import type { Writer } from "../overlay/overlay-entry.ts";
@@ -20,12 +20,14 @@ interface Item {
 }
 
 /** A key whose reconcile failed, or did not settle. */
-interface ReconcileFailure extends Item {
+export interface ReconcileFailure extends Item {
   readonly text: string;
   readonly error: unknown;
   readonly round: number;
   /** Every reconcile wakes it again. */
   readonly isUnsettled: boolean;
+  /** What was changed in the last round before it was found not to settle. */
+  readonly lastChanges?: readonly CacheChange[];
 }
 
 /** How an engine runs. */
@@ -35,6 +37,8 @@ interface PreviewEngineOptions {
   readonly parallel: number;
   /** A key that is reconciled more often than this does not settle. */
   readonly maxRounds: number;
+  /** The objects of a kind that this preview has written and that exist. */
+  readonly written: (type: TypeRef) => readonly KubeObject[];
   /** Grows with every change of an object. */
   readonly version: () => number;
   /** Called before each reconcile; rejects to fail it. */
@@ -60,6 +64,7 @@ export class PreviewEngine implements ControllerEngine {
   readonly #running = new Map<string, Running>();
   readonly #writers = new AsyncLocalStorage<Writer>();
   #queue = new Map<string, Item>();
+  #changes: { readonly round: number; readonly byItem: Map<string, CacheChange[]> } = { round: 0, byItem: new Map() };
   #round = 0;
 
   constructor(options: PreviewEngineOptions) {
@@ -97,7 +102,13 @@ export class PreviewEngine implements ControllerEngine {
   async startWatches(name: string, watches: readonly WatchSpec[], signal?: AbortSignal): Promise<void> {
     for (const watch of watches) {
       await this.#options.mapper().mapping(watch.object, signal);
-      this.#running.get(name)?.watches.set(watchKey(watch), watch);
+      const watches = this.#running.get(name)?.watches;
+      if (watches === undefined) return;
+      const isNew = !watches.has(watchKey(watch));
+      watches.set(watchKey(watch), watch);
+      // A watch begins with what exists. What a reconcile wrote before it began to watch wakes it as well.
+      if (isNew)
+        for (const object of this.#options.written(watch.object)) this.#wake(name, watch, { type: "added", object });
     }
   }
 
@@ -115,13 +126,33 @@ export class PreviewEngine implements ControllerEngine {
 
   /** Wakes the keys that a change concerns. */
   changed(change: CacheChange): void {
+    this.#note(change);
     const kind = kindIdentity(change.object);
     for (const [controller, { watches }] of this.#running) {
       for (const watch of watches.values()) {
-        if (kindIdentity(watch.object) !== kind) continue;
-        for (const key of watch.keys(seenAs(change, watch))) this.enqueue(controller, key);
+        if (kindIdentity(watch.object) === kind) this.#wake(controller, watch, change);
       }
     }
+  }
+
+  #wake(controller: string, watch: WatchSpec, change: CacheChange): void {
+    for (const key of watch.keys(seenAs(change, watch))) this.enqueue(controller, key);
+  }
+
+  #note(change: CacheChange): void {
+    const { controller, key } = this.writer();
+    if (this.#changes.round !== this.#round) this.#changes = { round: this.#round, byItem: new Map() };
+    const { byItem } = this.#changes;
+    const id = `${controller} ${key}`;
+    const changes = byItem.get(id);
+    if (changes === undefined) byItem.set(id, [change]);
+    else changes.push(change);
+  }
+
+  /** What a key changed in the last round with changes; what others did where it changed nothing itself. */
+  #lastChangesOf(id: string): readonly CacheChange[] {
+    const { byItem } = this.#changes;
+    return byItem.get(id) ?? [...byItem.values()].flat();
   }
 
   /** Reconciles until no key is awake, or none but those that are held back: they stay awake. */
@@ -160,7 +191,8 @@ export class PreviewEngine implements ControllerEngine {
     this.runs.set(id, runs);
     if (runs > this.#options.maxRounds) {
       const text = `did not settle after ${this.#options.maxRounds} rounds`;
-      this.failures.set(id, { ...item, text, error: undefined, round: this.#round, isUnsettled: true });
+      const lastChanges = this.#lastChangesOf(id);
+      this.failures.set(id, { ...item, text, error: undefined, round: this.#round, isUnsettled: true, lastChanges });
       return;
     }
     const writer = { controller: item.controller, key: keyText(item.key), round: this.#round };

@@ -109,6 +109,7 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
     mapper: () => client.mapper,
     parallel: options.parallel,
     maxRounds: options.maxRounds,
+    written: (type) => overlay.written(type),
     version: () => overlay.version,
     deadline: options.deadline,
     beforeReconcile: ({ controller, key }) => requireEnd(overlay, { controller, key, maxDepth: options.maxDepth }),

@@ -64,6 +64,12 @@ function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Com
   const count = isTwo && spec.mode === "two deletes" ? 1 : (spec.count ?? 1);
   for (let at = 1; at < count; at += 1) set(`item-${at}`, map({ at: String(at), mode }));
   if (spec.kind === "Random") set("random", map({ text: spec.text ?? "", token: randomUUID() }));
+  if (spec.kind === "Count") {
+    const counted = req.observed?.resources.get("count")?.resource?.value ?? {};
+    set("count", map({ n: String(Number(textAt(counted, ["data", "n"]) ?? 0) + 1) }));
+  }
+  if (spec.kind === "Rotate")
+    set("secret", { apiVersion: "v1", kind: "Secret", stringData: { password: `rotated-${randomUUID()}` } });
   if (spec.kind === "Loop") {
     const kind = xr["kind"] === "App" ? "Part" : "App";
     set("loop", { apiVersion: "example.org/v1", kind, spec: { kind: "Loop" } });
