@@ -33,6 +33,7 @@ export {
 } from "./objects/checks.ts";
 export { metaOf, textFields, withMeta } from "./objects/object-meta.ts";
 export type { ResourceType } from "./registry/resource-type.ts";
+export { StoreFollower } from "./server/store-follower.ts";
 export type { Entry, Store, Watch } from "./store/store.ts";
 export {
   defineKinds,
@@ -41,6 +42,8 @@ export {
   statusSubresource,
 } from "./strategy/define-kinds.ts";
 export {
+  type KindController,
+  type KindControllerDeps,
   type KindDefinition,
   type KindRules,
   type KindSource,

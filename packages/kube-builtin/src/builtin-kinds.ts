@@ -54,7 +54,7 @@ export const builtinKinds: KindSource = (deps) =>
     ...batchKinds,
     ...networkingKinds,
     ...disruptionKinds,
-    ...storageKinds,
+    ...storageKinds(deps),
     ...webhookKinds,
     ...defineKinds({ group: "coordination.k8s.io", version: "v1", priority: 16_500 }, [lease]),
     ...defineKinds({ group: "discovery.k8s.io", version: "v1", priority: 16_200 }, [endpointSlice]),
@@ -162,7 +162,7 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
       initialObjects: [kubernetesService],
     },
     ...clusterKinds(store),
-    ...volumeKinds({ now }),
+    ...volumeKinds({ store, now }),
   ]);
 }
 

@@ -176,17 +176,6 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     },
   },
   {
-    topic: "PersistentVolumes, claims and VolumeAttributesClasses",
-    ours: 0,
-    theirs: 1,
-    run: async (s) => {
-      const spec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
-      const path = `${core(s, "persistentvolumeclaims")}?dryRun=All`;
-      const { body } = await s.post(path, { metadata: { name: "documented" }, spec }, quiet);
-      return (body.metadata.finalizers ?? []).length;
-    },
-  },
-  {
     topic: "Validation of Pods and templates",
     ours: 201,
     theirs: 422,

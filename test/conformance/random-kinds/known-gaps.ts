@@ -32,7 +32,7 @@ const gaps: readonly KnownGap[] = [
   {
     request: /(PersistentVolume|PersistentVolumeClaim|VolumeAttributesClass)$/,
     path: /^\.body\.metadata\.(finalizers|managedFields)/,
-    reason: "no finalizer protects volumes and claims in use",
+    reason: "the finalizer that protects volumes and claims in use is not compared",
   },
   { request: /AdmissionPolicy(Binding)?$/, path: /./, reason: "policies are validated in part" },
   {

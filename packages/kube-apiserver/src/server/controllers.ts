@@ -102,6 +102,8 @@ export function createControllers(
   const roles = createRoleAggregation(store, client.asController("clusterrole-aggregation-controller"), onError);
   const namespaces = new NamespaceController({ store, client, catalog, now, onError });
   const apiServices = new ApiServices(core.services, onError);
+  const clientOf = (account: string): InternalClient => client.asController(account);
+  const ofKinds = core.kinds.flatMap((kind) => kind.controllers?.({ clientOf, onError }) ?? []);
   core.onPublished = () => {
     collector.revisit();
     apiServices.revisit();
@@ -116,6 +118,7 @@ export function createControllers(
       collector.start();
       namespaces.start();
       roles.start();
+      for (const controller of ofKinds) controller.start();
       core.aggregator.start();
     },
     stop: () => {
@@ -123,6 +126,7 @@ export function createControllers(
       collector.stop();
       namespaces.stop();
       roles.stop();
+      for (const controller of ofKinds) controller.stop();
       core.aggregator.stop();
     },
   };

@@ -57,6 +57,7 @@ export interface KindRow {
   readonly initialObjects?: readonly JsonObject[];
   readonly admission?: KindDefinition["admission"];
   readonly reconcileInitial?: KindDefinition["reconcileInitial"];
+  readonly controllers?: KindDefinition["controllers"];
   /** The group whose objects of the same resource these are. */
   readonly storedIn?: string;
   /** The storage version in discovery, if it is not the served one. */
@@ -71,6 +72,7 @@ export function defineKinds(group: KindGroup, rows: readonly KindRow[]): KindDef
     ...(row.initialObjects && { initialObjects: row.initialObjects }),
     ...(row.admission && { admission: row.admission }),
     ...(row.reconcileInitial && { reconcileInitial: row.reconcileInitial }),
+    ...(row.controllers && { controllers: row.controllers }),
   }));
 }
 

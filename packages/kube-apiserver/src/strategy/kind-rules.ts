@@ -86,6 +86,31 @@ export interface KindDefinition {
    * Default: an object that exists is left as it is.
    */
   readonly reconcileInitial?: (existing: JsonObject, wanted: JsonObject) => JsonObject | undefined;
+  /** Controllers that come with the kind, for what clients expect of every cluster. They run while the server does. */
+  readonly controllers?: (deps: KindControllerDeps) => readonly KindController[];
+}
+
+/** A controller that runs in the server. */
+export interface KindController {
+  start(): void;
+  stop(): void;
+}
+
+/** What a controller in the server works with; the store is that of the kinds. */
+export interface KindControllerDeps {
+  /** Sends the requests of a controller, with the rights of the ServiceAccount that it has in Kubernetes. */
+  readonly clientOf: (account: string) => KindClient;
+  /** Called with errors; the work is repeated. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** Changes objects as any client can; a failure throws its Status. */
+export interface KindClient {
+  send(
+    method: string,
+    path: string,
+    request: { readonly query?: Readonly<Record<string, string>>; readonly body?: JsonObject },
+  ): Promise<unknown>;
 }
 
 /** What the rules of kinds may depend on. */

@@ -8,10 +8,17 @@ import {
 } from "@purlin/kube-apiserver/kinds";
 import { attributesClassRules, storageCapacityRules, storageClassRules } from "./class-rules.ts";
 import { attachmentRules, csiNodeRules, driverRules } from "./driver-rules.ts";
+import {
+  attributesClassProtection,
+  claimProtection,
+  ProtectionController,
+  storageObjectInUseProtection,
+  volumeProtection,
+} from "./volume-protection.ts";
 import { claimRules, volumeRules } from "./volume-rules.ts";
 
 /** PersistentVolumes and their claims. */
-export function volumeKinds({ now }: Pick<Parameters<KindSource>[0], "now">): KindRow[] {
+export function volumeKinds({ store, now }: Parameters<KindSource>[0]): KindRow[] {
   return [
     {
       resource: "persistentvolumeclaims",
@@ -20,6 +27,8 @@ export function volumeKinds({ now }: Pick<Parameters<KindSource>[0], "now">): Ki
       subresources: [statusSubresource],
       write: { returnsDeleted: true },
       rules: claimRules,
+      admission: [storageObjectInUseProtection],
+      controllers: (deps) => [new ProtectionController(store, claimProtection, deps)],
     },
     {
       resource: "persistentvolumes",
@@ -29,6 +38,7 @@ export function volumeKinds({ now }: Pick<Parameters<KindSource>[0], "now">): Ki
       subresources: [statusSubresource],
       write: { returnsDeleted: true },
       rules: volumeRules(now),
+      controllers: (deps) => [new ProtectionController(store, volumeProtection, deps)],
     },
   ];
 }
@@ -36,9 +46,8 @@ export function volumeKinds({ now }: Pick<Parameters<KindSource>[0], "now">): Ki
 const clusterClass: Pick<KindRow, "cluster" | "write"> = { cluster: true, write: { returnsDeleted: true } };
 
 /** The kinds of storage.k8s.io. */
-export const storageKinds: readonly KindDefinition[] = defineKinds(
-  { group: "storage.k8s.io", version: "v1", priority: 16_800 },
-  [
+export const storageKinds = ({ store }: Pick<Parameters<KindSource>[0], "store">): readonly KindDefinition[] =>
+  defineKinds({ group: "storage.k8s.io", version: "v1", priority: 16_800 }, [
     {
       resource: "csidrivers",
       kind: "CSIDriver",
@@ -80,6 +89,6 @@ export const storageKinds: readonly KindDefinition[] = defineKinds(
       short: ["vac"],
       ...clusterClass,
       rules: attributesClassRules,
+      controllers: (deps) => [new ProtectionController(store, attributesClassProtection, deps)],
     },
-  ],
-);
+  ]);

@@ -148,9 +148,10 @@ export function volumeController(deps: SimulatorDeps): WatchingController {
     ],
     reconcile: async (_deps, { stored: { object } }) => {
       if (isDeleted(object) || textAt(object, ["status", "phase"]) !== "Bound") return {};
+      // A volume that is bound is protected, also from its deletion.
+      await storeStatus(deps, object, { phase: "Released" });
       const isKept = textAt(object, ["spec", "persistentVolumeReclaimPolicy"]) !== "Delete";
-      if (isKept) await storeStatus(deps, object, { phase: "Released" });
-      else await deps.client.delete({ ...kinds.volume, name: object.metadata.name ?? "" });
+      if (!isKept) await deps.client.delete({ ...kinds.volume, name: object.metadata.name ?? "" });
       return {};
     },
   });

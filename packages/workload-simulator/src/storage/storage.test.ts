@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
-import { stringAt } from "@purlin/kube-objects/object";
+import { isDeleted, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene, workloadSpec } from "../testing/scene.ts";
 
@@ -20,6 +20,12 @@ test("the claims of a StatefulSet are bound to volumes, which go with their clai
   const volume = await scene.client.get(kinds.volume, { name });
   assert.equal(stringAt(volume, ["spec", "claimRef", "name"]), "data-db-0");
   await scene.client.delete({ ...kinds.claim, namespace: "default", name: "data-db-0" });
+  // The Pod still uses it.
+  const used = await scene.get(kinds.claim, "data-db-0");
+  assert.deepEqual(used.metadata.finalizers, ["kubernetes.io/pvc-protection"]);
+  assert.equal(isDeleted(used), true);
+  await scene.patch(kinds.statefulSet, "db", { spec: { replicas: 0 } });
+  await eventually("the claim is deleted", async () => (await scene.list(kinds.claim)).length === 0);
   await eventually("the volume is deleted", async () => {
     const { items } = await scene.client.list(kinds.volume);
     return items.every(({ metadata }) => metadata.name !== name);
