@@ -8,6 +8,7 @@ const batch = "batch/v1";
 type SimulatedKind =
   | "deployment"
   | "replicaSet"
+  | "replicationController"
   | "statefulSet"
   | "daemonSet"
   | "controllerRevision"
@@ -31,6 +32,7 @@ type SimulatedKind =
 export const kinds: Readonly<Record<SimulatedKind, TypeRef>> = {
   deployment: { apiVersion: apps, kind: "Deployment" },
   replicaSet: { apiVersion: apps, kind: "ReplicaSet" },
+  replicationController: { apiVersion: core, kind: "ReplicationController" },
   statefulSet: { apiVersion: apps, kind: "StatefulSet" },
   daemonSet: { apiVersion: apps, kind: "DaemonSet" },
   controllerRevision: { apiVersion: apps, kind: "ControllerRevision" },

@@ -20,7 +20,7 @@ import { gatewayController, ingressController, loadBalancerController } from "./
 import { endpointSliceController } from "./networking/endpoint-slices.ts";
 import { createNode } from "./node.ts";
 import { type PodDeps, podController } from "./pods/pod-controller.ts";
-import { replicaSetController } from "./replica-sets/reconciler.ts";
+import { replicaSetController, replicationController } from "./replica-sets/reconciler.ts";
 import { statefulSetController } from "./stateful-sets/reconciler.ts";
 import { claimController, createStorageClass, volumeController } from "./storage/claims.ts";
 
@@ -62,6 +62,7 @@ function allControllers(deps: PodDeps): readonly WatchingController[] {
   return [
     podController(deps),
     replicaSetController(deps),
+    replicationController(deps),
     deploymentController(deps),
     statefulSetController(deps),
     daemonSetController(deps),

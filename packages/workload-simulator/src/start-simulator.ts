@@ -71,6 +71,7 @@ const retryMs = 1000;
 const triggers: readonly TypeRef[] = [
   kinds.deployment,
   kinds.replicaSet,
+  kinds.replicationController,
   kinds.statefulSet,
   kinds.daemonSet,
   kinds.job,

@@ -31,7 +31,7 @@ interface AutoscalerDeps extends SimulatorDeps {
 
 /** Keeps the targets of HorizontalPodAutoscalers between their bounds. There are no metrics to scale by. */
 export function autoscalerController(deps: AutoscalerDeps): WatchingController {
-  const targets = [kinds.deployment, kinds.replicaSet, kinds.statefulSet];
+  const targets = [kinds.deployment, kinds.replicaSet, kinds.replicationController, kinds.statefulSet];
   return simulatedController(deps, {
     name: "horizontal-pod-autoscaler",
     type: kinds.autoscaler,

@@ -125,12 +125,14 @@ async function expectedPods(
   return [...sizes.values()].reduce((sum, size) => sum + size, 0);
 }
 
-/** The Deployment, ReplicaSet or StatefulSet of a Pod; undefined when nothing controls it. */
+/** The Deployment, ReplicaSet, ReplicationController or StatefulSet of a Pod; undefined when nothing controls it. */
 async function workloadOf({ client }: SimulatorDeps, pod: KubeObject): Promise<KubeObject | undefined> {
   const { namespace } = pod.metadata;
   const reference = controllerOf(pod);
   if (reference === undefined) return undefined;
-  const type = [kinds.replicaSet, kinds.statefulSet].find(({ kind }) => kind === reference.kind);
+  const type = [kinds.replicaSet, kinds.replicationController, kinds.statefulSet].find(
+    ({ kind }) => kind === reference.kind,
+  );
   if (type === undefined) {
     const group = groupOf(reference.apiVersion);
     throw new Error(`${reference.kind.toLowerCase()}s.${group} does not implement the scale subresource`);

@@ -7,6 +7,7 @@ import {
   keyOf,
   memberAt,
   type TypeRef,
+  textMapAt,
 } from "@purlin/kube-objects/object";
 import {
   type LabelSelector,
@@ -14,10 +15,14 @@ import {
   labelSelectorOf,
   matchesLabels,
 } from "@purlin/kube-objects/selector";
+import { kinds } from "../kinds.ts";
 import { fieldManager, type SimulatorDeps } from "../simulator-deps.ts";
 
-/** The selector of a workload. */
+/** The selector of a workload. That of a ReplicationController is a map of labels. */
 export function selectorOf(workload: KubeObject): LabelSelector {
+  if (workload.kind === kinds.replicationController.kind) {
+    return labelSelectorOf({ matchLabels: textMapAt(workload, ["spec", "selector"]) ?? {} });
+  }
   return labelSelectorOf(memberAt(workload, ["spec", "selector"]) as LabelSelectorObject | undefined);
 }
 

@@ -30,6 +30,8 @@ import {
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 
+// A ReplicationController is a ReplicaSet of an earlier form: one controller keeps the Pods of both.
+
 /** What a ReplicaSet is known to have. */
 interface ReplicaSetPods {
   readonly active: readonly KubeObject[];
@@ -48,6 +50,16 @@ export function replicaSetController(deps: SimulatorDeps): WatchingController {
   return simulatedController(deps, {
     name: "replicaset-controller",
     type: kinds.replicaSet,
+    dependents: [kinds.pod],
+    reconcile,
+  });
+}
+
+/** Keeps the Pods of ReplicationControllers. */
+export function replicationController(deps: SimulatorDeps): WatchingController {
+  return simulatedController(deps, {
+    name: "replication-controller",
+    type: kinds.replicationController,
     dependents: [kinds.pod],
     reconcile,
   });
@@ -171,7 +183,8 @@ function replicaSetStatus(replicaSet: KubeObject, pods: ReplicaSetPods, now: num
       observedGeneration: replicaSet.metadata.generation,
       conditions: conditionsAfter(replicaSet, pods, now),
     }),
-    terminatingReplicas: terminating.length,
+    // Not in the status of a ReplicationController.
+    ...(replicaSet.kind === kinds.replicaSet.kind && { terminatingReplicas: terminating.length }),
   };
 }
 
