@@ -213,13 +213,16 @@ function parsedPatch(patch: string): readonly JsonObject[] {
   return value as JsonObject[];
 }
 
+/** The refusal of a write that a webhook denied. */
+export class WebhookDenial extends StatusError {}
+
 /** The error for a write that a webhook denied. */
-export function deniedBy(name: string, result: JsonObject | undefined): StatusError {
+export function deniedBy(name: string, result: JsonObject | undefined): WebhookDenial {
   const denied = `admission webhook ${goQuote(name)} denied the request`;
   const [message, reason] = [stringAt(result ?? {}, ["message"]), stringAt(result ?? {}, ["reason"])];
   const code = result?.["code"];
   const details = objectAt(result ?? {}, ["details"]);
-  return new StatusError({
+  return new WebhookDenial({
     kind: "Status",
     apiVersion: "v1",
     metadata: {},

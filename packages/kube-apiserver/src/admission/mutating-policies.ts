@@ -5,6 +5,7 @@ import { ExpressionBudget, type ExpressionValues, evaluatePatch, untypedValue, V
 import { type ApplyType, mergeUnowned } from "@purlin/kube-objects/apply";
 import { forbidden, internalError, type Status, StatusError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import type { PolicyOutcome } from "../metrics/admission-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { AdmissionAttributes } from "./admission.ts";
@@ -15,6 +16,7 @@ import type { Policy, PolicyBinding, PolicyMutation } from "./policy.ts";
 import { ParamProblem, paramsOf } from "./policy-params.ts";
 import {
   type Denial,
+  errorTypeOf,
   isMatched,
   type PolicyDeps,
   reviewed,
@@ -122,13 +124,20 @@ function* mutated(step: MutationStep, denials: Denial[], deps: MutatingPolicyDep
   const { invocation, mutation, attributes } = step;
   const { policy, binding, type } = invocation;
   const write = yield* reviewed(attributes, type, deps);
+  const start = performance.now();
+  const observe = (error: PolicyOutcome["error"]): void => {
+    const seconds = (performance.now() - start) / 1000;
+    deps.metrics.mutation({ policy: policy.name, binding: binding.name, error, seconds });
+  };
   try {
     const next = yield* patched({ write, mutation, invocation }, deps);
+    observe("no_error");
     if (next === undefined) return attributes.object;
     const decoded = decodedBy(deps, next, type);
     return type === attributes.type ? decoded : yield* awaited(deps.convert(decoded, type, attributes.type));
   } catch (error) {
     if (!(error instanceof Error) || error instanceof StatusError) throw error;
+    observe(errorTypeOf(error.message));
     const denial = { policy: policy.name, binding: binding.name, message: error.message, reason: "Invalid" };
     if (!policy.ignoresFailure) denials.push(denial);
     return attributes.object;

@@ -2,6 +2,7 @@
 
 import type { AwaitingWork } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import type { AdmissionMetrics, ObserveStep } from "../metrics/admission-metrics.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Transaction } from "../store/store.ts";
 import type {
@@ -63,12 +64,14 @@ export interface ConfiguredSteps {
 export class PluginChain implements AdmissionChain {
   readonly #plugins: readonly AdmissionPlugin[];
   readonly #configured: ConfiguredAdmission;
+  readonly #metrics: AdmissionMetrics;
   #known = new WeakMap<ResourceType, Map<string, WriteAdmission | undefined>>();
   #generation = 0;
 
-  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredAdmission) {
+  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredAdmission, metrics: AdmissionMetrics) {
     this.#plugins = plugins.toSorted((a, b) => orderOf(a) - orderOf(b));
     this.#configured = configured;
+    this.#metrics = metrics;
   }
 
   find(write: AdmissionWrite): WriteAdmission | undefined {
@@ -88,45 +91,115 @@ export class PluginChain implements AdmissionChain {
   #create(write: AdmissionWrite): WriteAdmission | undefined {
     const plugins = this.#plugins.filter((plugin) => plugin.handles(write));
     const configured = this.#configured.find(write);
-    return plugins.length === 0 && configured === undefined ? undefined : new ChainOfWrite(plugins, configured);
+    if (plugins.length === 0 && configured === undefined) return undefined;
+    return new ChainOfWrite(plugins, configured, observersOf(this.#metrics, write.operation));
+  }
+}
+
+/** What observes the steps of one class of writes, and the plugins in them. */
+interface Observers {
+  readonly admit: ObserveStep;
+  readonly validate: ObserveStep;
+  readonly plugin: (name: string, type: "admit" | "validate") => ObserveStep;
+}
+
+function observersOf(metrics: AdmissionMetrics, operation: string): Observers {
+  return {
+    admit: metrics.step("admit", operation),
+    validate: metrics.step("validate", operation),
+    plugin: (name, type) => metrics.controller(name, type, operation),
+  };
+}
+
+/** A plugin and what observes it. */
+interface ObservedPlugin {
+  readonly plugin: AdmissionPlugin;
+  readonly admit: ObserveStep;
+  readonly validate: ObserveStep;
+}
+
+function observed<T>(observe: ObserveStep, work: () => T): T {
+  const start = performance.now();
+  let isRejected = true;
+  try {
+    const result = work();
+    isRejected = false;
+    return result;
+  } finally {
+    observe((performance.now() - start) / 1000, isRejected);
+  }
+}
+
+function* observedWork<T>(observe: ObserveStep, work: AwaitingWork<T>): AwaitingWork<T> {
+  const start = performance.now();
+  let isRejected = true;
+  try {
+    const result = yield* work;
+    isRejected = false;
+    return result;
+  } finally {
+    observe((performance.now() - start) / 1000, isRejected);
   }
 }
 
 class ChainOfWrite implements WriteAdmission {
   readonly waits: boolean;
-  readonly #plugins: readonly AdmissionPlugin[];
+  readonly #plugins: readonly ObservedPlugin[];
   readonly #configured: ConfiguredSteps | undefined;
+  readonly #observers: Observers;
 
-  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredSteps | undefined) {
-    this.#plugins = plugins;
+  constructor(plugins: readonly AdmissionPlugin[], configured: ConfiguredSteps | undefined, observers: Observers) {
+    this.#plugins = plugins.map((plugin) => ({
+      plugin,
+      admit: observers.plugin(plugin.name, "admit"),
+      validate: observers.plugin(plugin.name, "validate"),
+    }));
     this.#configured = configured;
+    this.#observers = observers;
     this.waits = configured !== undefined;
   }
 
-  *mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
+  mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
+    return observedWork(this.#observers.admit, this.#mutating(attributes));
+  }
+
+  *#mutating(attributes: AdmissionAttributes & { readonly object: JsonObject }): AwaitingWork<JsonObject> {
     const object = this.#admit(attributes, attributes.object);
     if (this.#configured === undefined) return object;
     return yield* this.#configured.mutating({ ...attributes, object }, (changed) => this.#admit(attributes, changed));
   }
 
-  *validating(attributes: AdmissionAttributes): AwaitingWork<void> {
-    for (const plugin of this.#plugins) plugin.validate?.(attributes);
+  validating(attributes: AdmissionAttributes): AwaitingWork<void> {
+    return observedWork(this.#observers.validate, this.#validating(attributes));
+  }
+
+  *#validating(attributes: AdmissionAttributes): AwaitingWork<void> {
+    for (const { plugin, validate } of this.#plugins) {
+      if (plugin.validate === undefined) continue;
+      // What is checked in the transaction is observed there.
+      if (plugin.commit !== undefined && !attributes.dryRun) plugin.validate(attributes);
+      else observed(validate, () => plugin.validate?.(attributes));
+    }
     if (this.#configured !== undefined) yield* this.#configured.validating(attributes);
   }
 
   *deleting(attributes: AdmissionAttributes): AwaitingWork<void> {
-    if (this.#configured !== undefined) yield* this.#configured.deleting(attributes);
+    if (this.#configured !== undefined) {
+      yield* observedWork(this.#observers.admit, this.#configured.deleting(attributes));
+    }
     yield* this.validating(attributes);
   }
 
   commit(attributes: AdmissionAttributes, transaction: Transaction<JsonObject>): void {
-    for (const plugin of this.#plugins) plugin.commit?.(attributes, transaction);
+    for (const { plugin, validate } of this.#plugins) {
+      if (plugin.commit !== undefined) observed(validate, () => plugin.commit?.(attributes, transaction));
+    }
   }
 
   #admit(attributes: AdmissionAttributes, object: JsonObject): JsonObject {
-    return this.#plugins.reduce(
-      (current, plugin) => plugin.admit?.({ ...attributes, object: current }) ?? current,
-      object,
-    );
+    return this.#plugins.reduce((current, { plugin, admit }) => {
+      if (plugin.admit === undefined) return current;
+      return observed(admit, () => plugin.admit?.({ ...attributes, object: current }) ?? current);
+    }, object);
   }
 }

@@ -12,6 +12,7 @@ import {
 } from "@purlin/cel";
 import { forbidden, type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import type { AdmissionMetrics, PolicyOutcome } from "../metrics/admission-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { AdmissionAttributes } from "./admission.ts";
@@ -25,6 +26,7 @@ import { type ParamDeps, ParamProblem, paramsOf, paramType } from "./policy-para
 
 /** What the evaluation of policies depends on. */
 export interface PolicyDeps extends ExpressionDeps, ParamDeps {
+  readonly metrics: AdmissionMetrics;
   readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => Promise<JsonObject>;
 }
 
@@ -143,9 +145,15 @@ function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): Awai
     for (const param of yield* paramsOf(binding, { type: params, attributes }, deps)) {
       const withParams = { ...values, params: untypedValue(param ?? null) };
       const { failures, errors } = evaluateOnce(policy, withParams, { budget, annotations });
-      for (const failure of failures) report({ policy: policy.name, ...failure }, { binding, attributes, denials });
       const { name } = policy;
-      for (const message of errors) denials.push({ policy: name, binding: binding.name, message, reason: "Invalid" });
+      for (const failure of failures) report({ policy: name, ...failure }, { binding, attributes, denials, deps });
+      for (const message of errors) {
+        denials.push({ policy: name, binding: binding.name, message, reason: "Invalid" });
+        deps.metrics.validation(
+          { policy: name, binding: binding.name, error: errorTypeOf(message), seconds: 0 },
+          "deny",
+        );
+      }
       yield;
     }
   } catch (error) {
@@ -158,20 +166,48 @@ interface Reporting {
   readonly binding: PolicyBinding;
   readonly attributes: AdmissionAttributes;
   readonly denials: Denial[];
+  readonly deps: PolicyDeps;
 }
 
-function report(failure: Failure & { readonly policy: string }, { binding, attributes, denials }: Reporting): void {
-  const denial = { ...failure, binding: binding.name };
-  if (binding.actions.includes("Deny")) denials.push(denial);
-  if (binding.actions.includes("Audit")) annotateFailure(attributes, binding, failure);
+function report(
+  { isIgnored, seconds, ...failure }: Failure & { readonly policy: string },
+  { binding, attributes, denials, deps }: Reporting,
+): void {
+  const { policy, message } = failure;
+  const outcome = { policy, binding: binding.name, error: errorTypeOf(message), seconds };
+  if (isIgnored) {
+    deps.metrics.validation(outcome, "allow");
+    return;
+  }
+  if (binding.actions.includes("Deny")) {
+    denials.push({ ...failure, binding: binding.name });
+    deps.metrics.validation(outcome, "deny");
+  }
+  if (binding.actions.includes("Audit")) {
+    annotateFailure(attributes, binding, failure);
+    deps.metrics.validation(outcome, "audit");
+  }
   if (binding.actions.includes("Warn")) {
-    const of = `ValidatingAdmissionPolicy '${denial.policy}' with binding '${binding.name}'`;
-    attributes.warn(`Validation failed for ${of}: ${denial.message}`);
+    const of = `ValidatingAdmissionPolicy '${policy}' with binding '${binding.name}'`;
+    attributes.warn(`Validation failed for ${of}: ${message}`);
+    deps.metrics.validation(outcome, "warn");
   }
 }
 
+/** What the metrics of the reference call a failure. They decide by its text, and call a false validation an error too. */
+export function errorTypeOf(message: string): PolicyOutcome["error"] {
+  if (message.startsWith("compilation")) return "compile_error";
+  return message.startsWith("validation failed due to running out of cost budget") ? "out_of_budget" : "invalid_error";
+}
+
 /** A validation that failed, and its place in the policy. */
-type Failure = Pick<Denial, "message" | "reason"> & { readonly index: number };
+type Failure = Pick<Denial, "message" | "reason"> & {
+  readonly index: number;
+  /** The validation could not be evaluated, and the policy allows that. */
+  readonly isIgnored: boolean;
+  /** How long the evaluation took. */
+  readonly seconds: number;
+};
 
 interface Evaluating {
   readonly budget: ExpressionBudget;
@@ -189,32 +225,36 @@ function evaluateOnce(policy: Policy, values: ExpressionValues, { budget, annota
   const { conditions, variables } = policy.expressions();
   const holds = conditionsHold(conditions, values);
   if (holds === false) return { failures: [], errors: [] };
-  if (holds !== true) return { failures: errored(policy, holds.error, 0), errors: [] };
+  if (holds !== true) return { failures: [errored(policy, holds.error, {})], errors: [] };
   const all = { ...values, variables: new VariableValues(variables, values, budget) };
   const failures = failedValidations(policy, all, budget);
   const errors = collectAnnotations(policy, all, annotations);
   return { failures, errors: policy.ignoresFailure ? [] : errors };
 }
 
-function errored(policy: Policy, message: string, index: number): Failure[] {
-  return policy.ignoresFailure ? [] : [{ message, reason: "Invalid", index }];
+function errored(policy: Policy, message: string, { index = 0, seconds = 0 }): Failure {
+  return { message, reason: "Invalid", index, isIgnored: policy.ignoresFailure, seconds };
 }
 
 function failedValidations(policy: Policy, values: ExpressionValues, budget: ExpressionBudget): Failure[] {
   const found: Failure[] = [];
   for (const [index, validation] of policy.expressions().validations.entries()) {
-    if (budget.left < 0) return [...found, ...errored(policy, outOfBudget, index)];
+    if (budget.left < 0) return [...found, errored(policy, outOfBudget, { index })];
     if (validation.expression === undefined) {
       const why = `expression '${validation.text}' resulted in error: compilation failed`;
-      found.push(...errored(policy, why, index));
+      found.push(errored(policy, why, { index }));
       continue;
     }
+    const start = performance.now();
     const outcome = evaluateAdmission(validation.expression, values, budget);
+    const seconds = (performance.now() - start) / 1000;
     if (!("error" in outcome)) {
-      if (outcome.value !== true) found.push({ ...falseFailure(validation, values, budget), index });
+      if (outcome.value !== true) {
+        found.push({ ...falseFailure(validation, values, budget), index, isIgnored: false, seconds });
+      }
       continue;
     }
-    found.push(...errored(policy, outcome.error, index));
+    found.push(errored(policy, outcome.error, { index, seconds }));
     if (outcome.isFinal) break;
   }
   return found;

@@ -2,6 +2,7 @@
 // Admission webhooks: mutating ones are called one after the other, validating ones at the same time.
 import { badRequest, internalError, StatusError } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import type { AdmissionMetrics, WebhookOutcome } from "../metrics/admission-metrics.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { Store } from "../store/store.ts";
 import { WebhookCallError, type WebhookClient } from "../webhooks/webhook-client.ts";
@@ -13,6 +14,7 @@ import {
   type ReviewResponse,
   readReviewResponse,
   reviewBody,
+  WebhookDenial,
 } from "./admission-review.ts";
 import type { AdmissionWebhook } from "./admission-webhook.ts";
 import { namespaceSelected, objectSelected } from "./match-resource.ts";
@@ -23,6 +25,7 @@ export interface DispatchDeps {
   readonly store: Store<JsonObject>;
   readonly client: WebhookClient;
   readonly newUid: () => string;
+  readonly metrics: AdmissionMetrics;
   /** An object of one type as an object of another type that shows the same objects. */
   readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => Promise<JsonObject>;
   /** Decodes an object that a webhook changed, with defaults. */
@@ -68,8 +71,9 @@ export async function callMutating(
     const write = await reviewed(selected, { ...attributes, object }, deps);
     if (write === undefined || (isSecond && !reinvocation.due.has(selected.hook.id))) continue;
     const at = `round_${isSecond ? 1 : 0}_index_${selected.index}`;
+    const called = { deps, type: "admit", operation: attributes.operation } as const;
     const next = await ignoringFailure(selected.hook, {
-      run: () => mutatedBy(selected.hook, write, { deps, at }),
+      run: () => observed(selected.hook, called, () => mutatedBy(selected.hook, write, { deps, at })),
       onIgnored: () => {
         attributes.annotate(`failed-open.mutation.${annotationDomain}/${at}`, selected.hook.name);
         return object;
@@ -122,6 +126,7 @@ export async function callValidating(
   deps: DispatchDeps,
 ): Promise<void> {
   const errors: unknown[] = [];
+  const called = { deps, type: "validating", operation: attributes.operation } as const;
   const writes = await Promise.all(hooks.map((selected) => reviewed(selected, attributes, deps)));
   await Promise.all(
     hooks.map(async ({ hook, index: place }, index) => {
@@ -129,7 +134,7 @@ export async function callValidating(
       if (write === undefined) return;
       try {
         await ignoringFailure<unknown>(hook, {
-          run: () => call(hook, write, { deps, isMutating: false }),
+          run: () => observed(hook, called, () => call(hook, write, { deps, isMutating: false })),
           onIgnored: () =>
             attributes.annotate(`failed-open.validating.${annotationDomain}/round_0_index_${place}`, hook.name),
         });
@@ -212,7 +217,36 @@ async function posted(
     const what = error.message.startsWith("unable to load root certificates")
       ? "could not get REST client"
       : "failed to call webhook";
-    throw new WebhookCallError(`${what}: ${error.message}`, { cause: error });
+    const code = what === "failed to call webhook" ? error.code : 400;
+    throw new WebhookCallError(`${what}: ${error.message}`, { cause: error, code });
+  }
+}
+
+interface ObservedCall {
+  readonly deps: DispatchDeps;
+  readonly type: WebhookOutcome["type"];
+  readonly operation: string;
+}
+
+/** Calls a webhook and observes the outcome. */
+async function observed<T>(
+  hook: AdmissionWebhook,
+  { deps, type, operation }: ObservedCall,
+  run: () => Promise<T>,
+): Promise<T> {
+  const start = performance.now();
+  const observe = (outcome: Pick<WebhookOutcome, "code" | "refusal" | "isFailedOpen">): void =>
+    deps.metrics.webhook({ name: hook.name, type, operation, seconds: (performance.now() - start) / 1000, ...outcome });
+  try {
+    const result = await run();
+    observe({ code: 200 });
+    return result;
+  } catch (error) {
+    if (error instanceof WebhookDenial) observe({ code: error.code, refusal: "no_error" });
+    else if (!(error instanceof WebhookCallError)) observe({ code: 0, refusal: "apiserver_internal_error" });
+    else if (hook.ignoresFailure) observe({ code: error.code, isFailedOpen: true });
+    else observe({ code: error.code, refusal: "calling_webhook_error" });
+    throw error;
   }
 }
 

@@ -9,6 +9,8 @@ import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { Registry } from "prom-client";
+import { AdmissionMetrics } from "../metrics/admission-metrics.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { startApiServer } from "../server/api-server.ts";
@@ -121,15 +123,20 @@ test("a webhook that closes idle connections is called on a new one", async () =
 
 test("dry runs do not call a webhook with side effects, whatever its failure policy", async () => {
   // Such a configuration cannot be created in v1, but older ones are still stored.
-  const attributes = { dryRun: true } as unknown as Parameters<typeof callValidating>[1];
+  const attributes = { dryRun: true, operation: "CREATE" } as unknown as Parameters<typeof callValidating>[1];
   const [stored] = webhooksOf(configuration("effects", { sideEffects: "Some", failurePolicy: "Ignore" }));
   assert.ok(stored);
-  const deps = { conditionsHold: () => true } as unknown as Parameters<typeof callValidating>[2];
+  const registry = new Registry();
+  const metrics = new AdmissionMetrics(registry);
+  const deps = { conditionsHold: () => true, metrics } as unknown as Parameters<typeof callValidating>[2];
   const type = { group: "", resource: "configmaps", namespaced: true } as unknown as ResourceType;
   const selected = [{ hook: { ...stored, namespaceSelector: undefined, objectSelector: undefined }, type, index: 0 }];
   await assert.rejects(callValidating(selected, { ...attributes, type }, deps), {
     message: 'admission webhook "effects.test.example.org" does not support dry run',
   });
+  const labels = 'error_type="apiserver_internal_error",name="effects.test.example.org",operation="CREATE"';
+  const rejection = `{${labels},rejection_code="0",type="validating"} 1`;
+  assert.ok((await registry.metrics()).includes(rejection));
 });
 
 test("a configuration that denies everything can be deleted", async () => {

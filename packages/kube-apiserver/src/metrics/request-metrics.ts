@@ -2,6 +2,7 @@
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { ApiRequest, ApiResponse, CompleteResponse, StreamResponse } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
+import { AdmissionMetrics } from "./admission-metrics.ts";
 
 const whereLabels = ["group", "resource", "scope", "subresource", "verb", "version"] as const;
 const secondsBuckets = [
@@ -13,6 +14,8 @@ const bytesBuckets = [1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9];
 export class RequestMetrics {
   /** Where Prometheus reads them. */
   readonly registry: Registry = new Registry();
+  /** The part of admission. */
+  readonly admission: AdmissionMetrics = new AdmissionMetrics(this.registry);
   readonly #total = new Counter({
     name: "apiserver_request_total",
     help: "Number of requests by verb, dry run, group, version, resource, scope, component and response code.",

@@ -79,7 +79,7 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
       health: checks,
       registry: requests.registry,
       version,
-      others: options.otherMetrics,
+      others: async () => requests.admission.text() + ((await options.otherMetrics?.()) ?? ""),
     }),
     bareWatchEndpoint,
     ...(options.documents === undefined ? [] : [documentsEndpoint(options.documents)]),

@@ -115,6 +115,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     ...(options.kinds?.({ store, now }) ?? []),
   ];
   const types = kinds.map(({ type }) => type);
+  const plugins = kinds.flatMap((kind) => kind.admission ?? []);
   const registry = new Registry(withEventTtl(types, options.eventTtlSeconds));
   const catalog = (): Catalog => registry.catalog;
   const watches = new OpenWatches();
@@ -145,6 +146,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     strategyOf,
     isStarted: () => lifecycle.isBootstrapped,
     client: webhooks,
+    metrics: requests.admission,
   });
   const services: RestServices = {
     ...access,
@@ -155,10 +157,7 @@ export function createServerCore(options: ServerCoreOptions): ServerCore {
     guard: options.guard,
     guardDelete: options.guardDelete,
     strategyOf,
-    admission: new PluginChain(
-      kinds.flatMap((kind) => kind.admission ?? []),
-      configured,
-    ),
+    admission: new PluginChain(plugins, configured, requests.admission),
   };
   const aggregator = createAggregator(options, client, now);
   const accounts = new ServiceAccountTokens(options.tokenKey, (...subject) => isPresent(store, ...subject), now);

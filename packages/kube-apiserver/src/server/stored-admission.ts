@@ -7,6 +7,7 @@ import { StoredAdmission } from "../admission/configured-admission.ts";
 import type { MutatingPolicyDeps } from "../admission/mutating-policies.ts";
 import { webhookConditions } from "../admission/webhook-conditions.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
+import type { AdmissionMetrics } from "../metrics/admission-metrics.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
 import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
@@ -22,6 +23,7 @@ interface StoredAdmissionDeps {
   readonly strategyOf: (type: ResourceType) => ObjectStrategy;
   readonly isStarted: () => boolean;
   readonly client: WebhookClient;
+  readonly metrics: AdmissionMetrics;
 }
 
 /** Admission by the policies and webhooks in the store of a server. */

@@ -34,7 +34,15 @@ interface WebhookCall {
 }
 
 /** A call that failed, with the text of the reference. */
-export class WebhookCallError extends Error {}
+export class WebhookCallError extends Error {
+  /** The code that the response had, or that the reference gives to a call without a useful response. */
+  readonly code: number;
+
+  constructor(message: string, { code = 503, ...options }: ErrorOptions & { readonly code?: number } = {}) {
+    super(message, options);
+    this.code = code;
+  }
+}
 
 const maxResponseBytes = 8 * 1024 * 1024;
 const maxRedirects = 10;
@@ -220,7 +228,7 @@ function isRedirect(code: number): boolean {
 
 function readReview({ code, contentType, body }: Answer): JsonValue {
   const text = body.toString();
-  if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, text));
+  if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, text), { code });
   try {
     // The reference reads what is not JSON as YAML, in which a plain text is a string.
     return /^\s*[[{]/.test(text) || text.trim() === "" ? parseJson(text) : parsedScalar(text);

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SeriesHistogram } from "./series-histogram.ts";
+
+const histogram = (): SeriesHistogram =>
+  new SeriesHistogram({ name: "x_seconds", help: "Some seconds.", labelNames: ["a", "b"], buckets: [0.1, 1] });
+
+test("buckets count everything at or below their bound", () => {
+  const one = histogram();
+  const observe = one.series("p", "q");
+  for (const value of [0.05, 0.1, 0.5, 5]) observe(value);
+  assert.equal(
+    one.text(),
+    [
+      "# HELP x_seconds Some seconds.",
+      "# TYPE x_seconds histogram",
+      'x_seconds_bucket{a="p",b="q",le="0.1"} 2',
+      'x_seconds_bucket{a="p",b="q",le="1"} 3',
+      'x_seconds_bucket{a="p",b="q",le="+Inf"} 4',
+      'x_seconds_sum{a="p",b="q"} 5.65',
+      'x_seconds_count{a="p",b="q"} 4',
+      "",
+    ].join("\n"),
+  );
+});
+
+test("the same labels are the same series, and a series without observations is not shown", () => {
+  const one = histogram();
+  one.series("p", "q")(0.5);
+  one.series("p", "q")(0.5);
+  one.series("p", "unused");
+  assert.match(one.text(), /x_seconds_count\{a="p",b="q"\} 2\n/);
+  assert.doesNotMatch(one.text(), /unused/);
+});
+
+test("values of labels are escaped", () => {
+  const one = histogram();
+  one.series('say "x"', "back\\slash\nline")(0.5);
+  assert.match(one.text(), /x_seconds_count\{a="say \\"x\\"",b="back\\\\slash\\nline"\} 1\n/);
+});
