@@ -38,6 +38,7 @@ import { tableCases } from "./tables.ts";
 import { timeoutCases } from "./timeouts.ts";
 import { updateCases } from "./update.ts";
 import { validationCases } from "./validation.ts";
+import { volumeCases } from "./volumes.ts";
 import { watchCases } from "./watch.ts";
 import { manyWatchesCases } from "./watch-many.ts";
 import { webhookMatchingCases } from "./webhook-matching.ts";
@@ -68,6 +69,7 @@ export const allCases: readonly Case[] = [
   ...applyCases,
   ...managedFieldsCases,
   ...limitCases,
+  ...volumeCases,
   ...scaleCases,
   ...kindRulesCases,
   ...containerWarningCases,

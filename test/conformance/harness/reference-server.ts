@@ -10,6 +10,9 @@ const controllers = [
   "namespace-controller",
   "serviceaccount-controller",
   "clusterrole-aggregation-controller",
+  "persistentvolumeclaim-protection-controller",
+  "persistentvolume-protection-controller",
+  "volumeattributesclass-protection-controller",
 ];
 
 /** Events live this long on both servers, so that a case can see one go. */

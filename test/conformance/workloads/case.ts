@@ -35,7 +35,8 @@ export function template({ annotations = {}, spec = {}, image = "nginx:1" }: Tem
 /** A workload of the Pods of {@link template}. */
 export function workload(type: TypeRef, spec: JsonObject = {}, options: TemplateOptions = {}): JsonObject {
   const more = type.kind === "StatefulSet" ? { serviceName: "web" } : {};
-  const fields = { selector: { matchLabels: labels }, template: template(options), ...more, ...spec };
+  const selector = type.kind === "ReplicationController" ? labels : { matchLabels: labels };
+  const fields = { selector, template: template(options), ...more, ...spec };
   return { ...type, metadata: { name: "web" }, spec: fields };
 }
 

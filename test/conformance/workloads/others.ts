@@ -4,7 +4,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { labels, outcome, type Step, template, type WorkloadCase, workload } from "./case.ts";
 import { types } from "./types.ts";
 
-const { deployment, job, cronJob, service, autoscaler, budget, statefulSet, pod } = types;
+const { deployment, job, cronJob, service, autoscaler, budget, replicationController, statefulSet, pod } = types;
 
 function jobOf(spec: JsonObject = {}, annotations: JsonObject = {}, restartPolicy = "Never"): JsonObject {
   const podTemplate = template({ annotations, spec: { restartPolicy } });
@@ -98,6 +98,10 @@ const budgets: readonly WorkloadCase[] = [
   {
     title: "a budget of unavailable Pods",
     objects: [budgetOf({ maxUnavailable: 1 }), workload(statefulSet, { replicas: 3 })],
+  },
+  {
+    title: "a budget of a ReplicationController",
+    objects: [budgetOf({ maxUnavailable: 1 }), workload(replicationController, { replicas: 3 })],
   },
   { title: "a budget without Pods", objects: [budgetOf({ minAvailable: 1 })] },
   {

@@ -4,7 +4,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { labels, newImage, outcome, type Step, template, type WorkloadCase, workload } from "./case.ts";
 import { types } from "./types.ts";
 
-const { deployment, replicaSet, statefulSet, daemonSet, pod } = types;
+const { deployment, replicaSet, replicationController, statefulSet, daemonSet, pod } = types;
 const onDeployment = (patch: JsonObject): Step => ({ type: deployment, name: "web", patch });
 const onStatefulSet = (patch: JsonObject): Step => ({ type: statefulSet, name: "web", patch });
 const onDaemonSet = (patch: JsonObject): Step => ({ type: daemonSet, name: "web", patch });
@@ -160,6 +160,31 @@ const replicaSets: readonly WorkloadCase[] = [
   },
 ];
 
+const controllers: readonly WorkloadCase[] = [
+  { title: "a ReplicationController", objects: [workload(replicationController, { replicas: 2 })] },
+  {
+    title: "a ReplicationController grows and shrinks",
+    objects: [workload(replicationController, { replicas: 2 })],
+    steps: [4, 1, 0].map((count) => ({ type: replicationController, name: "web", patch: size(count) })),
+  },
+  {
+    title: "a ReplicationController adopts a Pod",
+    objects: [
+      { ...pod, metadata: { name: "orphan", labels }, spec: template()["spec"] ?? {} },
+      workload(replicationController, { replicas: 2 }),
+    ],
+  },
+  {
+    title: "a ReplicationController cannot create its Pods",
+    objects: [workload(replicationController, { replicas: 2 }, { spec: { serviceAccountName: "missing" } })],
+  },
+  {
+    title: "a ReplicationController with minReadySeconds is deleted",
+    objects: [workload(replicationController, { replicas: 2, minReadySeconds: 1 })],
+    steps: [{ type: replicationController, name: "web" }],
+  },
+];
+
 const statefulSets: readonly WorkloadCase[] = [
   { title: "a StatefulSet", objects: [workload(statefulSet, { replicas: 3 })] },
   {
@@ -224,6 +249,7 @@ const daemonSets: readonly WorkloadCase[] = [
 export const replicatedCases: readonly WorkloadCase[] = [
   ...deployments,
   ...replicaSets,
+  ...controllers,
   ...statefulSets,
   ...daemonSets,
 ];

@@ -46,7 +46,8 @@ export async function snapshots(client: KubeClient): Promise<ReadonlyMap<string,
 }
 
 const otherTypes = [
-  ...[types.replicaSet, types.controllerRevision, types.pod, types.endpointSlice, types.endpoints, types.event],
+  ...[types.replicaSet, types.replicationController, types.controllerRevision, types.pod],
+  ...[types.endpointSlice, types.endpoints, types.event],
 ];
 
 function linesOf(objects: readonly KubeObject[]): Snapshot {
@@ -58,7 +59,7 @@ function linesOf(objects: readonly KubeObject[]): Snapshot {
   ];
   const lines = [
     ...workloadTypes.flatMap(ofKind).map((one) => lineOf(one, { status: memberAt(one, ["status"]) ?? {} })),
-    ...sets.map((one) => lineOf(one, replicaSetFields(one))),
+    ...[...sets, ...ofKind(types.replicationController)].map((one) => lineOf(one, replicaSetFields(one))),
     ...revisions.map((one) => lineOf(one, { labels: one.metadata.labels ?? {}, owners: ownersOf(one) })),
     ...pods.map((one) => lineOf(one, podFields(one))),
     ...ofKind(types.endpointSlice).map((one) => lineOf(one, sliceFields(one))),

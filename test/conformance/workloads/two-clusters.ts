@@ -20,6 +20,7 @@ const controllers = [
   "serviceaccount-controller",
   "deployment-controller",
   "replicaset-controller",
+  "replicationcontroller-controller",
   "statefulset-controller",
   "daemonset-controller",
   "job-controller",

@@ -4,6 +4,7 @@
 export const types = {
   deployment: { apiVersion: "apps/v1", kind: "Deployment" },
   replicaSet: { apiVersion: "apps/v1", kind: "ReplicaSet" },
+  replicationController: { apiVersion: "v1", kind: "ReplicationController" },
   statefulSet: { apiVersion: "apps/v1", kind: "StatefulSet" },
   daemonSet: { apiVersion: "apps/v1", kind: "DaemonSet" },
   controllerRevision: { apiVersion: "apps/v1", kind: "ControllerRevision" },

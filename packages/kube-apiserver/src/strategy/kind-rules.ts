@@ -105,7 +105,7 @@ export interface KindControllerDeps {
 }
 
 /** Changes objects as any client can; a failure throws its Status. */
-export interface KindClient {
+interface KindClient {
   send(
     method: string,
     path: string,

@@ -35,8 +35,10 @@ function newPodPlugin(name: string, specOf: (pod: JsonObject) => JsonObject): Ad
   };
 }
 
+/** The name of a Pod is generated later: until then the refusal has its prefix. */
 function refused(pod: JsonObject, why: string): Error {
-  return forbidden({ group: "", resource: "pods" }, metaOf(pod).name ?? "", why);
+  const { name, generateName } = metaOf(pod);
+  return forbidden({ group: "", resource: "pods" }, name || generateName || "", why);
 }
 
 function withAccount(pod: JsonObject, findAccount: FindAccount): JsonObject {

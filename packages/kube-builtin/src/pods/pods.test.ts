@@ -64,6 +64,13 @@ test("an account decides about its token and its registries", async () => {
   assert.deepEqual([spec["volumes"], spec["imagePullSecrets"]], [undefined, [{ name: "registry" }]]);
 });
 
+test("a refusal names the prefix of a name that is not generated yet", async () => {
+  const pod = { metadata: { generateName: "web-" }, spec: { serviceAccountName: "nope", containers: [] } };
+  const response = await server.send("/api/v1/namespaces/default/pods", { method: "POST", body: pod });
+  const { message } = answerValue(response) as { readonly message: string };
+  assert.match(message, /^pods "web-" is forbidden: error looking up service account default\/nope: /);
+});
+
 const admission: readonly (readonly [reason: string, spec: JsonObject, message: string])[] = [
   [
     "an account that is not there",
