@@ -27,7 +27,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: "shadow",
-    measure: (quick) => shadowFigures(quick ? { rounds: 1, count: 20 } : { rounds: 15, count: 200 }),
+    measure: (quick) => shadowFigures(quick ? { rounds: 1, count: 20 } : { rounds: 40, count: 100 }),
   },
   {
     name: "rollout",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { silentLog, systemClock } from "@purlin/base";
+import { ShadowStore } from "@purlin/function-runner";
 import { type ControllerClient, noEvents } from "@purlin/kube-controller";
 import { deepFreeze, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
 import { createCallSamples, rolloutControllers } from "@purlin/rollout";
@@ -99,35 +100,62 @@ function composite(name: string, functionRevision: string): KubeObject {
   return object(app, name, { spec: { crossplane: { compositionRevisionRef: { name: "apps-1" } } }, status });
 }
 
-/** The processor time of one decision about a rollout of many composite resources, and the writes of a decision that changes nothing. */
-export async function rolloutFigures({ rounds, count }: RolloutEffort): Promise<Figure[]> {
-  const objects = platform(count);
-  const samples = createCallSamples(() => Date.now());
+const moving = [{ percent: 50, minDuration: "1h" }, { percent: 100 }];
+const shadowing = [{ shadow: true, minDuration: "1h" }, { percent: 100 }];
+
+/** A rollout whose controller looks at it when it is asked to. Resolves to the processor time of the look, in milliseconds. */
+function lookAt(objects: Objects, steps: readonly object[], shadow?: ShadowStore): () => Promise<number> {
   const deps = {
     client: objects.client(),
     engine: { enqueue: () => {} },
     events: noEvents,
     clock: systemClock,
     log: silentLog,
-    samples,
+    samples: createCallSamples(() => Date.now()),
+    shadow,
   };
   const [controller] = rolloutControllers(deps);
   const type = { apiVersion: "pkg.crossplane.io/v1alpha1", kind: "FunctionRollout" };
-  const steps = [{ percent: 50, minDuration: "1h" }, { percent: 100 }];
   objects.put(
     object(type, "r", {
       spec: { functionRef: { name: functionName }, candidate: { functionRevisionRef: { name: "f-2" } }, steps },
     }),
   );
-  const look = async (): Promise<number> => {
+  return async () => {
     const began = process.cpuUsage();
     await controller?.spec.reconcile({ name: "r" }, new AbortController().signal);
     const { user, system } = process.cpuUsage(began);
     return (user + system) / 1000;
   };
-  await look();
-  await look();
+}
+
+/** Adds the report of a comparison that found a change. */
+function report(store: ShadowStore, name: string): void {
+  store.add("uid-r", {
+    composite: { ...app, name, uid: `uid-${name}` },
+    step: "s",
+    class: "change",
+    at: "2026-01-01T00:00:00Z",
+    durationMs: 1,
+    stableMs: 1,
+    resources: [{ resource: "one", apiVersion: "v1", kind: "ConfigMap", class: "change", fields: [] }],
+    differing: 1,
+  });
+}
+
+/**
+ * The processor time of one decision about a rollout of many composite resources, in a step that moves them and in one that shadows all of
+ * them and finds changes; and the writes of a decision that changes nothing.
+ */
+export async function rolloutFigures({ rounds, count }: RolloutEffort): Promise<Figure[]> {
+  const objects = platform(count);
+  const look = lookAt(objects, moving);
+  const store = new ShadowStore();
+  for (let index = 0; index < count; index++) report(store, `app-${index}`);
+  const lookInShadow = lookAt(platform(count), shadowing, store);
+  for (const one of [look, look, lookInShadow, lookInShadow]) await one();
   const times: number[] = [];
+  const shadowTimes: number[] = [];
   const writes: number[] = [];
   for (let round = 0; round < rounds; round++) {
     // A composite resource moves, so that there is something to count.
@@ -136,9 +164,12 @@ export async function rolloutFigures({ rounds, count }: RolloutEffort): Promise<
     objects.writes = 0;
     await look();
     writes.push(objects.writes);
+    shadowTimes.push(await lookInShadow());
   }
+  const limit = { relation: "at most", value: 100 } as const;
   return [
-    figure(`rollout: one decision about ${count} XRs`, "ms", times, { relation: "at most", value: 100 }),
+    figure(`rollout: one decision about ${count} XRs`, "ms", times, limit),
+    figure(`rollout: one decision about ${count} XRs in shadow`, "ms", shadowTimes, limit),
     figure("rollout: writes of a decision that changes nothing", "writes", writes, { relation: "at most", value: 0 }),
   ];
 }
