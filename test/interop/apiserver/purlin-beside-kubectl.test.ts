@@ -186,6 +186,10 @@ const tables: readonly (readonly string[])[] = [
   ["get", "cm", "one", "-l", "app=x", ...inTeam],
   ["get", "cm/one", "-l", "app=x", ...inTeam],
   ["get", "cm", "one", "--field-selector", "metadata.name=one", ...inTeam],
+  ["get", "cm", "one", "-A"],
+  ["get", "cm/one", "-A", "-o", "name"],
+  ["get", "namespace", "team", "-A", "-o", "name"],
+  ["describe", "cm", "one", "-A"],
   ["describe", "cm", "one", "-l", "app=x", ...inTeam],
   ["delete", "cm", "one", "-l", "app=x", ...inTeam],
 ];

@@ -253,6 +253,10 @@ test("objects are found by labels, deleted by labels and files, and described", 
     const asPair = "error: selectors and the all flag cannot be used when passing resource/name arguments\n";
     assert.equal((await purlin(command, "widgets/l1", "-l", "x=other")).stderr, asPair);
   }
+  for (const command of ["get", "describe"]) {
+    const everywhere = "error: a resource cannot be retrieved by name across all namespaces\n";
+    assert.deepEqual(await purlin(command, "widgets", "l1", "-A"), { exitCode: 1, stdout: "", stderr: everywhere });
+  }
   assert.equal((await purlin("delete", "widgets", "-l", "x=z")).stdout, "Widget l1 deleted\nWidget l2 deleted\n");
   await purlin("apply", "-f", "labelled.yaml");
   assert.equal((await purlin("delete", "-f", "labelled.yaml")).stdout, "Widget l2 deleted\nWidget l1 deleted\n");

@@ -155,6 +155,17 @@ export function refuseSelectedNames(words: readonly string[], ...selectors: read
   if (words.length > 1) throw new UserError("name cannot be provided when a selector is specified");
 }
 
+/** The namespace to read from: undefined for all of them, in which a namespaced object cannot be named. */
+export function namespaceFor(
+  targets: readonly Target[],
+  { isAll, namespace }: { readonly isAll: boolean; readonly namespace: string },
+): string | undefined {
+  if (!isAll) return namespace;
+  if (targets.some(({ name, resource }) => name !== undefined && resource.namespaced))
+    throw new UserError("a resource cannot be retrieved by name across all namespaces");
+  return undefined;
+}
+
 async function byTypes(
   client: KubeClient,
   [types = "", ...names]: readonly string[],

@@ -4,7 +4,7 @@ import { withoutSecrets } from "@purlin/explain";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets, refuseSelectedNames } from "../cluster/find-resource.ts";
+import { findTargets, namespaceFor, refuseSelectedNames } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
@@ -124,9 +124,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   refuseSelectedNames(input.args, textOption(input, "selector"));
   await using cluster = await openCluster(input, io);
   const targets = await findTargets(cluster.client, input.args, io.signal);
-  const isNamed = targets.some(({ name }) => name !== undefined);
   const selection = {
-    namespace: isSet(input, "allNamespaces") && !isNamed ? undefined : cluster.namespace,
+    namespace: namespaceFor(targets, { isAll: isSet(input, "allNamespaces"), namespace: cluster.namespace }),
     labelSelector: textOption(input, "selector"),
   };
   const texts: string[] = [];

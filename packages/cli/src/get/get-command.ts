@@ -4,7 +4,7 @@ import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets, pathOf, refuseSelectedNames, type Target, typeText } from "../cluster/find-resource.ts";
+import { findTargets, namespaceFor, pathOf, refuseSelectedNames, type Target, typeText } from "../cluster/find-resource.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
@@ -56,9 +56,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   refuseSelectedNames(input.args, textOption(input, "selector"), textOption(input, "fieldSelector"));
   await using cluster = await openCluster(input, io);
   const targets = await findTargets(cluster.client, input.args, io.signal);
-  const named = targets.some(({ name }) => name !== undefined);
   const selection = {
-    namespace: isSet(input, "allNamespaces") && !named ? undefined : cluster.namespace,
+    namespace: namespaceFor(targets, { isAll: isSet(input, "allNamespaces"), namespace: cluster.namespace }),
     labelSelector: textOption(input, "selector"),
     fieldSelector: textOption(input, "fieldSelector"),
   };
