@@ -78,16 +78,20 @@ export const listCases: readonly Case[] = [
     for (const namespace of spaces) {
       const there = { namespace } as Session;
       for (const name of all.toReversed()) {
-        await s.post(core(there, "configmaps"), { metadata: { name, labels: { case: "order" } } }, { quiet: true });
-        await s.post(widgets(there), widget(name, {}, { labels: { case: "order" } }), { quiet: true });
+        await s.post(
+          core(there, "configmaps"),
+          { metadata: { name, labels: { case: "byte-order" } } },
+          { quiet: true },
+        );
+        await s.post(widgets(there), widget(name, {}, { labels: { case: "byte-order" } }), { quiet: true });
       }
     }
     const keys = (list: Loose): Loose =>
       list.items.map((item: Loose) => `${item.metadata.namespace}/${item.metadata.name}`);
-    await s.get("/api/v1/configmaps?labelSelector=case%3Dorder", { part: keys });
-    await s.get("/apis/example.org/v1/widgets?labelSelector=case%3Dorder", { part: keys });
-    await s.get("/apis/example.org/v1/widgets?labelSelector=case%3Dorder&limit=7", { part: keys });
-    await s.get("/api/v1/configmaps?labelSelector=case%3Dorder&limit=13", { part: keys });
+    await s.get("/api/v1/configmaps?labelSelector=case%3Dbyte-order", { part: keys });
+    await s.get("/apis/example.org/v1/widgets?labelSelector=case%3Dbyte-order", { part: keys });
+    await s.get("/apis/example.org/v1/widgets?labelSelector=case%3Dbyte-order&limit=7", { part: keys });
+    await s.get("/api/v1/configmaps?labelSelector=case%3Dbyte-order&limit=13", { part: keys });
   }),
 
   scenario("pages", async (s) => {
