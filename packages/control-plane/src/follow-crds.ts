@@ -117,7 +117,7 @@ export interface KindRefresher {
  */
 const againAfterMs: readonly number[] = [1000, 5000];
 
-/** Makes a refresher that refreshes kinds while they have an informer. */
+/** Makes a refresher that lists the objects of kinds with an informer again. */
 export function createKindRefresher({
   informers,
   mapper,
@@ -134,13 +134,13 @@ export function createKindRefresher({
     mapper.forget(type.apiVersion);
     const informer = informers.peek(type);
     informer?.relist();
-    if (informer === undefined) return;
-    if (nextMs === undefined) void logUnmapped(type);
-    else
+    // A kind without an informer is looked at again as well: one that starts now may list objects by the definition of before.
+    if (nextMs !== undefined)
       pending.set(
         name,
         clock.schedule(nextMs, () => run(type, laterMs)),
       );
+    else if (informer !== undefined) void logUnmapped(type);
   }
 
   async function logUnmapped(type: TypeRef): Promise<void> {

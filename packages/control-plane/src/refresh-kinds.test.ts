@@ -14,11 +14,18 @@ interface Scene {
   readonly clock: ReturnType<typeof manualClock>;
 }
 
-function scene({ isHeld = true, isServed = true, isEstablished = true } = {}): Scene {
+interface Situation {
+  readonly isHeld?: boolean;
+  readonly isServed?: boolean;
+  readonly isEstablished?: boolean;
+}
+
+function scene(situation: Situation = {}): Scene {
+  const { isServed = true, isEstablished = true } = situation;
   const calls: string[] = [];
   const clock = manualClock();
   const informer = { relist: () => void calls.push("list") } as Informer;
-  const informers = { peek: () => (isHeld ? informer : undefined) } as unknown as InformerPool;
+  const informers = { peek: () => (situation.isHeld === false ? undefined : informer) } as unknown as InformerPool;
   const mapper: RestMapper = {
     forget: (apiVersion) => void calls.push(`forget ${apiVersion}`),
     async mapping(type) {
@@ -60,10 +67,17 @@ test("a second change begins anew, and nothing is left waiting", () => {
   assert.equal(clock.waiting, 0);
 });
 
-test("a kind without an informer is only mapped again", () => {
-  const { calls, clock, refresher } = scene({ isHeld: false });
+test("a kind without an informer is mapped again; an informer that starts meanwhile lists again", () => {
+  const held = { isHeld: false };
+  const { calls, clock, refresher } = scene(held);
   refresher.refresh(app);
-  assert.deepEqual([calls, clock.waiting], [["forget example.org/v1"], 0]);
+  assert.deepEqual(calls, ["forget example.org/v1"]);
+  held.isHeld = true;
+  clock.advance(1000);
+  assert.deepEqual(calls, ["forget example.org/v1", ...once]);
+  held.isHeld = false;
+  clock.advance(5000);
+  assert.deepEqual([calls.at(-1), clock.waiting], ["forget example.org/v1", 0]);
 });
 
 const unmapped = [

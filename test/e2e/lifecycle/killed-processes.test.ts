@@ -50,6 +50,7 @@ before(async () => {
   // purlin up calls functions under development only where files set that, which are applied under this name.
   await replicas.users.apply(functionAt("obey", fn.address), { fieldManager: "purlin-apply", force: true });
   await view.apply(...platform, tick);
+  await eventually("the schedule has run", async () => (await operationsOf(replicas.users)).length > 0);
 });
 after(async () => {
   await replicas[Symbol.asyncDispose]();
@@ -68,6 +69,12 @@ const tick = {
     operationTemplate: { spec: { mode: "Pipeline", pipeline: [{ step: "obey", functionRef: { name: "obey" } }] } },
   },
 } as KubeObject;
+
+/** The Operations of the schedule. */
+async function operationsOf(users: KubeClient): Promise<readonly KubeObject[]> {
+  const type = { apiVersion: tick.apiVersion, kind: "Operation" };
+  return (await users.list(type, { labelSelector: "ops.crossplane.io/cronoperation=tick" })).items;
+}
 
 /** Two `purlin start` on a real API server. */
 async function startReplicas(): Promise<Replicas> {
@@ -209,14 +216,9 @@ test("killed in the middle of composing, changing and deleting: the end is the s
 });
 
 test("a schedule goes on after its control plane was killed: no time has two Operations, and each of them ends", async () => {
-  const operations = async (): Promise<readonly KubeObject[]> => {
-    const type = { apiVersion: tick.apiVersion, kind: "Operation" };
-    return (await replicas.users.list(type, { labelSelector: "ops.crossplane.io/cronoperation=tick" })).items;
-  };
-  const before = await operations();
-  assert.ok(before.length > 0, "it ran before");
+  const before = await operationsOf(replicas.users);
   const all = await eventually("it runs again, and all have ended", async () => {
-    const found = await operations();
+    const found = await operationsOf(replicas.users);
     const isOver = (one: KubeObject): boolean => conditionOf(one, "Succeeded")?.status === "True";
     return found.length >= before.length + 2 && found.slice(0, -1).every(isOver) && found;
   });

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import type { CompositeDeps } from "../deps.ts";
 import type { PipelineCondition } from "../run/pipeline-outcome.ts";
-import type { OwnStatusField } from "../select/definition.ts";
+import type { CompositeDefinition, OwnStatusField } from "../select/definition.ts";
 import { appliedStatus, desiredStatus, type StatusDraft, type StatusRules, statusAfter } from "./status-after.ts";
+import { baselineOf } from "./status-baseline.ts";
 
 const all: ReadonlySet<OwnStatusField> = new Set(["claimConditions", "lastHandledReconcileAt", "crossplane"] as const);
 const legacy: StatusRules = { schema: "legacy", ownFields: all };
@@ -138,3 +140,16 @@ for (const [status, shape] of [
     });
   });
 }
+
+test("function revisions that ran before the feature was turned off are not applied again: the CRD no longer declares them", () => {
+  const crossplane = { functionRevisions: [{ step: "a", functionRevision: "fn-1" }] };
+  const before = xr({ crossplane });
+  const definition = { facts: { ownStatusFields: all } } as CompositeDefinition;
+  const applied = (functionRevisions: boolean): JsonObject => {
+    const deps = { kind: { schema: "modern" }, settings: { functionRevisions } } as CompositeDeps;
+    const circuit = { open: false } as Parameters<typeof baselineOf>[1]["circuit"];
+    const { rules } = baselineOf(before, { deps, definition, circuit });
+    return appliedStatus({}, statusAfter(before, draft([]), { rules, stamp }), rules);
+  };
+  assert.deepEqual([applied(true)["crossplane"], applied(false)["crossplane"]], [crossplane, undefined]);
+});

@@ -16,7 +16,7 @@ import { annotations, fieldManagers } from "../../composite-resource/constants.t
 import { identityOf } from "../apply/references.ts";
 import { type CompositeContext, stampFor } from "../context.ts";
 import type { CompositeDeps } from "../deps.ts";
-import type { CompositeDefinition } from "../select/definition.ts";
+import type { CompositeDefinition, OwnStatusField } from "../select/definition.ts";
 import type { CircuitState } from "../watch/circuit-breaker.ts";
 import { onlyConditions } from "../watch/self-updates.ts";
 import { type ConditionChanges, type StatusDraft, type StatusRules, statusAfter } from "./status-after.ts";
@@ -37,8 +37,17 @@ interface BaselineFacts {
 
 /** The baseline of a reconcile that starts. Until the definition is known, only the fields that every XR has are ours. */
 export function baselineOf(xr: KubeObject, { deps, definition, circuit }: BaselineFacts): StatusBaseline {
-  const rules = { schema: deps.kind.schema, ownFields: definition.facts?.ownStatusFields ?? new Set<never>() };
+  const rules = { schema: deps.kind.schema, ownFields: ownFieldsOf(deps, definition) };
   return { responsive: responsiveCondition(circuit), handledRequest: newRequest(xr, rules), rules };
+}
+
+/**
+ * Without the feature, the CRD does not declare the function revisions that ran. A cached XR may still have them from before, and
+ * the API server would refuse a status with them.
+ */
+function ownFieldsOf({ settings }: CompositeDeps, { facts }: CompositeDefinition): ReadonlySet<OwnStatusField> {
+  const fields = [...(facts?.ownStatusFields ?? [])];
+  return new Set(settings?.functionRevisions === true ? fields : fields.filter((field) => field !== "crossplane"));
 }
 
 /** Whether watch events reach the XR. */
