@@ -15,6 +15,7 @@ import { openCluster } from "../cluster/cluster-client.ts";
 import { ownVersion } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { currentDataDir } from "../project/data-dir.ts";
 import { createStyle } from "../terminal/style.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
@@ -24,6 +25,7 @@ import { sizeText, storeName } from "./backup-text.ts";
 
 /** `purlin backup FILE` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const [file = ""] = input.args;
   const target = resolve(io.cwd, file);
   const directory = currentDataDir(input, io);
@@ -34,6 +36,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   }
   try {
     const { size, objects, revision } = await backUp(directory, target, { input, io });
+    if (output !== "text") {
+      const facts = { file: target, objects, revision, bytes: size };
+      return printData({ apiVersion: "cli.purlin.dev/v1", kind: "BackupReport", ...facts }, output, io);
+    }
     const style = createStyle(io.stdout, io.env);
     io.stdout.write(
       `${style.good("✓")} ${file}: ${objects} objects at revision ${revision}, ${sizeText(size)}, verified\n`,

@@ -45,6 +45,20 @@ test("a backup of a running control plane is restored with its objects, keys and
   assert.equal(got.stdout, "kept");
 });
 
+test("backup and restore print a document with -o json", async () => {
+  const backup = await purlin("backup", "as-data.purlin", "--data-dir", "first", "-o", "json");
+  const { revision, objects, ...saved } = JSON.parse(backup.stdout);
+  const file = join(folder.path, "as-data.purlin");
+  assert.deepEqual(saved, { apiVersion: "cli.purlin.dev/v1", kind: "BackupReport", file, bytes: statSync(file).size });
+  assert.ok(revision > 0 && objects > 0, backup.stdout);
+  const restored = await purlin("restore", "as-data.purlin", "--data-dir", "from-data", "-o", "json");
+  const report = JSON.parse(restored.stdout);
+  assert.deepEqual(
+    [report.kind, report.directory, report.objects, report.revision, report.former],
+    ["RestoreReport", join(folder.path, "from-data"), objects, revision, undefined],
+  );
+});
+
 test("a restored server does not use a revision twice", async () => {
   assert.equal((await purlin("restore", "running.purlin", "--data-dir", "later")).exitCode, 0);
   const version = async (name: string, file: string): Promise<number> => {

@@ -9,6 +9,7 @@ import { commandName } from "../command-name.ts";
 import { makeFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { ownDataDir } from "../project/data-dir.ts";
 import { createStyle } from "../terminal/style.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
@@ -17,6 +18,7 @@ import { storeName } from "./backup-text.ts";
 
 /** `purlin restore FILE` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const [file = ""] = input.args;
   const directory = ownDataDir(input, io);
   const shown = relative(io.cwd, directory) || ".";
@@ -27,6 +29,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     if (aside !== undefined) await rename(directory, aside);
     else await rm(directory, { recursive: true, force: true });
     await rename(draft, directory);
+    if (output !== "text") return printData(restoreReport(facts, { directory, former: aside }), output, io);
     report(facts, { shown, aside: aside && relative(io.cwd, aside), io });
   } catch (error) {
     await rm(draft, { recursive: true, force: true });
@@ -88,6 +91,16 @@ function reasonOf(error: unknown): string {
     return "the file is incomplete: copy it again";
   if (code?.startsWith("Z_")) return `the file is damaged or not a backup: ${textOf(error)}`;
   return textOf(error);
+}
+
+/** The document of a restore; `former` is where the data directory was moved that was there before. */
+function restoreReport(
+  { objects, revision, created, version }: BackupFacts,
+  { directory, former }: { readonly directory: string; readonly former: string | undefined },
+): object {
+  const from = { objects, revision, created, version };
+  const target = { directory, ...(former !== undefined && { former }) };
+  return { apiVersion: "cli.purlin.dev/v1", kind: "RestoreReport", ...target, ...from };
 }
 
 interface Report {

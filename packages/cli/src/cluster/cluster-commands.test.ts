@@ -216,10 +216,17 @@ test("deletion waits until the object is gone, or reports its finalizers", async
 
 test("an object is changed in an editor, which opens again when the change is refused", async () => {
   await runInProcess(["apply", "-"], { cwd: folder.path, stdin: widget("edited", "{size: small, note: before}") });
-  const edit = (editor: string): Promise<Outcome> =>
-    runInProcess(["edit", "widget/edited"], { cwd: folder.path, env: { EDITOR: editor, PATH: process.env["PATH"] } });
+  const edit = (editor: string, ...flags: readonly string[]): Promise<Outcome> => {
+    const env = { EDITOR: editor, PATH: process.env["PATH"] };
+    return runInProcess(["edit", "widget/edited", ...flags], { cwd: folder.path, env });
+  };
   assert.equal((await edit("sed -i s/before/after/")).stdout, "Widget edited edited\n");
   assert.equal((await edit("true")).stdout, "Edit cancelled, Widget edited is unchanged.\n");
+  const actions = async (editor: string): Promise<unknown> =>
+    JSON.parse((await edit(editor, "-o", "json")).stdout).items.map(({ action }: { action: string }) => action);
+  assert.deepEqual(await actions("sed -i s/after/later/"), ["edited"]);
+  assert.deepEqual(await actions("sed -i s/later/after/"), ["edited"]);
+  assert.deepEqual(await actions("true"), ["unchanged"]);
   assert.match((await edit("false")).stderr, /^error: editor "false" exited with 1: set \$EDITOR to another one\n$/);
   const refused = await edit("sed -i s/small/huge/");
   assert.match(

@@ -232,7 +232,7 @@ export const objectCommands: readonly CommandSpec[] = [
       { name: "<type>", description: "as for purlin get" },
       { name: "[name]", description: "name of the object" },
     ],
-    options: [subresourceOption, namespaceOption, ...clusterOptions],
+    options: [subresourceOption, dataOption, namespaceOption, ...clusterOptions],
     load: () => import("../edit/edit-command.ts"),
   },
   {

@@ -139,13 +139,14 @@ export const runCommands: readonly CommandSpec[] = [
     name: "runs import",
     summary: "record the messages of a pipeline inspector from a file",
     arguments: [{ name: "<file>", description: "a JSON object for each message, one on each line" }],
-    options: [targetOption, redactOption],
+    options: [dataOption, targetOption, redactOption],
     load: () => import("../runs/import-command.ts"),
   },
   {
     name: "runs listen",
     summary: "record a Crossplane through its pipeline inspector socket",
     options: [
+      { flags: "-o, --output <format>", description: "text or json", default: "text" },
       { flags: "--socket <path>", description: "unix socket to create", required: true },
       targetOption,
       redactOption,

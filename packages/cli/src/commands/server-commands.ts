@@ -5,6 +5,7 @@ import { limitFlags } from "../options/limit-flags.ts";
 import {
   clusterOptions,
   dataDirOption,
+  dataOption,
   functionLimit,
   redactOption,
   selectorOption,
@@ -159,14 +160,18 @@ export const serverCommands: readonly CommandSpec[] = [
     name: "backup",
     summary: "write everything that a control plane keeps to one file, while it runs",
     arguments: [{ name: "<file>", description: "file to create" }],
-    options: [dataDirOption],
+    options: [dataOption, dataDirOption],
     load: () => import("../backup/backup-command.ts"),
   },
   {
     name: "restore",
     summary: "make a data directory from a backup",
     arguments: [{ name: "<file>", description: "file of purlin backup" }],
-    options: [dataDirOption, { flags: "--replace", description: "move a data directory that is not empty aside" }],
+    options: [
+      dataOption,
+      dataDirOption,
+      { flags: "--replace", description: "move a data directory that is not empty aside" },
+    ],
     load: () => import("../backup/restore-command.ts"),
   },
   {

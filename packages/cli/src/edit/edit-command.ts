@@ -16,6 +16,7 @@ import { printObject } from "../get/print-objects.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { actionReport, printData, readOutput } from "../options/data-output.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
@@ -26,6 +27,7 @@ const header = `# Edit the object below. Lines that begin with a '#' are ignored
 
 /** `purlin edit TYPE NAME` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   await using cluster = await openCluster(input, io);
   const [target, another] = await findTargets(cluster.client, input.args, io.signal);
   if (target?.name === undefined || another !== undefined) {
@@ -38,6 +40,9 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const title = `${object.kind} ${target.name}`;
   const subresource = textOption(input, "subresource");
   const isChanged = await edit({ cluster, target, io, subresource }, object);
+  if (output !== "text") {
+    return printData(actionReport([{ object, action: isChanged ? "edited" : "unchanged" }]), output, io);
+  }
   io.stdout.write(isChanged ? `${title} edited\n` : `Edit cancelled, ${title} is unchanged.\n`);
 }
 

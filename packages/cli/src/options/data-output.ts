@@ -30,7 +30,7 @@ export function printData(data: object, output: string, io: Io): undefined {
 /** What a command did to an object. */
 interface Action {
   readonly object: Pick<KubeObject, "apiVersion" | "kind" | "metadata">;
-  readonly action: "created" | "configured" | "unchanged" | "patched" | "deleted";
+  readonly action: "created" | "configured" | "unchanged" | "patched" | "edited" | "deleted";
 }
 
 /** The document of commands that write objects. */

@@ -7,6 +7,7 @@ import { InspectedRuns } from "@purlin/run-store";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { openImport } from "./listen-command.ts";
 
@@ -17,6 +18,7 @@ const batch = 200;
 
 /** `purlin runs import FILE --recorder-dir DIR`: records the messages of a pipeline inspector, one JSON object for each line. */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const [file = ""] = input.args;
   const text = await readFile(resolve(io.cwd, file), "utf8").catch((error: unknown) => {
     throw new UserError(`cannot read ${file}: ${explain(error)}`, { cause: error });
@@ -40,6 +42,8 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   }
   runs.end();
   store.flush();
+  if (output !== "text")
+    return printData({ apiVersion: "cli.purlin.dev/v1", kind: "ImportReport", recorded: count }, output, io);
   io.stdout.write(`${count} runs recorded\n`);
 }
 

@@ -104,6 +104,28 @@ test("runs listen records what a control plane sends to its inspector, without s
   assert.deepEqual([replayed.exitCode, /specify the function with --with/.test(replayed.stderr)], [2, true]);
 });
 
+test("runs listen prints a document in each line with -o json", async () => {
+  using folder = tempFolder();
+  const stopping = new AbortController();
+  const io = new TestIo({ cwd: folder.path, signal: stopping.signal });
+  const argv = ["runs", "listen", "--socket", "inspector.sock", "--recorder-dir", "runs", "-o", "json"];
+  const listening = run(argv, io);
+  while (!io.stdout.text.includes("listening")) await new Promise((resolve) => setTimeout(resolve, 10));
+  const sink = createInspectorSink(join(folder.path, "inspector.sock"), { timeoutMs: 10_000 });
+  const meta = metaOf("one", 0);
+  await sink.request({ meta, target, request: requestOf("hello") });
+  await sink.response({ meta, target, response: responseOf("hello") });
+  sink.close();
+  stopping.abort();
+  assert.equal(await listening, 0);
+  const recorded = { apiVersion: "example.org/v1", kind: "App", namespace: "default", name: "shop" };
+  const lines = io.stdout.text.trimEnd().split("\n");
+  assert.deepEqual(
+    lines.map((line) => JSON.parse(line)),
+    [{ listening: join(folder.path, "inspector.sock") }, { recorded, outcome: "composed" }],
+  );
+});
+
 test("runs import records a file of messages, and names the line that is not one", async () => {
   using folder = tempFolder();
   const line = (value: object): string => JSON.stringify(value);
@@ -122,6 +144,9 @@ test("runs import records a file of messages, and names the line that is not one
   const good = await purlin("runs", "import", "good.jsonl");
   assert.deepEqual([good.exitCode, good.stdout], [0, "1 runs recorded\n"]);
   assert.match((await purlin("runs", "show", "App/shop")).stdout, /data\.text: "hello"/);
+  const asData = await purlin("runs", "import", "good.jsonl", "-o", "json");
+  const report = { apiVersion: "cli.purlin.dev/v1", kind: "ImportReport", recorded: 1 };
+  assert.deepEqual(JSON.parse(asData.stdout), report);
   const bad = await purlin("runs", "import", "bad.jsonl");
   assert.deepEqual([bad.exitCode, /bad\.jsonl:2: not a message of a pipeline inspector/.test(bad.stderr)], [2, true]);
   const missing = await purlin("runs", "import", "none.jsonl");

@@ -5,7 +5,8 @@ import { type InspectorReceiver, serveInspector } from "@purlin/function-runner"
 import { InspectedRuns, openRunStore, type RunStore } from "@purlin/run-store";
 import type { Io } from "../io.ts";
 import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
-import { harmlessLine } from "../terminal/harmless.ts";
+import { readOutput } from "../options/data-output.ts";
+import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** A run of which nothing came for this long has ended. */
@@ -13,12 +14,20 @@ const quietMs = 5000;
 
 /** `purlin runs listen --socket PATH --recorder-dir DIR`: records what a Crossplane sends to its pipeline inspector. */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const isJson = readOutput(input, ["text", "json"]) === "json";
+  const line = (document: object, text: string): void => {
+    io.stdout.write(isJson ? harmlessJson(`${JSON.stringify(document)}\n`) : `${text}\n`);
+  };
   const socket = resolve(io.cwd, textOption(input, "socket") ?? "");
   using store = openImport(input, io);
   const runs = new InspectedRuns((record) => {
     store.record(record);
-    io.stdout.write(
-      `recorded ${harmlessLine(`${record.xr.kind}/${record.xr.metadata.name ?? ""}`)}: ${record.outcome}\n`,
+    const { outcome, xr } = record;
+    const { apiVersion, kind, metadata } = xr;
+    const { name = "", namespace } = metadata;
+    line(
+      { recorded: { apiVersion, kind, ...(namespace !== undefined && { namespace }), name }, outcome },
+      `recorded ${harmlessLine(`${kind}/${name}`)}: ${outcome}`,
     );
   });
   const receiver: InspectorReceiver = {
@@ -29,7 +38,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   await using _server = await serveInspector(socket, receiver).catch((error: unknown) => {
     throw new UserError(`--socket ${socket}: cannot listen: ${textOf(error)}`, { cause: error });
   });
-  io.stdout.write(`listening on ${socket}\n`);
+  line({ listening: socket }, `listening on ${socket}`);
   const timer = setInterval(() => runs.endBefore(Date.now() - quietMs), quietMs / 2);
   await new Promise<void>((end) => {
     if (io.signal.aborted) end();
