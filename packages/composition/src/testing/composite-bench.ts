@@ -14,6 +14,7 @@ import {
   type KubeObject,
   keyOf,
   type ObjectKey,
+  objectAt,
   type TypeRef,
 } from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
@@ -161,7 +162,7 @@ export async function makeRevision(
   },
 ): Promise<KubeObject> {
   const { name = "" } = composition.metadata;
-  const { spec } = composition as unknown as { spec: JsonObject };
+  const spec = objectAt(composition, ["spec"]);
   const revision = await cluster.kube.create({
     ...kinds.revision,
     metadata: {

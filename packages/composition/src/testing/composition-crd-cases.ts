@@ -40,7 +40,7 @@ export const compositionCrdCases: Readonly<Record<string, CrdCase>> = {
   InputNull: {
     reason: "an input of null is dropped",
     object: composition([step({ ...fn, input: null })]),
-    stored: { "spec.pipeline.0.input": undefined as unknown as JsonValue, "spec.pipeline.0.step": "s" },
+    stored: { "spec.pipeline.0.input": undefined, "spec.pipeline.0.step": "s" },
   },
   InputWithoutKind: {
     reason: "of a kind",

@@ -14,7 +14,7 @@ export interface CrdCase {
   /** Field and text of the refusal. Absent: accepted. */
   readonly refused?: readonly [field: string, text: string];
   /** Members of the object when it is read back, by path. */
-  readonly stored?: Readonly<Record<string, JsonValue>>;
+  readonly stored?: Readonly<Record<string, JsonValue | undefined>>;
 }
 
 /** What is said of a value that may be set once. */

@@ -11,7 +11,7 @@ export interface PackageCrdCase {
   /** Field and text of the refusal. Absent: accepted. */
   readonly refused?: readonly [field: string, text: string];
   /** Members of the stored object, by path. */
-  readonly stored?: Readonly<Record<string, JsonValue>>;
+  readonly stored?: Readonly<Record<string, JsonValue | undefined>>;
 }
 
 let made = 0;
@@ -85,7 +85,7 @@ export const packageCrdCases: Readonly<Record<string, PackageCrdCase>> = {
   NoRuntime: {
     reason: "a Configuration runs nothing",
     object: object("Configuration", { ...image, runtimeConfigRef: { name: "x" } }),
-    stored: { "spec.runtimeConfigRef": undefined as unknown as JsonValue },
+    stored: { "spec.runtimeConfigRef": undefined },
   },
   NoLimit: {
     reason: "at least one revision is active",
