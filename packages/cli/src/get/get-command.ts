@@ -4,7 +4,14 @@ import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
-import { findTargets, namespaceFor, pathOf, refuseSelectedNames, type Target, typeText } from "../cluster/find-resource.ts";
+import {
+  findTargets,
+  namespaceFor,
+  pathOf,
+  refuseSelectedNames,
+  type Target,
+  typeText,
+} from "../cluster/find-resource.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
