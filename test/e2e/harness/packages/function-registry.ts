@@ -32,6 +32,8 @@ export interface Build {
   readonly isLeaking?: boolean;
   /** The spec of its package metadata, in YAML. */
   readonly packageSpec?: string;
+  /** The file of another function, instead of the one of the suite. */
+  readonly source?: string;
 }
 
 /** A package that runs nothing: a Configuration, which needs others. */
@@ -55,7 +57,7 @@ export async function startFunctionRegistry(directory: string, needsNode: boolea
   const registry = await startRegistry({ directory: join(directory, "registry") });
   const store = await openContentStore(join(directory, "builds"));
   const client = createRegistryClient();
-  const { code } = await bundleFunction(fileURLToPath(import.meta.resolve("./version-function.ts")));
+  const { code: ownCode } = await bundleFunction(fileURLToPath(import.meta.resolve("./version-function.ts")));
   const platform = platformOfNode(process);
   const idle = { entrypoint: [], cmd: [], env: [], workingDir: "/", user: "" };
   const push = async (name: string, parts: Pick<PackageImageParts, "packageYaml"> & Partial<PackageImageParts>) => {
@@ -64,7 +66,16 @@ export async function startFunctionRegistry(directory: string, needsNode: boolea
   };
   return {
     address: registry.address,
-    publish({ name, version, isBroken = false, isAbrupt = false, isLeaking = false, packageSpec = "{}" }) {
+    async publish({
+      name,
+      version,
+      isBroken = false,
+      isAbrupt = false,
+      isLeaking = false,
+      packageSpec = "{}",
+      source,
+    }) {
+      const code = source === undefined ? ownCode : (await bundleFunction(source)).code;
       const mode = isBroken ? "exit" : isAbrupt ? "abrupt" : isLeaking ? "leak" : undefined;
       const env = [`VERSION=${version}`, ...(mode === undefined ? [] : [`MODE=${mode}`])];
       return push(name, {
