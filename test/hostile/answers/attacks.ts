@@ -284,7 +284,7 @@ export const attacks: Readonly<Record<string, Attack>> = {
         create(Condition, { type: `T${i}`, status: 2, reason: "R", message: "x".repeat(40_000) }),
       ),
     })),
-    refused: /^cannot compose resources: cannot apply composite resource status: /,
+    refused: limit("objectBytes"),
   },
   "grpc-message-with-escapes": {
     answer: () => ({

@@ -15,7 +15,6 @@ import { type Attack, attacks } from "./attacks.ts";
 /** What only an API server refuses: there is none, so the render prints it, or nothing is found. */
 const printed: ReadonlySet<string> = new Set([
   "status-5-mb",
-  "conditions-of-32-mb",
   "selects-too-many",
   "unserved-kinds",
   "kind-with-a-path",

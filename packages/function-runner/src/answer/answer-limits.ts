@@ -23,7 +23,7 @@ export interface AnswerLimits {
   readonly requirements: number;
   readonly results: number;
   readonly conditions: number;
-  /** Bytes of one object as it is sent: the desired composite resource, a composed resource, the context, the output. Also those of the connection details of one resource. */
+  /** Bytes of one object as it is sent: the desired composite resource, a composed resource, the context, the output. Also those of the connection details of one resource, and the characters of the messages of all conditions. */
   readonly objectBytes: number;
   /** Values in one object: members, list items and what they hold. */
   readonly objectValues: number;

@@ -79,6 +79,14 @@ const cases: Readonly<Record<string, readonly [Partial<RunFunctionResponse>, str
   ],
   "no more than the limit of results": [{ results: some(10, () => create(Result)) }, undefined],
   "one result too many": [{ results: some(11, () => create(Result)) }, "more than 10 results (limit results=10)"],
+  "messages of conditions as long as one object": [
+    { conditions: some(10, () => create(Condition, { message: "x".repeat(1_000) })) },
+    undefined,
+  ],
+  "messages of conditions one character too long": [
+    { conditions: some(10, (i) => create(Condition, { message: "x".repeat(i === 9 ? 1_001 : 1_000) })) },
+    "the messages of the conditions in the function's answer have more than 10000 characters (limit objectBytes=10000)",
+  ],
   "no more than the limit of conditions": [{ conditions: some(10, () => create(Condition)) }, undefined],
   "one condition too many": [
     { conditions: some(11, () => create(Condition)) },
@@ -245,4 +253,10 @@ test("an answer as large as all defaults together allow is accepted", async () =
 
 test("names of limits are recognized, other words are not", () => {
   assert.deepEqual(["resources", "toString", "__proto__", ""].map(isAnswerLimitName), [true, false, false, false]);
+});
+
+test("a message that is cut when it is stored counts with what is left of it", async () => {
+  const message = "x".repeat(defaultAnswerLimits.objectBytes + 1);
+  const answer = create(RunFunctionResponse, { conditions: [create(Condition, { message })] });
+  assert.equal(await problemOf(answer, defaultAnswerLimits), undefined);
 });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Turns } from "@purlin/base";
 import type { Requirements, Resource, RunFunctionResponse, Struct } from "@purlin/function-protocol";
+import { longestMessage } from "@purlin/kube-objects/object";
 import { type AnswerLimitName, type AnswerLimits, limitAdvice, limitText } from "./answer-limits.ts";
 import { excessOf } from "./measure-struct.ts";
 
@@ -39,9 +40,13 @@ function* problemsOf(response: RunFunctionResponse, limits: AnswerLimits): Gener
   yield structProblem(() => "context", context, limits);
   yield structProblem(() => "output", output, limits);
   for (const name of requirementNames(requirements)) yield nameProblem("the name of a requirement", name, limits);
-  for (const { type, reason } of conditions) {
+  let characters = 0;
+  for (const { type, reason, message = "" } of conditions) {
+    // A longer message is cut when it is stored.
+    characters += Math.min(message.length, longestMessage);
     yield nameProblem("the type of a condition", type, limits) ??
-      nameProblem("the reason of a condition", reason, limits);
+      nameProblem("the reason of a condition", reason, limits) ??
+      messagesProblem(characters, limits);
   }
   for (const { reason = "" } of results) yield nameProblem("the reason of a result", reason, limits);
 }
@@ -59,6 +64,13 @@ function* requirementNames(requirements: Requirements | undefined): Generator<st
   yield* requirements?.extraResources.keys() ?? [];
   yield* requirements?.resources.keys() ?? [];
   yield* requirements?.schemas.keys() ?? [];
+}
+
+/** Conditions are stored in one object, the composite resource. */
+function messagesProblem(characters: number, limits: AnswerLimits): AnswerProblem | undefined {
+  if (characters <= limits.objectBytes) return undefined;
+  const finding = `the messages of the conditions in the function's answer have more than ${limits.objectBytes} characters`;
+  return exceeds(finding, "objectBytes", limits);
 }
 
 /** The problem of the composite resource, or of a composed one that has a name. */

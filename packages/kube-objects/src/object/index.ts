@@ -50,4 +50,4 @@ export {
 } from "./metadata.ts";
 export type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./object-meta.ts";
 export { pausedCondition, saysPaused } from "./pause.ts";
-export { shortened } from "./shortened.ts";
+export { longestMessage, shortened } from "./shortened.ts";

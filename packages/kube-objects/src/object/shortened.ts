@@ -2,7 +2,7 @@
 import { Buffer } from "node:buffer";
 
 /** The longest message of a condition or an event: functions and users write parts of it. */
-const longestMessage = 32_768;
+export const longestMessage = 32_768;
 
 /** A message cut to what conditions and events can hold. */
 export function shortened(message: string): string {
