@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The process of a provider: its connection, its health, its end.
 
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { hostname } from "node:os";
@@ -57,7 +58,8 @@ export async function runProvider(program: ProviderProgram): Promise<void> {
   closing.defer(() => client.close());
   const registry = new Registry();
   const { namespace = "default" } = access;
-  const election = values["leader-election"] ? { namespace, identity: `${hostname()}_${process.pid}` } : undefined;
+  // Process ids and host names are those of a sandbox or a Pod: two replicas can have the same.
+  const election = values["leader-election"] ? { namespace, identity: `${hostname()}_${randomUUID()}` } : undefined;
   const provider = startProvider({ name, client, resources, registry, log, election });
   closing.defer(() => provider.stop());
   const server = await serveHealth({ provider, registry, port: Number(values["health-port"]) });

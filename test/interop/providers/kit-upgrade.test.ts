@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A Provider on the provider kit is upgraded and rolled back. Each version notes its calls in a journal, which is why there is no sandbox.
+// A Provider on the provider kit is upgraded and rolled back. The new process starts before the old one stops, so a lease decides which of
+// them works. Each version notes its calls in a journal, which is why there is no sandbox.
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -58,7 +59,7 @@ const resource = {
   update: noted("update"),
   delete: noted("delete"),
 };
-await runProvider({ name: "${name}", resources: [resource], argv: [...process.argv.slice(2), "--health-port=${await freePort()}"] });
+await runProvider({ name: "${name}", resources: [resource], argv: [...process.argv.slice(2), "--leader-election", "--health-port=${await freePort()}"] });
 `;
   writeFileSync(join(project, "src", "main.ts"), program);
   const meta = `apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: ${name}}\n`;
