@@ -57,6 +57,27 @@ for (const [name, { accept, query = "" }] of Object.entries(forms)) {
   }
 }
 
+/** Near the 3 MiB that a body may have. */
+const longTexts: Record<string, string> = {
+  "line breaks": "\n".repeat(1_000_000),
+  "short lines": "a\n".repeat(700_000),
+  words: "word ".repeat(500_000),
+  "characters that are escaped": '\u{1f600}"'.repeat(400_000),
+  "one word": "a".repeat(2_500_000),
+};
+for (const [name, text] of Object.entries(longTexts)) {
+  test(`an object with a text of many ${name} as YAML`, async () => {
+    const created = await sendJson(server.target, ["POST", listed], objectNamed("Listed", "long", { text }));
+    assert.equal(created.code, 201, created.text.slice(0, 300));
+    const headers = { accept: "application/yaml" };
+    const { code } = await server.during(`YAML of ${name}`, () =>
+      send(server.target, { method: "GET", path: `${listed}/long`, headers }),
+    );
+    assert.equal(code, 200);
+    assert.equal((await sendJson(server.target, ["DELETE", `${listed}/long`])).code, 200);
+  });
+}
+
 for (const path of ["/openapi/v2", "/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1", "/apis", "/metrics"]) {
   test(`1,000 compressed responses of ${path}`, async () => {
     const request = { method: "GET", path, headers: { "accept-encoding": "gzip" } };

@@ -22,7 +22,9 @@ interface DocumentForm {
 export function documentPayload(value: JsonValue, form: DocumentForm): Payload {
   return {
     contentType: form.contentType ?? form.mediaType,
-    chunks: () => [encoder.encode(finish(documentText(value, form)))],
+    // The writer of JSON is fast and has no parts.
+    ...(form.mediaType === "application/yaml" && { rendering: () => documentChunks(value, form) }),
+    chunks: () => finish(documentChunks(value, form)),
     value: () => value,
   };
 }
@@ -32,7 +34,7 @@ export function madePayload(make: () => Work<JsonValue>, form: DocumentForm): Pa
   const rendering = function* (): Work<readonly Uint8Array[]> {
     const value = yield* make();
     yield;
-    return [encoder.encode(yield* documentText(value, form))];
+    return yield* documentChunks(value, form);
   };
   return {
     contentType: form.contentType ?? form.mediaType,
@@ -40,6 +42,10 @@ export function madePayload(make: () => Work<JsonValue>, form: DocumentForm): Pa
     chunks: () => finish(rendering()),
     value: () => finish(make()),
   };
+}
+
+function* documentChunks(value: JsonValue, form: DocumentForm): Work<readonly Uint8Array[]> {
+  return [encoder.encode(yield* documentText(value, form))];
 }
 
 function* documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): Work<string> {

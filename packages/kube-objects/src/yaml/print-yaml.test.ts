@@ -5,7 +5,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { load } from "js-yaml";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { compareNaturally, printYaml } from "./print-yaml.ts";
+import { compareNaturally, printingYaml, printYaml } from "./print-yaml.ts";
 import { yamlNumber } from "./yaml-scalar.ts";
 
 /** The spec of an object full of awkward texts, keys and numbers, as kube-apiserver 1.36.3 wrote it. */
@@ -74,6 +74,33 @@ test("long texts are broken where a space is", () => {
   const lines = printYaml({ key: long } as JsonObject).split("\n");
   assert.ok(lines.length > 2 && lines.every((line) => line.length < 90));
   assert.deepEqual(load(printYaml({ key: long })), { key: long });
+});
+
+test("documents are written in parts, however they are nested", () => {
+  const items = Array.from({ length: 5_000 }, (_, i) => ({ name: `item ${i}`, size: i }));
+  const documents: JsonValue[] = [
+    { spec: { deep: { items } } },
+    [items],
+    { text: "a\n".repeat(100_000) },
+    { text: "word ".repeat(50_000) },
+    { text: '"\u{1f600}'.repeat(50_000) },
+    { ["k".repeat(100_000)]: 1, ['"\n'.repeat(50_000)]: 2 },
+  ];
+  for (const document of documents) {
+    const work = printingYaml(document);
+    let parts = 1;
+    let part = work.next();
+    for (; !part.done; part = work.next()) parts += 1;
+    assert.equal(part.value, printYaml(document));
+    assert.ok(parts > 3, `${parts} parts for ${part.value.length} characters`);
+    assert.deepEqual(load(part.value), document);
+  }
+});
+
+test("the time to write a text with many line breaks grows with its length", () => {
+  // A style that is looked for again behind each line break would take hours.
+  const text = `${"\n".repeat(1_000_000)}x`;
+  assert.equal(printYaml({ text }).length, text.length + "text: |2-\n  \n".length);
 });
 
 test("keys keep their order and text its lines on request, and undefined members are left out", () => {

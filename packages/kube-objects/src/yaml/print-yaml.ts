@@ -4,7 +4,7 @@
 
 import { finish, type Work } from "@purlin/base";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { escapedCharacter, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
+import { escapedText, scalarStyle, yamlNumber } from "./yaml-scalar.ts";
 
 /** Text is broken at the first space behind this column. */
 const bestWidth = 80;
@@ -26,24 +26,36 @@ export function printYaml(value: JsonValue, layout?: YamlLayout): string {
   return finish(printingYaml(value, layout));
 }
 
-/** The same in parts: item by item of the lists at the top. */
+/** The same in parts. */
 export function* printingYaml(value: JsonValue, layout: YamlLayout = {}): Work<string> {
   const writer = new Writer(layout);
-  if (isJsonObject(value) && hasMembers(value)) {
-    yield* writer.document(value);
-  } else {
-    writer.value(value, 0);
-  }
+  yield* writer.value(value, 0);
   return writer.text();
 }
 
-const hasMembers = (object: JsonObject): boolean => Object.values(object).some((member) => member !== undefined);
+/** About how many characters a part has. */
+const partSize = 16_384;
+
+function hasMembers(object: JsonObject): boolean {
+  for (const key in object) if (object[key] !== undefined) return true;
+  return false;
+}
+
+interface WordsLayout {
+  readonly indent: number;
+  readonly mayBreak: boolean;
+  readonly isQuoted: boolean;
+}
 
 class Writer {
   readonly #parts: string[] = [];
+  /** Of the part that is being written. */
+  #pieces: string[] = [];
+  #size = 0;
   readonly #sortsKeys: boolean;
   readonly #width: number;
   readonly #quotesMergeKey: boolean;
+  /** In code units: characters beyond U+FFFF are always escaped. */
   #column = 0;
 
   constructor({ sortKeys = true, wrap = true, quoteMergeKey = false }: YamlLayout) {
@@ -59,178 +71,200 @@ class Writer {
   }
 
   text(): string {
+    this.#endPart();
     return `${this.#parts.join("")}\n`;
   }
 
+  /** Whether other work may run before more is written. */
+  get #isPartFull(): boolean {
+    return this.#size >= partSize;
+  }
+
+  #endPart(): void {
+    this.#parts.push(this.#pieces.join(""));
+    this.#pieces = [];
+    this.#size = 0;
+  }
+
   /** Writes a value where the writer is; its next lines begin at an indentation, those of lists and objects a little further. */
-  value(value: JsonValue, indent: number, further = 0): void {
+  *value(value: JsonValue, indent: number, further = 0): Work<void> {
+    if (this.#isPartFull) yield this.#endPart();
     if (isJsonArray(value) && value.length > 0) {
-      this.#list(value, indent + further);
+      yield* this.#list(value, indent + further);
     } else if (isJsonObject(value) && hasMembers(value)) {
-      this.#object(value, indent + further);
+      yield* this.#object(value, indent + further);
+    } else if (typeof value === "string") {
+      yield* this.#string(value, indent, true);
     } else {
-      this.#scalar(value, indent);
+      this.#scalar(value);
     }
   }
 
-  /** Writes the object that is the whole document. */
-  *document(object: JsonObject): Work<void> {
-    const keys = this.#keys(object);
-    for (const [index, key] of keys.entries()) {
-      if (index > 0) this.#line(0);
-      this.#key(key, 0);
-      const value = object[key] as JsonValue;
-      if (!isJsonArray(value) || value.length === 0) {
-        this.#member(value, 0);
-        continue;
-      }
-      this.#line(0);
-      for (const [position, item] of value.entries()) {
-        if (position > 0) this.#line(0);
-        this.#item(item, 0);
-        yield;
-      }
-    }
-  }
-
-  #object(object: JsonObject, indent: number): void {
+  *#object(object: JsonObject, indent: number): Work<void> {
     const keys = this.#keys(object);
     for (const [index, key] of keys.entries()) {
       if (index > 0) this.#line(indent);
-      this.#key(key, indent);
-      this.#member(object[key] as JsonValue, indent);
+      yield* this.#key(key, indent);
+      yield* this.#member(object[key] as JsonValue, indent);
     }
   }
 
-  #key(key: string, indent: number): void {
+  *#key(key: string, indent: number): Work<void> {
     const isSimple = key.length <= maxKey && !/[\n\r]/.test(key);
     if (!isSimple) this.#write("? ");
     if (key === "<<" && this.#quotesMergeKey) this.#write('"<<"');
-    else this.#string(key, indent, !isSimple);
+    else yield* this.#string(key, indent, !isSimple);
     if (!isSimple) this.#line(indent);
     this.#write(":");
   }
 
-  #member(value: JsonValue, indent: number): void {
-    if (isJsonArray(value) && value.length > 0) {
-      // Lists of members are not indented.
-      this.#line(indent);
-      this.#list(value, indent);
-    } else if (isJsonObject(value) && hasMembers(value)) {
-      this.#line(indent + 2);
-      this.#object(value, indent + 2);
-    } else {
-      this.#write(" ");
-      this.#scalar(value, indent);
-    }
+  *#member(value: JsonValue, indent: number): Work<void> {
+    // Lists of members are not indented.
+    if (isJsonArray(value) && value.length > 0) this.#line(indent);
+    else if (isJsonObject(value) && hasMembers(value)) this.#line(indent + 2);
+    else this.#write(" ");
+    yield* this.value(value, indent, isJsonObject(value) ? 2 : 0);
   }
 
-  #list(items: readonly JsonValue[], indent: number): void {
+  *#list(items: readonly JsonValue[], indent: number): Work<void> {
     for (const [index, item] of items.entries()) {
       if (index > 0) this.#line(indent);
-      this.#item(item, indent);
+      this.#write("- ");
+      yield* this.value(item, indent, 2);
     }
   }
 
-  #item(item: JsonValue, indent: number): void {
-    this.#write("- ");
-    this.value(item, indent, 2);
-  }
-
-  #scalar(value: JsonValue, indent: number): void {
-    if (typeof value === "string") this.#string(value, indent, true);
-    else if (typeof value === "number" || typeof value === "bigint") this.#write(yamlNumber(value));
+  #scalar(value: JsonValue): void {
+    if (typeof value === "number" || typeof value === "bigint") this.#write(yamlNumber(value));
     else if (isJsonArray(value)) this.#write("[]");
     else this.#write(isJsonObject(value) ? "{}" : String(value));
   }
 
-  #string(text: string, indent: number, mayBreak: boolean): void {
+  *#string(text: string, indent: number, mayBreak: boolean): Work<void> {
     const style = scalarStyle(text);
     if (style === "plain") {
-      this.#words(text, { indent, mayBreak, isQuoted: false });
+      yield* this.#words(text, { indent, mayBreak, isQuoted: false });
     } else if (style === "single") {
       this.#write("'");
-      this.#words(text.replaceAll("'", "''"), { indent, mayBreak, isQuoted: true });
+      yield* this.#words(text.replaceAll("'", "''"), { indent, mayBreak, isQuoted: true });
       this.#write("'");
     } else if (style === "double") {
-      this.#doubleQuoted(text, indent, mayBreak);
+      yield* this.#doubleQuoted(text, indent, mayBreak);
     } else {
-      this.#literal(text, indent);
+      yield* this.#literal(text, indent);
     }
   }
 
   /** Text broken at single spaces behind the best width. */
-  #words(text: string, { indent, mayBreak, isQuoted }: { indent: number; mayBreak: boolean; isQuoted: boolean }): void {
-    for (const [index, character] of [...text].entries()) {
-      const isInside = !isQuoted || (index > 0 && index < text.length - 1);
-      const isSingle = character === " " && text[index - 1] !== " " && text[index + 1] !== " ";
-      if (mayBreak && isSingle && isInside && this.#column > this.#width) this.#line(indent + 2);
-      else this.#write(character);
+  *#words(text: string, { indent, mayBreak, isQuoted }: WordsLayout): Work<void> {
+    if (!mayBreak || this.#column + text.length <= this.#width) return this.#write(text);
+    for (const { from, end } of piecesOf(text)) {
+      const isInside = !isQuoted || (from > 0 && from < text.length - 1);
+      const isSingle = text[from] === " " && text[from - 1] !== " " && text[from + 1] !== " ";
+      const isBroken = isSingle && isInside && this.#column > this.#width;
+      if (isBroken) this.#line(indent + 2);
+      this.#write(text.slice(isBroken ? from + 1 : from, end));
+      if (this.#isPartFull) yield this.#endPart();
     }
   }
 
-  #doubleQuoted(text: string, indent: number, mayBreak: boolean): void {
+  *#doubleQuoted(text: string, indent: number, mayBreak: boolean): Work<void> {
     this.#write('"');
-    const characters = [...text];
-    for (const [index, character] of characters.entries()) {
-      const isInside = index > 0 && index < characters.length - 1;
-      if (!mayBreak || character !== " " || !isInside || this.#column <= this.#width || characters[index - 1] === " ") {
-        this.#write(escapedCharacter(character));
-        continue;
-      }
-      this.#line(indent + 2);
-      if (characters[index + 1] === " ") this.#write("\\");
+    for (const { from, end } of piecesOf(text)) {
+      const isSpace = text[from] === " " && from > 0 && from < text.length - 1;
+      const isBroken = mayBreak && isSpace && this.#column > this.#width && text[from - 1] !== " ";
+      if (isBroken) this.#line(indent + 2);
+      if (isBroken && text[from + 1] === " ") this.#write("\\");
+      this.#write(escapedText(text.slice(isBroken ? from + 1 : from, end)));
+      if (this.#isPartFull) yield this.#endPart();
     }
     this.#write('"');
   }
 
   /** Lines as they are. How many breaks follow the last one, and how far the first is indented, has to be said. */
-  #literal(text: string, indent: number): void {
+  *#literal(text: string, indent: number): Work<void> {
     const hint = /^[ \n]/.test(text) ? "2" : "";
-    const chomp = text.endsWith("\n") ? (/(^|\n)\n$/.test(text) ? "+" : "") : "-";
+    const chomp = text.endsWith("\n") ? (text === "\n" || text.endsWith("\n\n") ? "+" : "") : "-";
     this.#write(`|${hint}${chomp}`);
-    const lines = text.replace(/\n$/, "").split("\n");
-    for (const line of lines) {
-      this.#line(line === "" ? 0 : indent + 2);
-      this.#write(line);
+    const length = text.endsWith("\n") ? text.length - 1 : text.length;
+    for (let from = 0, end = 0; end < length || from === 0; from = end + 1) {
+      const next = text.indexOf("\n", from);
+      end = next === -1 ? length : next;
+      this.#line(end === from ? 0 : indent + 2);
+      this.#write(text.slice(from, end));
+      if (this.#isPartFull) yield this.#endPart();
     }
   }
 
   #line(indent: number): void {
-    this.#parts.push(`\n${" ".repeat(indent)}`);
+    this.#write(`\n${" ".repeat(indent)}`);
     this.#column = indent;
   }
 
   #write(text: string): void {
-    this.#parts.push(text);
+    this.#pieces.push(text);
+    this.#size += text.length;
     this.#column += text.length;
   }
 }
 
+/** The parts of a text that end before a space, and none of them is longer than a part of the document. */
+function* piecesOf(text: string): Generator<{ readonly from: number; readonly end: number }> {
+  let space = -1;
+  for (let from = 0, end = 0; from < text.length; from = end) {
+    if (space !== Number.POSITIVE_INFINITY && space <= from) space = indexOrInfinity(text.indexOf(" ", from + 1));
+    end = Math.min(space, from + partSize, text.length);
+    if (isHighSurrogate(text.charCodeAt(end - 1)) && end < text.length) end += 1;
+    yield { from, end };
+  }
+}
+
+const indexOrInfinity = (index: number): number => (index === -1 ? Number.POSITIVE_INFINITY : index);
+
+const isHighSurrogate = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+
 /** Orders keys as people expect: letters behind everything else, and numbers in them by their value. */
 export function compareNaturally(a: string, b: string): number {
-  const [left, right] = [[...a], [...b]];
-  const first = left.findIndex((character, index) => character !== right[index]);
-  if (first === -1 || first >= right.length) return left.length - right.length;
-  const [x, y] = [left[first] ?? "", right[first] ?? ""];
-  if (isLetter(x) !== isLetter(y)) return isLetter(x) ? 1 : -1;
-  return (isLetter(x) ? 0 : compareNumbers(left, right, first)) || (x.codePointAt(0) ?? 0) - (y.codePointAt(0) ?? 0);
+  const first = firstDifference(a, b);
+  if (first >= a.length || first >= b.length) return a.length - b.length;
+  const [x, y] = [a.codePointAt(first) ?? 0, b.codePointAt(first) ?? 0];
+  const isLetter = letter.test(String.fromCodePoint(x));
+  if (isLetter !== letter.test(String.fromCodePoint(y))) return isLetter ? 1 : -1;
+  return (isLetter ? 0 : compareNumbers(a, b, first)) || x - y;
+}
+
+const letter = /\p{L}/u;
+
+/** Where the first character is that two texts do not share. */
+function firstDifference(a: string, b: string): number {
+  let index = 0;
+  // Long equal beginnings in steps.
+  while (index + 64 < a.length && a.slice(index, index + 64) === b.slice(index, index + 64)) index += 64;
+  while (index < a.length && a.charCodeAt(index) === b.charCodeAt(index)) index += 1;
+  // Never between the two halves of a character.
+  return index > 0 && isHighSurrogate(a.charCodeAt(index - 1)) ? index - 1 : index;
 }
 
 /** The numbers that begin where two keys part; zero where neither has one, or both the same. */
-function compareNumbers(left: readonly string[], right: readonly string[], from: number): number {
-  const [x, y] = [digitsAt(left, from), digitsAt(right, from)];
+function compareNumbers(a: string, b: string, from: number): number {
+  const [x, y] = [digitsAt(a, from), digitsAt(b, from)];
   // A zero counts when digits other than zero are before it.
-  const before = left.slice(0, from).join("").match(/\d+$/)?.[0] ?? "";
-  const lead = (left[from] === "0" || right[from] === "0") && /[1-9]/.test(before) ? "1" : "0";
+  const lead = (a[from] === "0" || b[from] === "0") && hasNumberBefore(a, from) ? "1" : "0";
   const [m, n] = [BigInt(lead + x), BigInt(lead + y)];
   return m === n ? x.length - y.length : m < n ? -1 : 1;
 }
 
-function digitsAt(characters: readonly string[], from: number): string {
-  return /^\d*/.exec(characters.slice(from).join(""))?.[0] ?? "";
+function digitsAt(text: string, from: number): string {
+  let end = from;
+  while (isDigit(text[end])) end += 1;
+  return text.slice(from, end);
 }
 
-function isLetter(character: string): boolean {
-  return /\p{L}/u.test(character);
+/** Whether the digits that end here are not all zero. */
+function hasNumberBefore(text: string, end: number): boolean {
+  for (let index = end - 1; isDigit(text[index]); index -= 1) if (text[index] !== "0") return true;
+  return false;
 }
+
+const isDigit = (character: string | undefined): boolean =>
+  character !== undefined && character >= "0" && character <= "9";

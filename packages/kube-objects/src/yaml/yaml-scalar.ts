@@ -25,13 +25,16 @@ function isNumber(text: string): boolean {
 
 /** What the writer does not show as it is: control characters and everything beyond U+FFFF. */
 const unprintable = /[^\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/u;
+/** What stands for something else inside double quotes. */
+const escaped = new RegExp(`${unprintable.source}|[\\n\\r"\\\\\\x85\\u2028\\u2029]`, "gu");
 /** What would mean something at the beginning of a text, or in the middle of it. */
 const indicator = /^(?:[#,[\]{}&*!|>'"%@`]|[-?:](?=\s|$)|---|\.\.\.)|:(?=\s|$)|\s#/;
 
 /** The style of a text. */
 export function scalarStyle(text: string): ScalarStyle {
-  if (unprintable.test(text) || /\r| \n|\n.* $/s.test(text)) return "double";
-  if (text.includes("\n")) return "literal";
+  const hasLines = text.includes("\n");
+  if (unprintable.test(text) || text.includes("\r") || text.includes(" \n")) return "double";
+  if (hasLines) return text.endsWith(" ") ? "double" : "literal";
   if (words.has(text) || isNumber(text)) return "double";
   return indicator.test(text) || text.startsWith(" ") || text.endsWith(" ") ? "single" : "plain";
 }
@@ -41,11 +44,14 @@ const escapes: ReadonlyMap<string, string> = new Map([
   ...Object.entries({ "\x1b": "e", '"': '"', "\\": "\\", "\x85": "N", "\u2028": "L", "\u2029": "P" }),
 ]);
 
-/** One character inside double quotes. */
-export function escapedCharacter(character: string): string {
+/** A text inside double quotes. */
+export function escapedText(text: string): string {
+  return text.replace(escaped, escapedCharacter);
+}
+
+function escapedCharacter(character: string): string {
   const known = escapes.get(character);
   if (known !== undefined) return `\\${known}`;
-  if (!unprintable.test(character)) return character;
   const hex = (character.codePointAt(0) ?? 0).toString(16).toUpperCase();
   const [letter, width] = hex.length <= 2 ? ["x", 2] : hex.length <= 4 ? ["u", 4] : ["U", 8];
   return `\\${letter}${hex.padStart(width, "0")}`;
