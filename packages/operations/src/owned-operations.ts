@@ -4,6 +4,7 @@ import { attempt, type ControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
+  type ConditionText,
   controllerReference,
   isControlledBy,
   isDeleted,
@@ -14,7 +15,7 @@ import {
   objectAt,
   textMapAt,
 } from "@purlin/kube-objects/object";
-import { kinds } from "./names.ts";
+import { conditions, kinds } from "./names.ts";
 import { isSameRequest } from "./operation/operation-status.ts";
 
 interface OwnerOptions {
@@ -59,6 +60,29 @@ export async function deleteOperation(
       : { reason: "ReplaceRunningOperation", text: `cannot delete running Operation "${name}"` };
   const options = { preconditions: { uid }, propagationPolicy: "Background", signal } as const;
   await attempt(step, () => ignoreNotFound(client.delete({ ...kinds.operation, name }, options)));
+}
+
+/** The most running Operations that a status lists: with concurrencyPolicy Allow, more can run than one object can list. */
+const listedLimit = 100;
+
+interface Running {
+  /** The names of the Operations that run, those to list first. */
+  readonly names: readonly string[];
+  /** The label with the name of the owner. */
+  readonly label: string;
+}
+
+/** The references to running Operations in the status of their owner; undefined if none runs. */
+export function runningRefs(names: readonly string[]): readonly JsonObject[] | undefined {
+  return names.length === 0 ? undefined : names.slice(0, listedLimit).map((name) => ({ name }));
+}
+
+/** The condition of an owner whose pass succeeded. It says when more Operations run than its status lists. */
+export function syncedWith(owner: KubeObject, { names, label }: Running): ConditionText {
+  if (names.length <= listedLimit) return conditions.synced;
+  const all = `kubectl get operations -l ${label}=${owner.metadata.name}`;
+  const message = `more than ${listedLimit} Operations run at the same time, and status.runningOperationRefs lists ${listedLimit} of them: list all with "${all}"; to run one at a time, set spec.concurrencyPolicy to Forbid or Replace`;
+  return { ...conditions.synced, message };
 }
 
 interface NewOperation {

@@ -66,7 +66,7 @@ const scheduleTexts: FieldTexts = {
   ...under("spec.operationTemplate.spec", operationSpecTexts),
   "status.lastScheduleTime": "When an Operation was last created.",
   "status.lastSuccessfulTime": "When an Operation last succeeded.",
-  "status.runningOperationRefs": "Operations that run now.",
+  "status.runningOperationRefs": "Operations that run now, 100 at most.",
   "status.runningOperationRefs.name": "Name of the Operation.",
 };
 

@@ -25,8 +25,16 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import type { SchedulerDeps } from "../deps.ts";
-import { annotations, conditions, kinds, labels, longestLabel, reconcileError, updateManager } from "../names.ts";
-import { deleteOperation, newOperation, ownedKeys, ownedOperations, wokenOwner } from "../owned-operations.ts";
+import { annotations, kinds, labels, longestLabel, reconcileError, updateManager } from "../names.ts";
+import {
+  deleteOperation,
+  newOperation,
+  ownedKeys,
+  ownedOperations,
+  runningRefs,
+  syncedWith,
+  wokenOwner,
+} from "../owned-operations.ts";
 import { createDueTimes, type DueTimes } from "./due-times.ts";
 import { isWrong, lastSuccessOf, planCron, runningOf, scheduledUntil, surplusOf } from "./plan-cron.ts";
 
@@ -153,8 +161,9 @@ async function runSchedule(pass: CronPass, cron: KubeObject, schedule: CronSched
   const plan = planCron(facts);
   const created = plan.due === undefined ? undefined : await createDue(pass, { cron, operations, due: plan.due, now });
   const scheduled = created === undefined ? scheduledUntil(facts) : now;
-  await store(pass, withStatus(cron, { all, running: runningAfter(operations, created), scheduled }), [
-    conditions.synced,
+  const running = runningAfter(operations, created);
+  await store(pass, withStatus(cron, { all, running, scheduled }), [
+    syncedWith(cron, { names: running, label: labels.cron }),
   ]);
   for (const old of surplus) await deleteOperation(deps.client, old, { why: "history", signal });
   return plan.next;
@@ -171,17 +180,19 @@ function withStatus(cron: KubeObject, { all, running, scheduled }: StatusFacts):
     (one) => one !== undefined,
   );
   const status: readonly (readonly [string, unknown])[] = [
-    ["runningOperationRefs", running.length === 0 ? undefined : running.map((name) => ({ name }))],
+    // The newest are listed, by name; the time is in the name.
+    ["runningOperationRefs", runningRefs(running)?.toReversed()],
     ["lastScheduleTime", scheduled === undefined ? undefined : conditionTime(scheduled)],
     ["lastSuccessfulTime", success.sort().at(-1)],
   ];
   return status.reduce((object, [field, value]) => withMember(object, ["status", field], value as never), cron);
 }
 
+/** The names of the Operations that run, the newest first. */
 function runningAfter(operations: readonly KubeObject[], created: CreatedOperation | undefined): readonly string[] {
   const replaced = created?.replaced ?? [];
   const names = runningOf(operations).flatMap(({ metadata: { name = "" } }) => (replaced.includes(name) ? [] : [name]));
-  return [...new Set([...names, ...(created === undefined ? [] : [created.name])])].sort();
+  return [...new Set([...names, ...(created === undefined ? [] : [created.name])])].sort().reverse();
 }
 
 interface CreatedOperation {

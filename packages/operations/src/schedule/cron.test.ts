@@ -4,8 +4,8 @@ import { after, before, test } from "node:test";
 import { parseCron, systemClock } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { kinds } from "../names.ts";
-import { condition, pipeline, type Scene, startScene } from "../testing/scene.ts";
+import { kinds, labels } from "../names.ts";
+import { condition, listed, operationOf, pipeline, type Scene, startScene } from "../testing/scene.ts";
 import { createCronController } from "./cron-controller.ts";
 
 let scene: Scene;
@@ -127,6 +127,22 @@ test("Forbid creates no second Operation, Replace deletes the running one", asyn
     assert.equal(left.length, 1);
     assert.equal(left[0]?.metadata.name === first?.metadata.name, policy === "Forbid");
   }
+});
+
+test("of many Operations that run at the same time the newest 100 are listed, and a condition says so", async () => {
+  offset = 0;
+  const owner = await scene.create(cron("slow", { schedule: hourly }));
+  await scene.until(kinds.cron, "slow", scheduling("True"));
+  const names = Array.from({ length: 102 }, (_, at) => `slow-${1_700_000_000 + at}`);
+  for (const name of names) await scene.create(operationOf(owner, { name, label: labels.cron }));
+  const isFull = (one: KubeObject): boolean => condition(one, "Synced").includes("more than 100 Operations");
+  const full = await scene.until(kinds.cron, "slow", (one) => isFull(one) && listed(one).at(-1) === names.at(-1));
+  assert.deepEqual(listed(full), names.slice(2));
+  assert.match(condition(full, "Synced"), /^True .*kubectl get operations -l ops.crossplane.io\/cronoperation=slow/);
+  for (const name of names.slice(0, 2)) await scene.control.users.delete({ ...kinds.operation, name });
+  const fewer = await scene.until(kinds.cron, "slow", (one) => !isFull(one));
+  assert.equal(condition(fewer, "Synced"), "True ReconcileSuccess");
+  assert.equal(listed(fewer).length, 100);
 });
 
 test("an Operation that exists counts as scheduled", async () => {

@@ -13,7 +13,15 @@ import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import { eventually, type TestServer } from "@purlin/kube-controller/testing";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { conditionOf, conditionsOf, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
+import {
+  conditionOf,
+  conditionsOf,
+  controllerReference,
+  type KubeObject,
+  objectsAt,
+  stringAt,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
 import { functionCrds } from "@purlin/package-manager";
 import type { OperationDeps, SchedulerDeps } from "../deps.ts";
 import { createOperationController } from "../operation/operation-controller.ts";
@@ -87,6 +95,21 @@ export function operation(name: string, spec: JsonObject | undefined, metadata: 
     metadata: { name, ...metadata },
     ...(spec !== undefined && { spec }),
   } as KubeObject;
+}
+
+/** An Operation that a CronOperation or WatchOperation seems to have created. */
+export function operationOf(
+  owner: KubeObject,
+  { name, label, spec = pipeline("f") }: { readonly name: string; readonly label: string; readonly spec?: JsonObject },
+): KubeObject {
+  const labels = { [label]: owner.metadata.name ?? "" };
+  const made = operation(name, spec, { labels });
+  return { ...made, metadata: { ...made.metadata, ownerReferences: [controllerReference(owner)] } };
+}
+
+/** The names in the list of running Operations of a status. */
+export function listed(owner: KubeObject): readonly string[] {
+  return objectsAt(owner, ["status", "runningOperationRefs"]).map((one) => stringAt(one, ["name"]));
 }
 
 /** A ConfigMap as a function desires it. */

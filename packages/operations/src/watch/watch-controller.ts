@@ -30,8 +30,15 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import type { SchedulerDeps } from "../deps.ts";
-import { conditions, kinds, labels, longestLabel, reconcileError, updateManager, watchFinalizer } from "../names.ts";
-import { deleteOperation, ownedKeys, ownedOperations, wokenOwner } from "../owned-operations.ts";
+import { kinds, labels, longestLabel, reconcileError, updateManager, watchFinalizer } from "../names.ts";
+import {
+  deleteOperation,
+  ownedKeys,
+  ownedOperations,
+  runningRefs,
+  syncedWith,
+  wokenOwner,
+} from "../owned-operations.ts";
 import { lastSuccessOf, runningOf, surplusOf } from "../schedule/plan-cron.ts";
 import { type DirtyObject, DirtyObjects, typeOf } from "./dirty-objects.ts";
 import { isWatched, operationName, watchedOperation } from "./watched-object.ts";
@@ -275,7 +282,7 @@ async function report({ context, deps }: WatchPass, one: Followed, { all, create
   const lastScheduleTime =
     created.length > 0 ? conditionTime(deps.clock.now()) : textAt(watch, ["status", "lastScheduleTime"]);
   const fields: readonly (readonly [string, unknown])[] = [
-    ["runningOperationRefs", names.length === 0 ? undefined : names.map((name) => ({ name }))],
+    ["runningOperationRefs", runningRefs(names)],
     ["lastScheduleTime", lastScheduleTime],
     ["lastSuccessfulTime", times.sort().at(-1)],
     ["watchingResources", one.dirty.count],
@@ -283,5 +290,7 @@ async function report({ context, deps }: WatchPass, one: Followed, { all, create
   ];
   const after = fields.reduce((object, [field, value]) => withMember(object, ["status", field], value as never), watch);
   const active: ConditionText = { type: "Watching", status: "True", reason: "WatchActive" };
-  await context.writeStatus(withConditionTexts(after, [active, conditions.synced], deps.clock));
+  await context.writeStatus(
+    withConditionTexts(after, [active, syncedWith(watch, { names, label: labels.watch })], deps.clock),
+  );
 }

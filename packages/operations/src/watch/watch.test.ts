@@ -6,8 +6,8 @@ import { createCrd, installCrds } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { kinds } from "../names.ts";
-import { condition, gate, map, pipeline, type Scene, startScene } from "../testing/scene.ts";
+import { kinds, labels } from "../names.ts";
+import { condition, gate, listed, map, operationOf, pipeline, type Scene, startScene } from "../testing/scene.ts";
 import { DirtyObjects } from "./dirty-objects.ts";
 import { createWatchController } from "./watch-controller.ts";
 import { isWatched, operationName } from "./watched-object.ts";
@@ -100,6 +100,20 @@ test("existing objects trigger, a change triggers once more, a deletion too", as
       namespace: "default",
     },
   ]);
+});
+
+test("of many Operations that run at the same time 100 are listed, and a condition says so", async () => {
+  const slow = gate((request) => respond(request, {}));
+  scene.functions.set("slow", slow.run);
+  const owner = await scene.create(watch("many", "many"));
+  await scene.until(kinds.watch, "many", watching("True WatchActive"));
+  const spec = pipeline("slow");
+  for (let at = 0; at < 101; at += 1)
+    await scene.create(operationOf(owner, { name: `many-${at}`, label: labels.watch, spec }));
+  const full = await scene.until(kinds.watch, "many", (one) => condition(one, "Synced").includes("more than 100"));
+  assert.equal(listed(full).length, 100);
+  slow.release();
+  await scene.until(kinds.watch, "many", (one) => condition(one, "Synced") === "True ReconcileSuccess");
 });
 
 test("an object that leaves the selector triggers nothing; an edited selector is in force at once", async () => {
