@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-export type { AdmissionScope } from "./admission/environment.ts";
+export type { AdmissionScope, ObjectType } from "./admission/environment.ts";
 export {
   type AdmissionExpression,
   compileAdmissionExpression,
@@ -11,6 +11,7 @@ export {
   type PolicyVariable,
   VariableValues,
 } from "./admission/expression.ts";
+export { anyObject, objectTypeOf, typeChecker } from "./admission/type-check.ts";
 export { evaluateExpression, syntaxProblem } from "./evaluate-expression.ts";
 export { type AccessCheck, authorizerValue, type CheckAccess, requestResourceValue } from "./library/authorizer.ts";
 export { parseUrl } from "./library/parse-url.ts";

@@ -48,13 +48,32 @@ export function compile(text: string, env: Environment): Program | CompileFailur
   try {
     return compileWithin(text, env);
   } catch (problem) {
-    // The limits keep expressions well within the stack, unless the caller left little of it.
-    if (!(problem instanceof RangeError)) throw problem;
-    return { stage: "compile", problem: "ERROR: <input>:-1:0: max recursion depth exceeded" };
+    return recursionFailure(problem);
   }
 }
 
-function compileWithin(text: string, env: Environment): Program | CompileFailure {
+/** Parses and checks an expression, and does not plan it: its type, or why it has none. */
+export function typeCheck(text: string, env: Environment): CelType | CompileFailure {
+  try {
+    const checked = checkWithin(text, env);
+    return "problem" in checked ? checked : (checked.root.type ?? dynType);
+  } catch (problem) {
+    return recursionFailure(problem);
+  }
+}
+
+/** The limits keep expressions well within the stack, unless the caller left little of it. */
+function recursionFailure(problem: unknown): CompileFailure {
+  if (!(problem instanceof RangeError)) throw problem;
+  return { stage: "compile", problem: "ERROR: <input>:-1:0: max recursion depth exceeded" };
+}
+
+interface CheckedExpression {
+  readonly root: Expr;
+  readonly patterns: PatternStore;
+}
+
+function checkWithin(text: string, env: Environment): CheckedExpression | CompileFailure {
   const source = createSource(text);
   const parsed = parse(source);
   if ("issues" in parsed) return { stage: "compile", problem: renderIssues(source, parsed.issues) };
@@ -63,8 +82,14 @@ function compileWithin(text: string, env: Environment): Program | CompileFailure
   const typeIssues = check(ast, source, env);
   const issues = typeIssues.length > 0 ? typeIssues : validateAst(ast, source, patterns);
   if (issues.length > 0) return { stage: "compile", problem: renderIssues(source, issues) };
+  return { root: ast.root, patterns };
+}
+
+function compileWithin(text: string, env: Environment): Program | CompileFailure {
+  const checked = checkWithin(text, env);
+  if ("problem" in checked) return checked;
   try {
-    return createProgram(ast.root, patterns);
+    return createProgram(checked.root, checked.patterns);
   } catch (problem) {
     if (problem instanceof PlanProblem) return { stage: "plan", problem: problem.message };
     throw problem;

@@ -28,6 +28,7 @@ import { openApiCases } from "./openapi.ts";
 import { patchCases } from "./patches.ts";
 import { pathCases } from "./paths.ts";
 import { policyCases } from "./policies.ts";
+import { policyTypeCases } from "./policy-types.ts";
 import { programCases } from "./programs.ts";
 import { rbacCases } from "./rbac.ts";
 import { readCases } from "./read.ts";
@@ -85,6 +86,7 @@ export const allCases: readonly Case[] = [
   ...conversionCases,
   ...mutatingPolicyCases,
   ...policyCases,
+  ...policyTypeCases,
   ...compactionCases,
   ...programCases,
   ...documentedDifferences.map(caseOf),

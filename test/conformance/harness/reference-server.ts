@@ -13,6 +13,7 @@ const controllers = [
   "persistentvolumeclaim-protection-controller",
   "persistentvolume-protection-controller",
   "volumeattributesclass-protection-controller",
+  "validatingadmissionpolicy-status-controller",
 ];
 
 /** Events live this long on both servers, so that a case can see one go. */

@@ -9,8 +9,10 @@ import {
   intType,
   listOf,
   mapOf,
+  param,
   stringType,
   structType,
+  type TypeKind,
   timestampType,
 } from "../types/types.ts";
 
@@ -23,7 +25,7 @@ const userName = "kubernetes.UserInfo";
 const namespaceName = "kubernetes.Namespace";
 const variablesName = "kubernetes.variables";
 
-const objects: readonly (readonly [string, Fields])[] = [
+const objectTypes: readonly (readonly [string, Fields])[] = [
   [kindName, fields({ group: stringType, version: stringType, kind: stringType })],
   [resourceName, fields({ group: stringType, version: stringType, resource: stringType })],
   [
@@ -123,6 +125,65 @@ export function admissionEnvironment(scope: AdmissionScope): Environment {
   }
   if (scope.variables !== undefined) variables.set("variables", structType(variablesName));
   const own: readonly (readonly [string, Fields])[] =
-    scope.variables === undefined ? [] : [[variablesName, scope.variables]];
-  return { variables, objects: new Map([...objects, ...own]), hasPatchTypes: scope.hasPatchTypes ?? false };
+    scope.variables === undefined ? [] : [[variablesName, variableFields(scope.variables)]];
+  return { variables, objects: new Map([...objectTypes, ...own]), hasPatchTypes: scope.hasPatchTypes ?? false };
+}
+
+/** The type of objects of one kind, and the types of the objects in them by name. */
+export interface ObjectType {
+  readonly type: CelType;
+  readonly objects: ReadonlyMap<string, Fields>;
+}
+
+/** What the expressions of a policy refer to when the kinds of its objects are known. */
+interface TypedScope {
+  readonly object: ObjectType;
+  /** Undefined: there is no `params`. */
+  readonly params?: ObjectType | undefined;
+  readonly variables: ReadonlyMap<string, CelType>;
+}
+
+/** The environment in which the expressions of a policy are checked for one kind. As in the reference, it lacks `authorizer.requestResource`. */
+export function typedEnvironment({ object, params, variables }: TypedScope): Environment {
+  return {
+    variables: new Map([
+      ["object", object.type],
+      ["oldObject", object.type],
+      ["request", structType(requestName)],
+      ["namespaceObject", structType(namespaceName)],
+      ["authorizer", authorizerType],
+      ["variables", structType(variablesName)],
+      ...(params === undefined ? [] : [["params", params.type] as const]),
+    ]),
+    objects: new Map([
+      ...objectTypes,
+      ...object.objects,
+      ...(params?.objects ?? []),
+      [variablesName, variableFields(variables)] as const,
+    ]),
+  };
+}
+
+function variableFields(variables: ReadonlyMap<string, CelType>): Fields {
+  return new Map([...variables].map(([name, type]) => [name, variableType(type)]));
+}
+
+const plainKinds: ReadonlySet<TypeKind> = new Set([
+  "bool",
+  "bytes",
+  "double",
+  "duration",
+  "int",
+  "null",
+  "string",
+  "timestamp",
+  "uint",
+] as const);
+
+/** The type of a variable where it is used: the reference keeps plain types, lists and maps, and any other type becomes dynamic. */
+function variableType(type: CelType): CelType {
+  if (plainKinds.has(type.kind)) return type;
+  if (type.kind === "list") return listOf(variableType(param(type, 0)));
+  if (type.kind === "map") return mapOf(variableType(param(type, 0)), variableType(param(type, 1)));
+  return dynType;
 }

@@ -175,7 +175,7 @@ export function environmentOf(decl: DeclType, hasOptionalOldSelf = false): Envir
 }
 
 /** The type for the checker. Objects get names by where they stand; their fields are collected in `objects`. */
-function celTypeOf(decl: DeclType, name: string, objects: Map<string, Fields>): CelType {
+export function celTypeOf(decl: DeclType, name: string, objects: Map<string, Fields>): CelType {
   switch (decl.kind) {
     case "list":
       return listOf(decl.element ? celTypeOf(decl.element, `${name}.@idx`, objects) : dynType);

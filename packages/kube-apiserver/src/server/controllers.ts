@@ -13,6 +13,7 @@ import type { Store } from "../store/store.ts";
 import { ApiServices } from "./api-services.ts";
 import { type InternalClient, resourcePath } from "./internal-client.ts";
 import { NamespaceController } from "./namespace-controller.ts";
+import { createPolicyStatus, policyStatusController } from "./policy-status.ts";
 import type { ServerCore } from "./server-core.ts";
 import { StoreFollower } from "./store-follower.ts";
 
@@ -101,6 +102,13 @@ export function createControllers(
   const collector = new GarbageCollector({ store, actions, ownerOf: ownerFinder(store, catalog), onError });
   const roles = createRoleAggregation(store, client.asController("clusterrole-aggregation-controller"), onError);
   const namespaces = new NamespaceController({ store, client, catalog, now, onError });
+  const policies = createPolicyStatus({
+    store,
+    client: client.asController(policyStatusController),
+    catalog,
+    crds: () => core.crds.crds,
+    onError,
+  });
   const apiServices = new ApiServices(core.services, onError);
   const clientOf = (account: string): InternalClient => client.asController(account);
   const ofKinds = core.kinds.flatMap((kind) => kind.controllers?.({ clientOf, onError }) ?? []);
@@ -118,6 +126,7 @@ export function createControllers(
       collector.start();
       namespaces.start();
       roles.start();
+      policies.start();
       for (const controller of ofKinds) controller.start();
       core.aggregator.start();
     },
@@ -126,6 +135,7 @@ export function createControllers(
       collector.stop();
       namespaces.stop();
       roles.stop();
+      policies.stop();
       for (const controller of ofKinds) controller.stop();
       core.aggregator.stop();
     },
