@@ -3,25 +3,33 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { mastersGroup, startApiServer } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
-import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
+import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { undescribedFields } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { rolloutCrds } from "./function-rollout.ts";
 
-test("the steps of a rollout cannot change after it has started", async () => {
+const type = { apiVersion: "pkg.crossplane.io/v1alpha1", kind: "FunctionRollout" };
+const template = { ...type, kind: "FunctionRolloutTemplate" };
+const closing = new AsyncDisposableStack();
+let client: KubeClient;
+
+before(async () => {
   const directory = mkdtempSync(join(tmpdir(), "rollout-crds-"));
-  await using closing = new AsyncDisposableStack();
   closing.defer(() => rmSync(directory, { recursive: true, force: true }));
   const server = await startApiServer({ kinds: builtinKinds, directory });
   closing.defer(() => server.close());
-  const client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [mastersGroup] }));
+  client = createKubeClient(createDirectTransport(server.handle, { name: "admin", groups: [mastersGroup] }));
   closing.defer(() => client.close());
   await installCrds(client, rolloutCrds());
-  const type = { apiVersion: "pkg.crossplane.io/v1alpha1", kind: "FunctionRollout" };
+});
+
+after(() => closing.disposeAsync());
+
+test("the steps of a rollout cannot change after it has started", async () => {
   const steps = [{ percent: 10, approval: "Manual" }, { percent: 100 }];
   await client.create({ ...type, metadata: { name: "r" }, spec: { functionRef: { name: "f" }, steps } });
   const patch = (spec: JsonObject) => client.patch({ ...type, name: "r" }, { spec }, { type: "merge" });
@@ -37,6 +45,50 @@ test("the steps of a rollout cannot change after it has started", async () => {
   );
   const changed = await patch({ paused: true, healthGates: [{ type: "RuntimeHealthy" }] });
   assert.equal((changed["spec"] as JsonObject)["paused"], true);
+});
+
+const refusedPlans: Readonly<Record<string, { plan: JsonObject; text: RegExp }>> = {
+  "a DesiredDiff gate without a shadow step": {
+    plan: { steps: [{ percent: 100 }], healthGates: [{ type: "DesiredDiff" }] },
+    text: /a DesiredDiff gate needs a step with shadow: true/,
+  },
+  "percentages that shrink": {
+    plan: { steps: [{ percent: 50 }, { percent: 10 }, { percent: 100 }] },
+    text: /percentages must not shrink/,
+  },
+  "steps that never reach all": { plan: { steps: [{ percent: 50 }] }, text: /a step must reach percent: 100/ },
+  "two steps of one name": {
+    plan: {
+      steps: [
+        { name: "a", percent: 5 },
+        { name: "a", percent: 100 },
+      ],
+    },
+    text: /names of steps must be unique/,
+  },
+  "a gate without its limit": {
+    plan: { steps: [{ percent: 100 }], healthGates: [{ type: "FunctionErrors" }] },
+    text: /the gate needs maxRatio/,
+  },
+  "a deadline of zero": {
+    plan: { steps: [{ percent: 100 }], progressDeadline: "0s" },
+    text: /must be longer than zero/,
+  },
+};
+
+for (const [title, { plan, text }] of Object.entries(refusedPlans)) {
+  test(`a rollout and a template are refused alike: ${title}`, async () => {
+    const spec = { functionRef: { name: "f" }, ...plan };
+    await assert.rejects(client.create({ ...type, metadata: { generateName: "r-" }, spec }), text);
+    await assert.rejects(client.create({ ...template, metadata: { generateName: "t-" }, spec: plan }), text);
+  });
+}
+
+test("a template with a shadow step may judge differences", async () => {
+  const steps = [{ shadow: true }, { percent: 100 }];
+  const spec = { steps, healthGates: [{ type: "DesiredDiff", maxDeleted: 0 }] };
+  const created = await client.create({ ...template, metadata: { name: "careful" }, spec });
+  assert.equal(created.metadata.name, "careful");
 });
 
 for (const crd of rolloutCrds()) {

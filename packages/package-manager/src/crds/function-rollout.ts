@@ -141,6 +141,7 @@ const steps: Schema = checked(
   },
 );
 
+/** Fields that a rollout and a template have. */
 const planFields = {
   compositionSelector: labelsOf(),
   compositeSelector: labelsOf(),
@@ -150,6 +151,12 @@ const planFields = {
   progressDeadline: defaulted(positiveDuration, "2h"),
   bakeTime: duration,
   window,
+};
+
+/** The rule of plans for functions about `steps` and `healthGates`. A template is always for a Function. */
+const functionPlanRule = {
+  rule: "!has(self.healthGates) || !self.healthGates.exists(g, g.type == 'DesiredDiff') || self.steps.exists(s, has(s.shadow) && s.shadow)",
+  message: "a DesiredDiff gate needs a step with shadow: true",
 };
 
 const spec: Schema = checked(
@@ -183,12 +190,13 @@ const spec: Schema = checked(
       "shadow steps are for functions: a rollout with compositionRef has none",
     "!has(self.compositionRef) || !has(self.healthGates) || !self.healthGates.exists(g, g.type in ['DesiredDiff', 'RuntimeHealthy', 'FunctionErrors', 'FatalResults', 'CallDuration'])":
       "a rollout with compositionRef has gates of type CompositeCondition, Prometheus and Webhook only",
-    "has(self.compositionRef) || !has(self.healthGates) || !self.healthGates.exists(g, g.type == 'DesiredDiff') || self.steps.exists(s, has(s.shadow) && s.shadow)":
-      "a DesiredDiff gate needs a step with shadow: true",
+    [`has(self.compositionRef) || ${functionPlanRule.rule}`]: functionPlanRule.message,
     "has(self.functionRef) == has(oldSelf.functionRef) && has(self.functionRefs) == has(oldSelf.functionRefs) && has(self.compositionRef) == has(oldSelf.compositionRef) && (!has(self.functionRef) || self.functionRef == oldSelf.functionRef) && (!has(self.functionRefs) || self.functionRefs == oldSelf.functionRefs) && (!has(self.compositionRef) || self.compositionRef == oldSelf.compositionRef)":
       "what is rolled out is immutable",
   },
 );
+
+const templateSpec: Schema = checked(object(planFields), { [functionPlanRule.rule]: functionPlanRule.message });
 
 /** The rule that both sides do not name the same. */
 function differ(path: string): string {
@@ -278,7 +286,7 @@ export function rolloutCrds(): readonly KubeObject[] {
     docs: rolloutTemplateDocs,
     plural: "functionrollouttemplates",
     categories: [crossplaneCategory],
-    versions: [{ name: "v1alpha1", fields: { "spec*": object(planFields) }, columns: [ageColumn], hasStatus: false }],
+    versions: [{ name: "v1alpha1", fields: { "spec*": templateSpec }, columns: [ageColumn], hasStatus: false }],
   });
   return [rollout, template];
 }
