@@ -16,6 +16,7 @@ import { type Hold, judge, type Verdict } from "./guard/guard.ts";
 import { guardPolicyOf } from "./guard/guard-policy.ts";
 import { asNamed, type Move, movedNames, movesOf, renamesOf, withRenames } from "./guard/moves.ts";
 import { clientReader, noDetails, type Observed, observe } from "./observe/observe.ts";
+import { beginApproved, settleApproval } from "./report/report-held.ts";
 import { ComposeError } from "./run/compose-error.ts";
 import type { PipelineOutcome } from "./run/pipeline-outcome.ts";
 import { type PipelineDeps, runPipeline } from "./run/run-pipeline.ts";
@@ -31,8 +32,6 @@ export interface ComposeResult {
   readonly desired: DesiredResources;
   /** What the pipeline wants of the XR itself. */
   readonly composite: Resource | undefined;
-  /** Whether an approval allowed a destructive change. */
-  readonly isApproved: boolean;
 }
 
 /** The result for an XR that must not be applied until its plan is approved. */
@@ -49,10 +48,12 @@ export interface HeldResult {
 export async function compose(revision: KubeObject, context: CompositeContext): Promise<ComposeResult | HeldResult> {
   try {
     const draft = await draftOf(revision, context);
-    const { hold, isApproved } = await guard(revision, draft, context);
+    const { hold, approved } = await guard(revision, draft, context);
     if (hold !== undefined && context.deps.onHeld === undefined) return await held(hold, draft, context);
     if (hold !== undefined) context.deps.onHeld?.(context.stored.object, hold);
-    return { ...(await apply(draft, context)), isApproved };
+    if (approved !== undefined) await beginApproved(approved, context);
+    else if (hold === undefined) await settleApproval(context);
+    return await apply(draft, context);
   } catch (error) {
     throw new ComposeError(error);
   }
@@ -140,10 +141,10 @@ async function guard(revision: KubeObject, draft: Draft, context: CompositeConte
   const { observed, desired, departing: kept, impossible } = draft;
   if (impossible.length > 0) {
     const message = `Nothing is applied: a move cannot be done: ${impossible.join("; ")}: correct the declaration, or remove it`;
-    return { hold: { reason: "MoveImpossible", message, hash: undefined, changes: [] }, isApproved: false };
+    return { hold: { reason: "MoveImpossible", message, hash: undefined, changes: [] }, approved: undefined };
   }
   const plan = planChanges({ observed, desired: desired.resources, kept, schema: deps.kind.schema });
-  if (plan === undefined) return { hold: undefined, isApproved: false };
+  if (plan === undefined) return { hold: undefined, approved: undefined };
   const annotated = definition.facts?.annotated;
   return judge(plan, guardPolicyOf(annotated === undefined ? [revision] : [revision, annotated]), stored.object);
 }
@@ -155,7 +156,7 @@ async function held(hold: Hold, { observed, outcome }: Draft, context: Composite
   return { held: hold, outcome };
 }
 
-async function apply(draft: Draft, context: CompositeContext): Promise<Omit<ComposeResult, "isApproved">> {
+async function apply(draft: Draft, context: CompositeContext): Promise<ComposeResult> {
   const { deps, signal, stored } = context;
   const { client, kind } = deps;
   const { outcome, desired } = draft;

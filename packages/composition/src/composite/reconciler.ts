@@ -160,7 +160,7 @@ async function reconcileLive(context: CompositeContext): Promise<ReconcileResult
   const result = await compose(revision, context);
   if ("held" in result) return reportHeld(result, context);
   if (context.run !== undefined) context.run.ttlMs = result.outcome.ttlMs;
-  await settleApproval(result, context);
+  await settleApproval(context);
   return reportResult(result, context);
 }
 

@@ -5,6 +5,9 @@ import { kindAndName } from "../observe/observe.ts";
 import type { ChangePlan, DestructiveChange } from "./change-plan.ts";
 import { type GuardLimit, type GuardPolicy, guardAnnotations, isProtected } from "./guard-policy.ts";
 
+/** The condition type of the guard. */
+export const heldType = "Held";
+
 /** Why an XR is held. */
 type HoldReason =
   | "EmptyDesiredState"
@@ -27,18 +30,21 @@ export interface Hold {
 export interface Verdict {
   /** Undefined when the plan may be applied. */
   readonly hold: Hold | undefined;
-  /** Whether it may be applied only because it is approved. */
-  readonly isApproved: boolean;
+  /** Why the plan would be held if it were not approved; undefined when it needs no approval. */
+  readonly approved: ConditionText | undefined;
 }
 
 /** Judges a plan. An approval counts for exactly the plan whose hash it names. */
 export function judge(plan: ChangePlan, policy: GuardPolicy, xr: KubeObject): Verdict {
   const why = reasonOf(plan, policy);
-  if (why === undefined) return { hold: undefined, isApproved: false };
+  if (why === undefined) return { hold: undefined, approved: undefined };
   const approval = annotationOf(xr, guardAnnotations.approvePlan);
-  if (approval === plan.hash) return { hold: undefined, isApproved: true };
   const { hash, changes } = plan;
-  return { hold: { ...why, message: heldText(why.message, plan, approval), hash, changes }, isApproved: false };
+  if (approval === hash) {
+    const message = `Applying the approved plan ${hash}: ${why.message}`;
+    return { hold: undefined, approved: { type: heldType, status: "True", reason: why.reason, message } };
+  }
+  return { hold: { ...why, message: heldText(why.message, plan, approval), hash, changes }, approved: undefined };
 }
 
 function reasonOf({ changes, isEmpty }: ChangePlan, policy: GuardPolicy): Pick<Hold, "reason" | "message"> | undefined {
@@ -91,9 +97,6 @@ function heldText(why: string, { changes, hash }: ChangePlan, approval: string |
 function changeText({ class: what, resource, object }: DestructiveChange): string {
   return `${what} "${resource}" ${kindAndName(object)}`;
 }
-
-/** The condition type of the guard. */
-export const heldType = "Held";
 
 /** The conditions of an XR that is held. */
 export function heldConditions({ reason, message }: Hold): readonly ConditionText[] {

@@ -12,7 +12,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../../composite-resource/constants.ts";
 import { claimRefOf } from "../../composite-resource/crossplane-fields.ts";
-import type { ComposeResult, HeldResult } from "../compose.ts";
+import type { HeldResult } from "../compose.ts";
 import type { CompositeContext } from "../context.ts";
 import { heldConditions, heldType, notHeld } from "../guard/guard.ts";
 import { guardAnnotations } from "../guard/guard-policy.ts";
@@ -37,20 +37,33 @@ export function afterHold(xr: KubeObject): readonly ConditionText[] {
 }
 
 /**
- * Removes an approval that was used: it must not approve the same deletion another time. An approval that was given before the XR was
- * held stays until its plan is applied.
+ * Stores that an approved plan is being applied, before its first deletion. An approval that was given before the XR was held would
+ * otherwise look unused to a process that continues after a crash, and approve the same deletion another time.
  */
-export async function settleApproval({ isApproved }: ComposeResult, context: CompositeContext): Promise<void> {
+export async function beginApproved(approved: ConditionText, context: CompositeContext): Promise<void> {
+  if (isHeld(context.stored.object)) return;
+  // The reconcile is not done yet: a request for it is answered at its end.
+  const baseline = { ...context.baseline, handledRequest: undefined };
+  await writeOutcome({ ...context, baseline }, { conditions: [approved] });
+}
+
+/**
+ * Removes the approval of an XR that was held, before its next change is applied and after an approved plan was: it must not approve
+ * the same deletion another time. An approval that was given before the XR was held stays until its plan is applied.
+ */
+export async function settleApproval(context: CompositeContext): Promise<void> {
   const { deps, state, stored, signal } = context;
   const xr = stored.object;
-  if (annotationOf(xr, guardAnnotations.approvePlan) === undefined) return;
-  const wasHeld = conditionOf(conditionsOf(xr), heldType).status === "True";
-  if (!isApproved && !wasHeld) return;
+  if (annotationOf(xr, guardAnnotations.approvePlan) === undefined || !isHeld(xr)) return;
   await settleOnClaim(context);
   const used = withMember(xr, ["metadata", "annotations", guardAnnotations.approvePlan], undefined);
   stored.object = await deps.client.update(used, { fieldManager: fieldManagers.update, signal });
   state.selfUpdates.expect(stored.object);
-  context.emit({ reason: heldType, message: "Applied the approved plan, and removed its approval" });
+  context.emit({ reason: heldType, message: "Removed the approval: its plan is applied, or nothing is held any more" });
+}
+
+function isHeld(xr: KubeObject): boolean {
+  return conditionOf(conditionsOf(xr), heldType).status === "True";
 }
 
 /** An approval that was given on the claim is removed there first: the claim would hand it to the XR again. */
