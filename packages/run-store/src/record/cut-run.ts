@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { Buffer } from "node:buffer";
+import { Buffer } from "node:buffer";
 import { createHash, hash } from "node:crypto";
 import {
   encode,
@@ -18,6 +18,8 @@ type PartRef = string;
 
 const refDigits = 32;
 const refMember = "\u0000ref";
+/** Smaller objects stay in their message: to hash, look up and store one apart costs more than it saves. */
+const leastPartBytes = 256;
 
 /** Cuts the objects out of messages. The objects of one run are collected; equal ones have one reference. */
 export class RunCutter {
@@ -40,14 +42,14 @@ export class RunCutter {
   request(request: RunFunctionRequest): string {
     return this.#encode(
       RunFunctionRequest,
-      mapRequest(request, (struct) => this.#cut(struct).stub),
+      mapRequest(request, (struct) => this.#inMessage(struct)),
     );
   }
 
   response(response: RunFunctionResponse): string {
     return this.#encode(
       RunFunctionResponse,
-      mapResponse(response, (struct) => this.#cut(struct).stub),
+      mapResponse(response, (struct) => this.#inMessage(struct)),
     );
   }
 
@@ -75,6 +77,13 @@ export class RunCutter {
     return this.#digest.digest();
   }
 
+  /** What stands for an object in its message. An object that could be read as a reference is cut, whatever its size. */
+  #inMessage(struct: Struct): Struct {
+    if (struct.bytes.length >= leastPartBytes || hasRefMember(struct)) return this.#cut(struct).stub;
+    this.#bytes += struct.bytes.length;
+    return struct;
+  }
+
   #cut(struct: Struct): CutPart {
     let part = this.#known.get(struct);
     if (part === undefined) {
@@ -93,6 +102,10 @@ export interface CutPart {
   readonly ref: PartRef;
   /** What stands in its place. */
   readonly stub: Struct;
+}
+
+function hasRefMember({ bytes }: Struct): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(refMember);
 }
 
 /** The reference in a stub; undefined for any other object. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import {
   CredentialData,
@@ -194,6 +195,14 @@ test("a value of four bytes is marked in its place, and not searched for elsewhe
   const clean = redactor.scrubRequest(redactor.request(withTexts({ pin: "1234" }, { port: "1234" })));
   assert.match(Buffer.from(clean.credentials.get("c")?.source?.value.data.get("pin") ?? []).toString(), marked);
   assert.deepEqual(clean.desired?.resources.get("map")?.resource?.value["data"], { port: "1234" });
+});
+
+test("a mark is the beginning of the HMAC of the value, for a key of any length", () => {
+  for (const length of [32, 64, 65, 200]) {
+    const key = Buffer.alloc(length, 7);
+    const digest = createHmac("sha256", key).update("value").digest("hex");
+    assert.equal(keyedMark(key)(Buffer.from("value")), `**REDACTED:${digest.slice(0, 8)}**`);
+  }
 });
 
 test("a value has one mark wherever it is, and another value another one", () => {

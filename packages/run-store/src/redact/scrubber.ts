@@ -201,9 +201,11 @@ function base64Forms(value: Uint8Array): readonly string[] {
   });
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 function textOf(value: Uint8Array): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(value);
+    return utf8.decode(value);
   } catch {
     return undefined;
   }

@@ -62,6 +62,32 @@ test("a run is read as it was recorded", (t) => {
   );
 });
 
+test("objects of any size are read as they were, also one with the member of a reference", (t) => {
+  const store = open(t);
+  const desired = {
+    empty: {},
+    small: { data: { text: "s" } },
+    large: { data: { text: "l".repeat(1000) } },
+    reference: { "\u0000ref": "0".repeat(32) },
+  };
+  const run = at(0, { steps: [stepOf(0, callOf(desired))] });
+  store.record(run);
+  store.flush();
+  const document = store.reader.get(store.reader.list()[0]?.id ?? "");
+  assert.ok(document);
+  const { resources } = inflateRun(document).steps[0]?.calls[0]?.response?.desired ?? {};
+  const read = [...(resources ?? [])].map(([name, { resource }]) => [name, resource?.value]);
+  assert.deepEqual(Object.fromEntries(read), desired);
+  const stored = inflateRun(document).steps[0];
+  const bytes = [...(run.steps[0]?.calls[0]?.response?.desired?.resources.values() ?? [])].map(
+    ({ resource }) => resource?.bytes.length ?? 0,
+  );
+  assert.equal(
+    stored?.bytesOut,
+    bytes.reduce((sum, length) => sum + length, 0),
+  );
+});
+
 test("ten thousand equal runs are one row with 9,999 repeats", (t) => {
   const store = open(t);
   for (let n = 0; n < 10_000; n++) {
