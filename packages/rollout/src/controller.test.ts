@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ShadowStore } from "@purlin/function-runner";
 import { annotationOf, numberAt, stringAt } from "@purlin/kube-objects/object";
 import { functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
 
@@ -106,4 +107,26 @@ test("a rollout of a Composition stops when one of its revisions is deleted", as
   await reconcile("r");
   const status = cluster.get("FunctionRollout", "r") ?? {};
   assert.equal(stringAt(status, ["status", "phase"]), "RollingBack");
+});
+
+test("reports of composite resources and rollouts that are gone are dropped", async () => {
+  const cluster = memoryCluster(2);
+  const shadow = new ShadowStore();
+  const reconcile = cluster.controller({ shadow });
+  const found = (uid: string, step = "s"): Parameters<ShadowStore["add"]>[1] => ({
+    composite: { apiVersion: "example.org/v1", kind: "App", name: uid, uid },
+    step,
+    class: "delete",
+    at: "2026-01-01T00:00:00Z",
+    durationMs: 1,
+    stableMs: 1,
+    resources: [],
+    differing: 1,
+  });
+  cluster.put(rolloutOf("r", { candidate: named("f-2"), steps: [{ shadow: true }, { percent: 100 }] }));
+  for (const uid of ["uid-app-0", "uid-app-1", "uid-gone"]) shadow.add("uid-r", found(uid));
+  shadow.add("uid-of-another-rollout", found("uid-app-0"));
+  await reconcile("r");
+  assert.deepEqual([shadow.report("uid-r").total, shadow.report("uid-r").classes.delete], [2, 2]);
+  assert.equal(shadow.report("uid-of-another-rollout").total, 0);
 });

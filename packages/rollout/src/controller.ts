@@ -165,6 +165,9 @@ async function reconcile(context: ReconcileContext, parts: ShellParts): Promise<
   memory.state = frozen;
   const rows = await rowsOf(memory, parts, context.signal);
   const { signal } = context;
+  // Reports of what is gone must neither count nor pile up.
+  parts.shadow?.retainRollouts([uid, ...others.map((one) => one.uid)]);
+  parts.shadow?.retainComposites(uid, rows);
   const seen = await observe({ rollout, plan, state: frozen, rows, sides, signal }, parts);
   const holder = state.startedAt === undefined ? claims.holder(rolloutName, plan) : undefined;
   const outcome = decide(plan, state, holder === undefined ? seen : { ...seen, sides: conflict(holder, plan) });

@@ -29,6 +29,10 @@ export interface ShadowSource {
   details(rolloutUid: string): readonly ShadowFinding[];
   has(rolloutUid: string, compositeUid: string): boolean;
   forget(rolloutUid: string): void;
+  /** Forgets all rollouts but these. */
+  retainRollouts(rolloutUids: readonly string[]): void;
+  /** Forgets all composite resources of a rollout but these. */
+  retainComposites(rolloutUid: string, composites: readonly { readonly uid: string }[]): void;
 }
 
 const exampleLimit = 10;

@@ -1,26 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
-import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
-import { isJsonObject, type JsonObject, parseJson } from "@purlin/kube-objects/json";
-import { textsAt } from "@purlin/kube-objects/object";
+import { type Clock, type Log, silentLog, systemClock, Turns } from "@purlin/base";
+import { isJsonObject, parseJson } from "@purlin/kube-objects/json";
 import type { CompositeSubject } from "../function-runner.ts";
 import { textOf } from "../runner-error.ts";
-import { rank, type ShadowClass, type ShadowDetail, shadowClasses, worse } from "./shadow-class.ts";
-
-/** What shadow runs of a rollout found, in numbers. Every composite resource counts once, by its worst step. */
-interface ShadowReport {
-  /** Composite resources that were compared. */
-  readonly total: number;
-  readonly classes: Readonly<Record<ShadowClass, number>>;
-  /** Shadow runs, also those of a composite resource that was compared before. */
-  readonly runs: number;
-  /** Shadow runs that were not made: the queue was full, or the request too large. */
-  readonly dropped: number;
-  /** Whether there are more composite resources than the report counts. */
-  readonly truncated: boolean;
-}
+import { RolloutReports, type ShadowReport } from "./rollout-reports.ts";
+import type { ShadowDetail } from "./shadow-class.ts";
 
 /** The reports of shadow runs, by the uid of their rollout. */
 export interface ShadowReports {
@@ -31,26 +19,10 @@ export interface ShadowReports {
   has(rolloutUid: string, compositeUid: string): boolean;
   /** To be called when a rollout is gone. */
   forget(rolloutUid: string): void;
-}
-
-/** The reports of one rollout. */
-interface RolloutReports {
-  /** The class of each step, by `uid/step`. */
-  readonly steps: Map<string, ShadowClass>;
-  /** How many steps of a composite resource were compared. */
-  readonly composites: Map<string, number>;
-  /** Steps of the last reconcile of a composite resource that are to be compared, by its uid. */
-  readonly expected: Map<string, ExpectedSteps>;
-  readonly details: Map<string, ShadowDetail>;
-  runs: number;
-  dropped: number;
-  truncated: boolean;
-}
-
-interface ExpectedSteps {
-  /** Stands for the reconcile; undefined after a restart. */
-  readonly subject: CompositeSubject | undefined;
-  readonly steps: Set<string>;
+  /** Forgets all rollouts but these. */
+  retainRollouts(rolloutUids: readonly string[]): void;
+  /** Forgets all composite resources of a rollout but these. */
+  retainComposites(rolloutUid: string, composites: readonly { readonly uid: string }[]): void;
 }
 
 /** Where reports are kept. */
@@ -61,190 +33,170 @@ interface ShadowStoreOptions {
   readonly log?: Log | undefined;
 }
 
-const maxRollouts = 50;
-const maxSteps = 50_000;
-const maxDetails = 1000;
+const fileVersion = 2;
 const saveAfterMs = 2000;
+/** A large file is written less often: writing takes a twentieth of the time at most. */
+const restFactor = 20;
+const chunkChars = 64 * 1024;
 
-/** Keeps what shadow runs find: classes of all composite resources, details of those that differ most. */
+/** Keeps what shadow runs find. The file is written in parts that let other work run, and as a whole when the store is closed. */
 export class ShadowStore implements ShadowReports {
   readonly #rollouts = new Map<string, RolloutReports>();
   readonly #options: ShadowStoreOptions;
+  readonly #clock: Clock;
   #stopSave: (() => void) | undefined;
+  #isDirty = false;
+  #isWriting = false;
+  #isClosed = false;
+  #restMs = saveAfterMs;
 
   constructor(options: ShadowStoreOptions = {}) {
     this.#options = options;
+    this.#clock = options.clock ?? systemClock;
     if (options.file !== undefined) this.#load(options.file);
   }
 
   report(rolloutUid: string): ShadowReport {
-    const known = this.#rollouts.get(rolloutUid);
-    const classes = Object.fromEntries(shadowClasses.map((one) => [one, 0])) as Record<ShadowClass, number>;
-    if (known === undefined) return { total: 0, classes, runs: 0, dropped: 0, truncated: false };
-    const worst = new Map<string, ShadowClass>();
-    for (const [key, found] of known.steps) {
-      const uid = uidIn(key);
-      worst.set(uid, worse(found, worst.get(uid) ?? "none"));
-    }
-    for (const found of worst.values()) classes[found] += 1;
-    return { total: worst.size, classes, runs: known.runs, dropped: known.dropped, truncated: known.truncated };
+    return (this.#rollouts.get(rolloutUid) ?? new RolloutReports()).report();
   }
 
   details(rolloutUid: string): readonly ShadowDetail[] {
-    const found = [...(this.#rollouts.get(rolloutUid)?.details.values() ?? [])];
-    return found.toSorted((a, b) => rank(b.class) - rank(a.class) || (a.composite.name < b.composite.name ? -1 : 1));
+    return this.#rollouts.get(rolloutUid)?.details() ?? [];
   }
 
   has(rolloutUid: string, compositeUid: string): boolean {
-    const reports = this.#rollouts.get(rolloutUid);
-    if (reports === undefined || reports.expected.has(compositeUid)) return false;
-    return reports.composites.has(compositeUid);
+    return this.#rollouts.get(rolloutUid)?.has(compositeUid) ?? false;
   }
 
   /** A step will be compared: until then its composite resource is not. A later reconcile may have other steps. */
   expect(rolloutUid: string, subject: CompositeSubject, step: string): void {
-    const { expected, steps } = this.#of(rolloutUid);
-    const { uid } = subject;
-    const known = expected.get(uid);
-    const waiting = known?.subject === subject ? known.steps : new Set<string>();
-    if (!steps.has(`${uid}/${step}`)) waiting.add(step);
-    if (waiting.size === 0) expected.delete(uid);
-    else if (expected.has(uid) || expected.size < maxSteps) expected.set(uid, { subject, steps: waiting });
+    this.#of(rolloutUid).expect(subject, step);
   }
 
   /** Whether one step of a composite resource was compared. */
   hasStep(rolloutUid: string, compositeUid: string, step: string): boolean {
-    return this.#rollouts.get(rolloutUid)?.steps.has(`${compositeUid}/${step}`) ?? false;
+    return this.#rollouts.get(rolloutUid)?.hasStep(compositeUid, step) ?? false;
   }
 
   forget(rolloutUid: string): void {
     if (this.#rollouts.delete(rolloutUid)) this.#save();
   }
 
+  retainRollouts(rolloutUids: readonly string[]): void {
+    for (const uid of this.#rollouts.keys()) if (!rolloutUids.includes(uid)) this.forget(uid);
+  }
+
+  retainComposites(rolloutUid: string, composites: readonly { readonly uid: string }[]): void {
+    if (this.#rollouts.get(rolloutUid)?.retain(composites) === true) this.#save();
+  }
+
   /** Adds what a shadow run found; it replaces what the one before it found. */
   add(rolloutUid: string, detail: ShadowDetail): void {
-    const reports = this.#of(rolloutUid);
-    const { uid } = detail.composite;
-    const key = `${uid}/${detail.step}`;
-    reports.runs += 1;
-    if (!reports.steps.has(key)) {
-      reports.truncated ||= reports.steps.size >= maxSteps;
-      if (reports.steps.size >= maxSteps) return;
-      reports.composites.set(uid, (reports.composites.get(uid) ?? 0) + 1);
-    }
-    reports.steps.set(key, detail.class);
-    const waiting = reports.expected.get(uid)?.steps;
-    waiting?.delete(detail.step);
-    if (waiting?.size === 0) reports.expected.delete(uid);
-    reports.details.delete(key);
-    if (detail.class !== "none") keepDetail(reports.details, key, detail);
+    this.#of(rolloutUid).add(detail);
     this.#save();
   }
 
   /** Counts a shadow run that was not made. */
   drop(rolloutUid: string): void {
-    this.#of(rolloutUid).dropped += 1;
+    this.#of(rolloutUid).drop();
   }
 
-  /** Writes what is not written yet. */
+  /** Writes what is not written yet, at once. */
   close(): void {
-    if (this.#stopSave === undefined) return;
-    this.#stopSave();
-    this.#write();
+    const { file } = this.#options;
+    this.#stopSave?.();
+    if (file === undefined || this.#isClosed) return;
+    this.#isClosed = true;
+    if (!this.#isDirty && !this.#isWriting) return;
+    try {
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      // Another name than that of a file that is being written.
+      writeFileSync(`${file}.last`, [...this.#lines()].join(""), { mode: 0o600 });
+      renameSync(`${file}.last`, file);
+    } catch (error) {
+      this.#failed(error);
+    }
   }
 
   #of(rolloutUid: string): RolloutReports {
-    const known = this.#rollouts.get(rolloutUid);
-    if (known !== undefined) return known;
-    const made = emptyReports();
-    this.#rollouts.set(rolloutUid, made);
-    const oldest = this.#rollouts.keys().next().value;
-    if (this.#rollouts.size > maxRollouts && oldest !== undefined) this.#rollouts.delete(oldest);
-    return made;
+    const reports = this.#rollouts.get(rolloutUid) ?? new RolloutReports();
+    this.#rollouts.set(rolloutUid, reports);
+    return reports;
   }
 
   #save(): void {
-    const { file, clock = systemClock } = this.#options;
-    if (file === undefined || this.#stopSave !== undefined) return;
-    this.#stopSave = clock.schedule(saveAfterMs, () => this.#write());
+    const { file } = this.#options;
+    if (file === undefined || this.#isClosed) return;
+    this.#isDirty = true;
+    if (this.#stopSave !== undefined || this.#isWriting) return;
+    this.#stopSave = this.#clock.schedule(this.#restMs, () => void this.#write(file));
   }
 
-  #write(): void {
-    const { file, log = silentLog } = this.#options;
+  async #write(file: string): Promise<void> {
     this.#stopSave = undefined;
-    if (file === undefined) return;
-    const rollouts = [...this.#rollouts].map(([uid, { steps, expected, details, runs, dropped, truncated }]) => ({
-      uid,
-      runs,
-      dropped,
-      truncated,
-      steps: Object.fromEntries(steps),
-      incomplete: [...expected.keys()],
-      details: [...details.values()],
-    }));
+    this.#isDirty = false;
+    this.#isWriting = true;
+    const began = this.#clock.now();
     try {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      writeFileSync(`${file}.new`, JSON.stringify({ version: 1, rollouts }), { mode: 0o600 });
-      renameSync(`${file}.new`, file);
+      await using handle = await open(`${file}.new`, "w", 0o600);
+      await this.#writeLines(handle);
+      // At once: a store that is closed in the meantime has written newer reports.
+      if (!this.#isClosed) renameSync(`${file}.new`, file);
     } catch (error) {
-      log.info("cannot store the reports of shadow runs", { file, error: textOf(error) });
+      this.#failed(error);
+    }
+    this.#isWriting = false;
+    this.#restMs = Math.max(saveAfterMs, (this.#clock.now() - began) * restFactor);
+    if (this.#isDirty) this.#save();
+  }
+
+  /** Reports may change on the way; each line is right for the moment at which it is made. */
+  async #writeLines(handle: FileHandle): Promise<void> {
+    const turns = new Turns();
+    let chunk = "";
+    for (const line of this.#lines()) {
+      chunk += line;
+      if (chunk.length >= chunkChars) {
+        await handle.appendFile(chunk);
+        chunk = "";
+      }
+      if (turns.isOver) await turns.next();
+    }
+    await handle.appendFile(chunk);
+  }
+
+  *#lines(): Generator<string, void, void> {
+    yield `${JSON.stringify({ version: fileVersion })}\n`;
+    for (const [rollout, reports] of this.#rollouts) {
+      yield `${JSON.stringify({ rollout })}\n`;
+      for (const record of reports.records()) yield `${JSON.stringify(record)}\n`;
     }
   }
 
   /** A file that cannot be read is as good as none: the reports are made again. */
   #load(file: string): void {
     try {
-      const stored = parseJson(readFileSync(file, "utf8"));
-      const rollouts = isJsonObject(stored) && Array.isArray(stored["rollouts"]) ? stored["rollouts"] : [];
-      for (const one of rollouts.filter(isJsonObject)) this.#rollouts.set(String(one["uid"]), readReports(one));
+      const [first = "", ...lines] = readFileSync(file, "utf8").split("\n");
+      const header = parseJson(first);
+      if (!isJsonObject(header) || header["version"] !== fileVersion) return;
+      let reports = new RolloutReports();
+      for (const record of lines.filter((line) => line !== "").map((line) => parseJson(line))) {
+        if (!isJsonObject(record)) continue;
+        if (typeof record["rollout"] === "string") reports = this.#of(record["rollout"]);
+        else reports.restore(record);
+      }
     } catch (error) {
+      this.#rollouts.clear();
       const { log = silentLog } = this.#options;
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") {
         log.info("cannot read the reports of shadow runs", { file, error: textOf(error) });
       }
     }
   }
-}
 
-function emptyReports(): RolloutReports {
-  const maps = { steps: new Map(), composites: new Map(), expected: new Map(), details: new Map() };
-  return { ...maps, runs: 0, dropped: 0, truncated: false };
-}
-
-function readReports(stored: JsonObject): RolloutReports {
-  const reports = emptyReports();
-  for (const [key, found] of Object.entries((stored["steps"] ?? {}) as Record<string, ShadowClass>)) {
-    if (!shadowClasses.includes(found)) continue;
-    reports.steps.set(key, found);
-    reports.composites.set(uidIn(key), (reports.composites.get(uidIn(key)) ?? 0) + 1);
+  #failed(error: unknown): void {
+    const { file, log = silentLog } = this.#options;
+    log.info("cannot store the reports of shadow runs", { file, error: textOf(error) });
   }
-  for (const uid of textsAt(stored, ["incomplete"])) {
-    reports.expected.set(uid, { subject: undefined, steps: new Set(["?"]) });
-  }
-  const details = (Array.isArray(stored["details"]) ? stored["details"] : []) as unknown as readonly ShadowDetail[];
-  for (const detail of details) reports.details.set(`${detail.composite.uid}/${detail.step}`, detail);
-  reports.runs = Number(stored["runs"] ?? 0);
-  reports.dropped = Number(stored["dropped"] ?? 0);
-  reports.truncated = stored["truncated"] === true;
-  return reports;
-}
-
-function uidIn(key: string): string {
-  return key.slice(0, key.indexOf("/"));
-}
-
-/** Keeps the worst: a detail that is less bad than all others makes room. */
-function keepDetail(details: Map<string, ShadowDetail>, key: string, detail: ShadowDetail): void {
-  if (details.size >= maxDetails) {
-    let mildest: string | undefined;
-    for (const [other, found] of details) {
-      if (rank(found.class) < rank(detail.class)) {
-        mildest = other;
-        break;
-      }
-    }
-    if (mildest === undefined) return;
-    details.delete(mildest);
-  }
-  details.set(key, detail);
 }
