@@ -7,7 +7,7 @@ import { nopLogger, type RunningFunction, request, response, start } from "@purl
 import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { startTestServer } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type Figure, figure } from "../measure/figure.ts";
+import { type Figure, figure, ratiosOfSums } from "../measure/figure.ts";
 
 /** How much of everything. */
 export interface ShadowEffort {
@@ -52,23 +52,16 @@ export async function shadowFigures({ rounds, count }: ShadowEffort): Promise<Fi
       "ms",
       found.plain.map((ms) => ms / count),
     ),
-    figure("shadow: CPU, shadowed in 5 % of reconciles ÷ not", "×", ratios(found.shadowed, found.plain), atMost(1.1)),
-    figure("shadow: CPU, rollouts on and none ÷ off", "×", ratios(found.on, found.off), atMost(1.05)),
-    figure("shadow: CPU, rollouts off ÷ off, the noise", "×", ratios(found.again, found.off)),
+    figure(
+      "shadow: CPU, shadowed in 5 % of reconciles ÷ not",
+      "×",
+      ratiosOfSums(found.shadowed, found.plain),
+      atMost(1.1),
+    ),
+    figure("shadow: CPU, rollouts on and none ÷ off", "×", ratiosOfSums(found.on, found.off), atMost(1.05)),
+    figure("shadow: CPU, rollouts off ÷ off, the noise", "×", ratiosOfSums(found.again, found.off)),
     figure("shadow: shadow runs of reconciles", "%", [(100 * runs) / reconciles]),
   ];
-}
-
-const roundsOfRatio = 8;
-
-/** The ratios of the sums of several rounds each. */
-function ratios(over: readonly number[], under: readonly number[]): number[] {
-  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
-  const blocks = Math.max(1, Math.floor(over.length / roundsOfRatio));
-  return Array.from({ length: blocks }, (_, at) => {
-    const [from, to] = [at * roundsOfRatio, (at + 1) * roundsOfRatio];
-    return sum(over.slice(from, to)) / sum(under.slice(from, to));
-  });
 }
 
 interface World extends AsyncDisposable {

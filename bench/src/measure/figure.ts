@@ -45,3 +45,16 @@ export function ratios(numerators: readonly number[], denominators: readonly num
   if (numerators.length !== denominators.length) throw new Error("a ratio needs as many rounds above as below");
   return numerators.map((value, round) => value / (denominators[round] as number));
 }
+
+const roundsOfRatio = 8;
+
+/** Divides the sums of several rounds each: one round is too short for a busy machine. */
+export function ratiosOfSums(numerators: readonly number[], denominators: readonly number[]): number[] {
+  if (numerators.length !== denominators.length) throw new Error("a ratio needs as many rounds above as below");
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const blocks = Math.max(1, Math.floor(numerators.length / roundsOfRatio));
+  return Array.from({ length: blocks }, (_, at) => {
+    const [from, to] = [at * roundsOfRatio, (at + 1) * roundsOfRatio];
+    return sum(numerators.slice(from, to)) / sum(denominators.slice(from, to));
+  });
+}

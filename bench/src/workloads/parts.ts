@@ -24,8 +24,8 @@ export const parts: readonly Part[] = [
     measure: (quick) =>
       usageFigures(
         quick
-          ? { usages: 20, deletions: 50, rounds: 1, seconds: 1 }
-          : { usages: 1000, deletions: 2000, rounds: 3, seconds: 30 },
+          ? { usages: 20, deletions: 50, slices: 2, rounds: 1, seconds: 1 }
+          : { usages: 1000, deletions: 500, slices: 40, rounds: 3, seconds: 30 },
       ),
   },
 ];

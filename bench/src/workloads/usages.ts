@@ -3,14 +3,16 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "@purlin/kube-client";
 import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
-import { type Figure, figure, ratios } from "../measure/figure.ts";
+import { type Figure, figure, ratiosOfSums } from "../measure/figure.ts";
 import { processorTime } from "../measure/process-usage.ts";
 import { figuresAtRest, type MeasuredPlane, startPlane, untilStill, type Watching } from "./at-rest.ts";
 
 interface UsageOptions extends Watching {
   readonly usages: number;
-  /** Objects that are deleted in a round, on each side. */
+  /** Objects that are deleted in a slice, on each side. */
   readonly deletions: number;
+  /** How many slices of deletions are measured. */
+  readonly slices: number;
 }
 
 const configMapType = { apiVersion: "v1", kind: "ConfigMap" };
@@ -29,6 +31,8 @@ export async function usageFigures(options: UsageOptions): Promise<Figure[]> {
   await untilStill(guarded.users);
   const atRest = await figuresAtRest(`${options.usages} Usages at rest`, guarded, options);
   await using plain = await startPlane("--enable-usages=false");
+  // Both hold the same objects, and have served as many requests for them.
+  await createConfigMaps(plain.users, options.usages);
   const what = "Deletions of unused objects";
   const figures = [figure(`${options.usages} Usages: until all are ready`, "s", [seconds]), ...atRest];
   for (const kind of ["ConfigMap", "ServiceAccount"]) {
@@ -37,7 +41,7 @@ export async function usageFigures(options: UsageOptions): Promise<Figure[]> {
     figures.push(
       figure(`${title} beside ${options.usages} Usages of ConfigMaps`, "/s", rates.guarded),
       figure(`${title}, --enable-usages=false`, "/s", rates.plain),
-      figure(`${title}: processor time with Usages ÷ without`, "×", ratios(times.guarded, times.plain), {
+      figure(`${title}: processor time with Usages ÷ without`, "×", ratiosOfSums(times.guarded, times.plain), {
         relation: "at most",
         value: 1.05,
       }),
@@ -46,10 +50,16 @@ export async function usageFigures(options: UsageOptions): Promise<Figure[]> {
   return figures;
 }
 
+const usedName = (index: number): string => `used-${index}`;
+
+async function createConfigMaps(users: KubeClient, count: number): Promise<void> {
+  await eachOf(count, (index) => users.create({ ...configMapType, metadata: { name: usedName(index), namespace } }));
+}
+
 async function createUsages(users: KubeClient, count: number): Promise<void> {
+  await createConfigMaps(users, count);
   await eachOf(count, async (index) => {
-    const name = `used-${index}`;
-    await users.create({ ...configMapType, metadata: { name, namespace } });
+    const name = usedName(index);
     const of = { ...configMapType, resourceRef: { name } };
     await users.create({ ...usageType, metadata: { name, namespace }, spec: { of, reason: "measured" } });
   });
@@ -62,21 +72,23 @@ type Sides<T> = Record<"guarded" | "plain", T>;
 interface Costs {
   /** Deletions a second. */
   readonly rates: Sides<number[]>;
-  /** Seconds of processor time of the server for all deletions of a round. */
+  /** Seconds of processor time of the server for all deletions of a slice. */
   readonly times: Sides<number[]>;
 }
 
-/** Both sides take turns, so that what else the machine does falls on both. The first round warms up. */
+const warmUps = 4;
+
+/** Both sides take turns, so that what else the machine does falls on both. The first slices warm up. */
 async function deletionCosts(
   planes: Readonly<Sides<MeasuredPlane>>,
   kind: string,
-  { rounds, deletions }: UsageOptions,
+  { slices, deletions }: UsageOptions,
 ): Promise<Costs> {
   const costs: Costs = { rates: { guarded: [], plain: [] }, times: { guarded: [], plain: [] } };
-  for (let round = 0; round <= rounds * 3; round += 1) {
-    for (const side of round % 2 === 0 ? (["guarded", "plain"] as const) : (["plain", "guarded"] as const)) {
+  for (let slice = -warmUps; slice < slices; slice += 1) {
+    for (const side of slice % 2 === 0 ? (["guarded", "plain"] as const) : (["plain", "guarded"] as const)) {
       const { rate, time } = await deletionCost(planes[side], kind, deletions);
-      if (round === 0) continue;
+      if (slice < 0) continue;
       costs.rates[side].push(rate);
       costs.times[side].push(time);
     }
