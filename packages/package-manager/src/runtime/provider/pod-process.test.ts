@@ -115,6 +115,16 @@ test("a volume has the items that it names, and a projected one those of all its
   );
 });
 
+test("eight folders that start empty are mounted", async () => {
+  const names = Array.from({ length: 8 }, (_, at) => `scratch-${at}`);
+  const volumeMounts = names.map((name) => ({ name, mountPath: `/${name}` }));
+  const found = await processOf(
+    { volumeMounts },
+    names.map((name) => ({ name, emptyDir: {} })),
+  );
+  assert.equal(found.volumes.filter(({ files }) => files === undefined).length, 8);
+});
+
 const bad: readonly (readonly [string, JsonObject, readonly JsonObject[], RegExp])[] = [
   [
     "a missing key",
@@ -145,6 +155,12 @@ const bad: readonly (readonly [string, JsonObject, readonly JsonObject[], RegExp
     { volumeMounts: [{ name: "none", mountPath: "/none" }] },
     [],
     /mount "\/none" of the runtime config names the volume "none", which does not exist: add it to volumes/,
+  ],
+  [
+    "a ninth folder that starts empty",
+    { volumeMounts: Array.from({ length: 9 }, (_, at) => ({ name: "scratch", mountPath: `/scratch-${at}` })) },
+    [{ name: "scratch", emptyDir: {} }],
+    /mounts 9 emptyDir volumes, and at most 8 are supported here: .*; mount fewer/,
   ],
   [
     "a key that a volume names and the Secret does not have",

@@ -38,6 +38,9 @@ interface PodSources {
 /** Volumes with these names hold certificates, which have a place of their own. */
 const certificateVolumes: ReadonlySet<string> = new Set(["tls-server-certs", "tls-client-certs"]);
 
+/** The most folders that start empty: each is in memory, and the sum has to be bounded. */
+const emptyLimit = 8;
+
 /** The process of the first container. `command` and `args` replace those of the image, as on a cluster. */
 export async function podProcess(pod: PodTemplate, image: ProcessConfig, sources: PodSources): Promise<PodProcess> {
   const [container = {}, ...sidecars] = objectsAt(pod.spec, ["containers"]);
@@ -173,6 +176,13 @@ async function volumesOf({ spec }: PodTemplate, container: JsonObject, sources: 
     const [name = "", mountPath = ""] = [textAt(mount, ["name"]), textAt(mount, ["mountPath"])];
     if (certificateVolumes.has(name)) continue;
     found.push({ mountPath, files: await filesOf(volumeOf(mount, { name, mountPath, volumes }), sources) });
+  }
+  const empty = found.filter(({ files }) => files === undefined).length;
+  if (empty > emptyLimit) {
+    const why = "each may take as much memory as the temporary file limit allows";
+    throw new Error(
+      `the runtime config mounts ${empty} emptyDir volumes, and at most ${emptyLimit} are supported here: ${why}; mount fewer`,
+    );
   }
   return found;
 }
