@@ -7,11 +7,13 @@ import { silentLog, systemClock } from "@purlin/base";
 import { keptCrds } from "@purlin/composition";
 import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
-import { memberAt } from "@purlin/kube-objects/object";
+import { objectsAt } from "@purlin/kube-objects/object";
+import type { CommandInput } from "../../packages/cli/src/options/command-spec.ts";
+import { openUsageWebhook } from "../../packages/cli/src/start/start-webhook.ts";
 import { testDefinitionGuard } from "../../packages/composition/src/testing/definition-guard-cases.ts";
 import { testUsages } from "../../packages/composition/src/testing/usage-cases.ts";
 import { refTo, UsageScene } from "../../packages/composition/src/testing/usage-scene.ts";
-import { removeUsageWebhook, startUsageWebhook } from "../../packages/control-plane/src/usage-webhook.ts";
+import { startUsageWebhook, type UsageWebhook } from "../../packages/control-plane/src/usage-webhook.ts";
 import { cacheDirectory } from "../../tools/peers/cache-directory.ts";
 import { freePort } from "../../tools/peers/free-port.ts";
 import { goController, goControllerIn, pythonClient } from "../../tools/peers/kube-clients.ts";
@@ -24,7 +26,8 @@ const opened = new AsyncDisposableStack();
 let server: Awaited<ReturnType<typeof startKubernetesServer>>;
 let client: KubeClient;
 let scene: UsageScene;
-let webhook: Awaited<ReturnType<typeof serve>>;
+let webhook: Pick<UsageWebhook, "configure"> & AsyncDisposable;
+const tlsServerSecretName = "crossplane-tls-server";
 
 async function serve(failurePolicy: "Fail" | "Ignore" = "Fail") {
   const port = await freePort();
@@ -35,7 +38,8 @@ async function serve(failurePolicy: "Fail" | "Ignore" = "Fail") {
     listen: { port, host: "127.0.0.1" },
     url: `https://localhost:${port}`,
     failurePolicy,
-    secretName: "crossplane-tls-server",
+    usages: true,
+    secretName: tlsServerSecretName,
     clock: systemClock,
     log: silentLog,
   };
@@ -158,15 +162,57 @@ test("while the webhook does not answer, used objects stay and others go; with I
   await scene.gone(used);
 });
 
-test("the configuration is ours, and is removed when Usages are off", async () => {
+/** What `purlin start` does with its flags. */
+async function startWith(options: CommandInput["options"]) {
+  const port = await freePort();
+  const given = { webhookUrl: `https://localhost:${port}`, webhookPort: String(port), tlsServerSecretName, ...options };
   const { signal } = new AbortController();
+  const io = { env: {}, signal };
+  const opened = await openUsageWebhook({ args: [], options: given }, io, {
+    client,
+    namespace: "default",
+    log: silentLog,
+  });
+  await opened.configure(signal);
+  return opened;
+}
+
+const webhookNames = async (): Promise<readonly string[]> => {
   const found = await client.get(configuration, { name: "crossplane-no-usages" });
-  const [only] = memberAt(found, ["webhooks"]) as unknown as readonly {
-    readonly sideEffects: string;
-    readonly failurePolicy: string;
-  }[];
-  assert.deepEqual([only?.sideEffects, only?.failurePolicy], ["NoneOnDryRun", "Ignore"]);
-  await removeUsageWebhook(client, signal);
-  await removeUsageWebhook(client, signal);
-  await assert.rejects(client.get(configuration, { name: "crossplane-no-usages" }), /not found/);
+  return objectsAt(found, ["webhooks"]).map(({ name }) => String(name));
+};
+
+test("the configuration is ours", async () => {
+  const found = await client.get(configuration, { name: "crossplane-no-usages" });
+  const [first] = objectsAt(found, ["webhooks"]);
+  assert.deepEqual([first?.["sideEffects"], first?.["failurePolicy"]], ["NoneOnDryRun", "Ignore"]);
+  assert.deepEqual(await webhookNames(), ["nousages.protection.crossplane.io", "nodataloss.purlin.dev"]);
+});
+
+suite("while Usages are off", () => {
+  before(async () => {
+    webhook = await startWith({ enableUsages: false, enableWebhooks: true });
+  });
+
+  testDefinitionGuard("managed resource definitions are still protected", () => scene);
+
+  test("used objects are not", async () => {
+    assert.deepEqual(await webhookNames(), ["nodataloss.purlin.dev"]);
+    const namespace = await scene.namespace();
+    const used = await scene.configMap(namespace, "used");
+    await scene.ready(await scene.usage(namespace, { of: refTo("used"), reason: "r" }));
+    await scene.delete(used);
+    await scene.gone(used);
+  });
+});
+
+test("the configuration is removed while webhooks are off, and with Usages off where the API server cannot reach us", async () => {
+  for (const options of [
+    { enableUsages: true },
+    { enableUsages: false, enableWebhooks: true, webhookUrl: undefined },
+  ]) {
+    await webhook.configure(new AbortController().signal);
+    await startWith(options);
+    await assert.rejects(webhookNames(), /not found/);
+  }
 });

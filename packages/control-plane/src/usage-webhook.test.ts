@@ -184,7 +184,16 @@ test("the webhook serves at an address, and a new authority reaches the API serv
   const { signal } = new AbortController();
   const secretName = "crossplane-tls-server";
   const listen = { port: 0, host: "127.0.0.1" };
-  const options = { client, namespace, listen, failurePolicy: "Fail", secretName, clock, log: silentLog } as const;
+  const options = {
+    client,
+    namespace,
+    listen,
+    failurePolicy: "Fail",
+    usages: true,
+    secretName,
+    clock,
+    log: silentLog,
+  } as const;
   await using webhook = await startUsageWebhook({ ...options, url: "https://127.0.0.1:9443" }, signal);
   await webhook.configure(signal);
   const trusted = async (): Promise<string> => {
@@ -229,7 +238,7 @@ test("the API server asks about used objects of every scope, except those of the
   const options = { client: api.connect(), namespace, listen, secretName, clock, log: silentLog } as const;
   // Nothing answers there: a request that is let through is one that the API server does not ask about.
   const url = "https://127.0.0.1:1";
-  await using webhook = await startUsageWebhook({ ...options, failurePolicy: "Fail", url }, signal);
+  await using webhook = await startUsageWebhook({ ...options, failurePolicy: "Fail", usages: true, url }, signal);
   await webhook.configure(signal);
   const labels = { "crossplane.io/in-use": "true" };
   const clusterRole = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" };

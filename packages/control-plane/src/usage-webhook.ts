@@ -45,6 +45,8 @@ interface UsageWebhookOptions {
   readonly url?: string | undefined;
   /** What the API server does with deletions while the webhook cannot be reached. */
   readonly failurePolicy: "Fail" | "Ignore";
+  /** Whether Usages protect objects. Definitions whose kinds have objects are protected either way. */
+  readonly usages: boolean;
   /** The Secret with its certificate. */
   readonly secretName: string;
   readonly clock: Clock;
@@ -82,7 +84,7 @@ export async function startUsageWebhook(options: UsageWebhookOptions, signal: Ab
     onError: (error, { kind }) => log.debug("list/watch failed, retrying", { type: kind, error: textOf(error) }),
   });
   starting.defer(() => informers.stop());
-  const usages = followUsages(informers, client);
+  const usages = options.usages ? followUsages(informers, client) : undefined;
   const certificate = await keepCertificate(options, signal);
   starting.use(certificate);
   const readBody = bodyReader();
@@ -90,7 +92,7 @@ export async function startUsageWebhook(options: UsageWebhookOptions, signal: Ab
     void answer(
       { request, response, readBody },
       {
-        [paths.usages]: (review) => reviewDeletion(review, { client, usages }),
+        ...(usages !== undefined && { [paths.usages]: (review) => reviewDeletion(review, { client, usages }) }),
         [paths.dataLoss]: (review) => reviewDefinition(review, client),
       },
     );
@@ -274,7 +276,7 @@ async function record(
 }
 
 async function applyConfiguration(
-  { client, namespace, url, failurePolicy }: UsageWebhookOptions,
+  { client, namespace, url, failurePolicy, usages }: UsageWebhookOptions,
   ca: string,
   signal: AbortSignal,
 ): Promise<void> {
@@ -284,48 +286,47 @@ async function applyConfiguration(
       ? { service: { namespace, name: serviceName, port: servicePort, path } }
       : { url: `${url.replace(/\/$/, "")}${path}` }),
   });
+  const ofUsages: JsonObject = {
+    name: usageWebhookName,
+    clientConfig: called(paths.usages),
+    rules: [{ apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["DELETE"], scope: "*" }],
+    objectSelector: { matchLabels: { "crossplane.io/in-use": "true" } },
+    // The control plane must be able to replace its own objects while the webhook does not run. Requests for cluster-scoped objects
+    // have no namespace.
+    matchConditions: [
+      {
+        name: "not-the-control-plane",
+        expression: `!has(request.namespace) || request.namespace != '${namespace}'`,
+      },
+    ],
+    failurePolicy,
+    sideEffects: "NoneOnDryRun",
+    admissionReviewVersions: ["v1"],
+  };
+  const ofDefinitions: JsonObject = {
+    name: dataLossWebhookName,
+    clientConfig: called(paths.dataLoss),
+    rules: [
+      {
+        apiGroups: [managedDefinitionResource.group],
+        apiVersions: ["*"],
+        resources: [managedDefinitionResource.resource],
+        operations: ["DELETE"],
+        scope: "Cluster",
+      },
+    ],
+    // Packages that are gone must not keep their definitions while the webhook does not run.
+    matchConditions: [
+      { name: "not-the-garbage-collector", expression: `!(request.userInfo.username in ${celList(collectors)})` },
+    ],
+    failurePolicy,
+    sideEffects: "None",
+    admissionReviewVersions: ["v1"],
+  };
   const wanted: KubeObject = {
     ...configuration,
     metadata: { name: configurationName },
-    webhooks: [
-      {
-        name: usageWebhookName,
-        clientConfig: called(paths.usages),
-        rules: [{ apiGroups: ["*"], apiVersions: ["*"], resources: ["*"], operations: ["DELETE"], scope: "*" }],
-        objectSelector: { matchLabels: { "crossplane.io/in-use": "true" } },
-        // The control plane must be able to replace its own objects while the webhook does not run. Requests for cluster-scoped objects
-        // have no namespace.
-        matchConditions: [
-          {
-            name: "not-the-control-plane",
-            expression: `!has(request.namespace) || request.namespace != '${namespace}'`,
-          },
-        ],
-        failurePolicy,
-        sideEffects: "NoneOnDryRun",
-        admissionReviewVersions: ["v1"],
-      },
-      {
-        name: dataLossWebhookName,
-        clientConfig: called(paths.dataLoss),
-        rules: [
-          {
-            apiGroups: [managedDefinitionResource.group],
-            apiVersions: ["*"],
-            resources: [managedDefinitionResource.resource],
-            operations: ["DELETE"],
-            scope: "Cluster",
-          },
-        ],
-        // Packages that are gone must not keep their definitions while the webhook does not run.
-        matchConditions: [
-          { name: "not-the-garbage-collector", expression: `!(request.userInfo.username in ${celList(collectors)})` },
-        ],
-        failurePolicy,
-        sideEffects: "None",
-        admissionReviewVersions: ["v1"],
-      },
-    ],
+    webhooks: usages ? [ofUsages, ofDefinitions] : [ofDefinitions],
   };
   await client.apply(wanted, { fieldManager, force: true, signal });
 }

@@ -177,7 +177,8 @@ const effectiveFlags: readonly OptionSpec[] = [
   },
   {
     flags: "--enable-webhooks [bool]",
-    description: "serve the webhook by which Usages protect resources ($ENABLE_WEBHOOKS, or true)",
+    description:
+      "serve the webhook that protects resources with Usages, and definitions with objects ($ENABLE_WEBHOOKS, or true)",
   },
   { flags: "--webhook-enabled [bool]", description: "deprecated name of --enable-webhooks" },
   { flags: "--webhook-port <port>", description: "port of the webhook ($WEBHOOK_PORT, or 9443)" },

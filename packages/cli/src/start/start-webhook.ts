@@ -14,8 +14,8 @@ interface WebhookDeps {
 }
 
 /**
- * Opens the webhook of Usages, which every replica serves; the leader lets the API server call it. Without Usages, or without webhooks,
- * the leader removes the configuration instead.
+ * Opens the webhook of deletions, which every replica serves; the leader lets the API server call it. While Usages are off, it protects
+ * managed resource definitions only. Without webhooks, the leader removes the configuration instead.
  */
 export async function openUsageWebhook(
   input: CommandInput,
@@ -24,11 +24,12 @@ export async function openUsageWebhook(
 ): Promise<Pick<UsageWebhook, "configure"> & AsyncDisposable> {
   const url = readUrl(input);
   const failurePolicy = readPolicy(input);
-  if (!isSet(input, "enableUsages") || !isSet(input, "enableWebhooks")) {
-    return closed((stopping) => removeUsageWebhook(client, stopping));
-  }
+  const usages = isSet(input, "enableUsages");
+  const remove = closed((stopping) => removeUsageWebhook(client, stopping));
+  if (!isSet(input, "enableWebhooks")) return remove;
   if (url === undefined && !env["KUBERNETES_SERVICE_HOST"]) {
     const reason = "the API server cannot reach a process outside the cluster: set --webhook-url";
+    if (!usages) return remove;
     log.info("Usages do not protect resources", { reason });
     return closed(async () => {});
   }
@@ -40,6 +41,7 @@ export async function openUsageWebhook(
         namespace,
         url,
         failurePolicy,
+        usages,
         listen: { port, host: url !== undefined && isLoopback(url) ? "127.0.0.1" : undefined },
         secretName: textOption(input, "tlsServerSecretName") ?? "",
         clock: systemClock,
@@ -50,7 +52,7 @@ export async function openUsageWebhook(
     log.info("serving webhooks", { port: webhook.port });
     return webhook;
   } catch (error) {
-    throw new UserError(`cannot serve the webhook of Usages: ${textOf(error)}; see --enable-webhooks`, {
+    throw new UserError(`cannot serve the webhook of deletions: ${textOf(error)}; see --enable-webhooks`, {
       cause: error,
     });
   }
