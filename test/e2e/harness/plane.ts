@@ -16,6 +16,8 @@ export interface PlaneWish {
   /** How functions that are not under development are reached; in plaintext unless given. */
   readonly security?: ControlPlaneOptions["functions"]["security"];
   readonly settings?: Partial<ControlPlaneSettings>;
+  /** Keeps the runs. */
+  readonly runs?: ControlPlaneOptions["runs"];
   /** What happens on the server before the control plane comes. */
   readonly prepare?: (users: KubeClient) => Promise<void>;
 }
@@ -51,7 +53,7 @@ const patienceMs = Number(process.env["E2E_PATIENCE"] ?? 120) * 1000;
 
 /** Starts server, functions and control plane, and tells the control plane of the functions. */
 export async function startPlane(wish: PlaneWish): Promise<Plane> {
-  const { functions, settings, security = "plaintext", prepare } = wish;
+  const { functions, settings, security = "plaintext", prepare, runs } = wish;
   await using starting = new AsyncDisposableStack();
   const server = await startServer();
   starting.defer(() => inTime("the API server", server.stop()));
@@ -81,6 +83,7 @@ export async function startPlane(wish: PlaneWish): Promise<Plane> {
     client,
     functions: { security },
     settings: { developmentFunctions: true, ...settings },
+    runs,
   });
   starting.defer(() => inTime("the control plane", plane[Symbol.asyncDispose]()));
   await plane.ready;

@@ -135,7 +135,7 @@ async function filterOf(cluster: Cluster, words: readonly string[], { io }: Aski
   };
 }
 
-/** Without an API server, a type is the name of its kind. */
+/** Without an API server, a type is the name of its kind, in any case. */
 function filterOfWords(words: readonly string[]): RunFilter {
   if (words.length === 0) return {};
   const [type = "", name] = words.length === 1 ? (words[0] ?? "").split("/") : words;

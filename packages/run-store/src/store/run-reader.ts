@@ -86,7 +86,7 @@ function listRuns(database: DatabaseSync, filter: RunFilter): readonly RunSummar
 function isWanted(run: RunSummary, { kind, group, namespace, name, failed, step, sinceMs }: RunFilter): boolean {
   const { xr } = run;
   return (
-    (kind === undefined || xr.kind === kind) &&
+    (kind === undefined || xr.kind.toLowerCase() === kind.toLowerCase()) &&
     (group === undefined || xr.apiVersion.startsWith(`${group}/`)) &&
     (namespace === undefined || (xr.namespace ?? "") === namespace) &&
     (name === undefined || xr.name === name) &&
