@@ -2,6 +2,7 @@
 import { documentedDifferences } from "../documented/all-documented.ts";
 import { caseOf } from "../documented/documented-difference.ts";
 import type { Case } from "../harness/case.ts";
+import { admissionMetricsCases } from "./admission-metrics.ts";
 import { applyCases } from "./apply.ts";
 import { basicsCases } from "./basics.ts";
 import { compactionCases } from "./compaction.ts";
@@ -87,6 +88,7 @@ export const allCases: readonly Case[] = [
   ...mutatingPolicyCases,
   ...policyCases,
   ...policyTypeCases,
+  ...admissionMetricsCases,
   ...compactionCases,
   ...programCases,
   ...documentedDifferences.map(caseOf),

@@ -57,6 +57,12 @@ const rows: Readonly<Record<string, Row>> = {
   error: { spec: applied("Object{data: {'b': object.data.nope}}") },
   "error-ignored": { spec: { ...applied("Object{data: {'b': object.data.nope}}"), failurePolicy: "Ignore" } },
   condition: { spec: { ...applied(labels), matchConditions: [{ name: "c", expression: "object.data.a == '7'" }] } },
+  "condition-once": {
+    spec: {
+      ...applied("Object{data: {'a': '2'}}", "Object{data: {'b': object.data.a + '!'}}"),
+      matchConditions: [{ name: "c", expression: "object.data.a == '1'" }],
+    },
+  },
   "condition-fails": {
     spec: { ...applied(labels), matchConditions: [{ name: "c", expression: "object.nope == '7'" }] },
   },

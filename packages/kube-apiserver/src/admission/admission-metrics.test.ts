@@ -228,3 +228,54 @@ test("steps and plugins are timed by operation and outcome", async () => {
   const account = '{name="ServiceAccount",operation="CREATE",rejected="false",type="admit"}';
   assert.equal(await countOf(controllers, account), 1);
 });
+
+test("match conditions that do not all hold are counted", async () => {
+  const fails = { name: "fails", expression: "object.data.nope == 'x'" };
+  const isFalse = { name: "false", expression: "object.metadata.name == 'other'" };
+  const prefix = "apiserver_admission_match_condition";
+  for (const [kind, type, excluded] of [
+    ["validating", "validating", "validate"],
+    ["mutating", "admit", "admit"],
+  ] as const) {
+    const label = `name="allow.${kind}.example.org"`;
+    await withWebhook(kind, "allow", { matchConditions: [fails, isFalse] }, async () => {
+      assert.equal(await create(`${kind}-excluded`), 201);
+    });
+    const labels = (of: string): string => `{kind="webhook",${label},operation="CREATE",type="${of}"} 1`;
+    assert.deepEqual(await samples(`${prefix}_evaluation_errors_total`, label), [labels(type)]);
+    assert.deepEqual(await samples(`${prefix}_evaluation_seconds_count`, label), [labels(type)]);
+    assert.deepEqual(await samples(`${prefix}_exclusions_total`, label), [labels(excluded)]);
+  }
+  const validations = [{ expression: "false" }];
+  await withPolicy("conditional", { validations, matchConditions: [fails] }, ["Deny"], async () => {
+    assert.equal(await create("conditional"), 422);
+  });
+  assert.deepEqual(await samples(`${prefix}_evaluation_errors_total`, 'name="conditional"'), [
+    '{kind="policy",name="conditional",operation="CREATE",type="validate"} 1',
+  ]);
+  assert.deepEqual(await samples(`${prefix}_exclusions_total`, 'name="conditional"'), []);
+});
+
+test("the match conditions of a mutating policy are evaluated once, before its mutations", async () => {
+  const add = (value: string): JsonObject => ({
+    patchType: "JSONPatch",
+    jsonPatch: {
+      expression: `[JSONPatch{op: 'add', path: '/metadata/labels/x', value: object.metadata.labels.x + '${value}'}]`,
+    },
+  });
+  const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+  await server.post(`${registration}/mutatingadmissionpolicies`, {
+    metadata: { name: "once" },
+    spec: {
+      matchConstraints: { resourceRules: [rule] },
+      matchConditions: [{ name: "x", expression: "has(object.metadata.labels) && object.metadata.labels.x == 'a'" }],
+      reinvocationPolicy: "Never",
+      mutations: [add("b"), add("c")],
+    },
+  });
+  const bindings = `${registration}/mutatingadmissionpolicybindings`;
+  await server.post(bindings, { metadata: { name: "once-all" }, spec: { policyName: "once" } });
+  const { metadata } = await server.post(maps, { metadata: { name: "once", labels: { x: "a" } } });
+  await server.delete(`${bindings}/once-all`);
+  assert.deepEqual((metadata as JsonObject)["labels"], { x: "abc" });
+});

@@ -37,12 +37,30 @@ export function conditionErrors(condition: JsonObject, path: string): FieldError
   ];
 }
 
+/** Observes an evaluation of conditions that did not all hold: how long it took, and how many could not be evaluated. */
+export type ObserveConditions = (seconds: number, errors: number) => void;
+
 /** Whether all conditions hold; an error when one cannot be evaluated and no other one is false. */
 export function conditionsHold(
   conditions: readonly MatchCondition[],
   values: ExpressionValues,
+  observe: ObserveConditions,
 ): boolean | { readonly error: string } {
+  if (conditions.length === 0) return true;
+  const start = performance.now();
   const errors: string[] = [];
+  const holds = evaluateConditions(conditions, values, errors);
+  if (!holds || errors.length > 0) observe((performance.now() - start) / 1000, errors.length);
+  if (!holds || errors.length === 0) return holds;
+  return { error: errors.length === 1 ? (errors[0] ?? "") : `[${errors.join(", ")}]` };
+}
+
+/** Whether none of the conditions is false. Collects the errors of those before a false one. */
+function evaluateConditions(
+  conditions: readonly MatchCondition[],
+  values: ExpressionValues,
+  errors: string[],
+): boolean {
   const budget = new ExpressionBudget(budgetOfConditions);
   for (const condition of conditions) {
     if ("problem" in condition) {
@@ -57,6 +75,5 @@ export function conditionsHold(
     errors.push(outcome.error);
     if (outcome.isFinal) break;
   }
-  if (errors.length === 0) return true;
-  return { error: errors.length === 1 ? (errors[0] ?? "") : `[${errors.join(", ")}]` };
+  return true;
 }

@@ -15,6 +15,7 @@ import { conditionsHold } from "./match-conditions.ts";
 import type { Policy, PolicyBinding, PolicyMutation } from "./policy.ts";
 import { ParamProblem, paramsOf } from "./policy-params.ts";
 import {
+  conditionLabels,
   type Denial,
   errorTypeOf,
   isMatched,
@@ -63,6 +64,7 @@ export function* mutateByPolicies(
   const invocations = yield* invocationsOf(policies, { attributes, denials }, deps);
   let { object } = attributes;
   for (const invocation of invocations) {
+    if (!(yield* isInvoked(invocation, { attributes: { ...attributes, object }, denials }, deps))) continue;
     if (isSecond && !reinvocation.due.has(invocation.key)) continue;
     const before = object;
     for (const mutation of invocation.policy.expressions().mutations) {
@@ -113,6 +115,23 @@ function* invocationsOf(
   return found;
 }
 
+/** Whether the conditions of a policy hold for the object as the policies before it left it. */
+function* isInvoked(
+  { policy, binding, type, param }: Invocation,
+  { attributes, denials }: Matching,
+  deps: MutatingPolicyDeps,
+): AwaitingWork<boolean> {
+  const { conditions } = policy.expressions();
+  if (conditions.length === 0) return true;
+  const write = yield* reviewed(attributes, type, deps);
+  const values = { ...expressionValues(write, deps), params: untypedValue(param ?? null) };
+  const holds = conditionsHold(conditions, values, deps.metrics.conditions(conditionLabels(policy, attributes)));
+  if (typeof holds === "boolean") return holds;
+  const denial = { policy: policy.name, binding: binding.name, message: holds.error, reason: "Invalid" };
+  if (!policy.ignoresFailure) denials.push(denial);
+  return false;
+}
+
 interface MutationStep {
   readonly invocation: Invocation;
   readonly mutation: PolicyMutation;
@@ -159,17 +178,14 @@ interface Patching {
   readonly invocation: Invocation;
 }
 
-/** The patched object; undefined when the conditions of the policy do not hold. Throws an Error with the text of the reference. */
+/** The patched object; undefined when there is no object. Throws an Error with the text of the reference. */
 // biome-ignore lint/correctness/useYield: a mutation is one part
 function* patched(
   { write, mutation, invocation }: Patching,
   deps: MutatingPolicyDeps,
 ): AwaitingWork<JsonObject | undefined> {
-  const { conditions, variables } = invocation.policy.expressions();
+  const { variables } = invocation.policy.expressions();
   const values = { ...expressionValues(write, deps), params: untypedValue(invocation.param ?? null) };
-  const holds = conditionsHold(conditions, values);
-  if (holds === false) return undefined;
-  if (holds !== true) throw new Error(holds.error);
   const budget = new ExpressionBudget(mutationBudget);
   const all = { ...values, variables: new VariableValues(variables, values, budget) };
   const value = evaluated(mutation, all, budget);

@@ -12,13 +12,13 @@ import {
 } from "@purlin/cel";
 import { forbidden, type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { AdmissionMetrics, PolicyOutcome } from "../metrics/admission-metrics.ts";
+import type { AdmissionMetrics, ConditionLabels, PolicyOutcome } from "../metrics/admission-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { ResourceType } from "../registry/resource-type.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import type { ReviewedWrite } from "./admission-review.ts";
 import { type ExpressionDeps, expressionValues } from "./expression-values.ts";
-import { conditionsHold } from "./match-conditions.ts";
+import { conditionsHold, type ObserveConditions } from "./match-conditions.ts";
 import { matchedType, namespaceSelected, objectSelected } from "./match-resource.ts";
 import type { Policy, PolicyBinding, PolicyMatch, PolicyValidation } from "./policy.ts";
 import { annotateFailure, collectAnnotations, PolicyAnnotations } from "./policy-annotations.ts";
@@ -141,10 +141,11 @@ function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): Awai
   const { attributes } = write;
   const values = expressionValues(write, deps);
   const budget = new ExpressionBudget(bindingBudget);
+  const observeConditions = deps.metrics.conditions(conditionLabels(policy, attributes));
   try {
     for (const param of yield* paramsOf(binding, { type: params, attributes }, deps)) {
       const withParams = { ...values, params: untypedValue(param ?? null) };
-      const { failures, errors } = evaluateOnce(policy, withParams, { budget, annotations });
+      const { failures, errors } = evaluateOnce(policy, withParams, { budget, annotations, observeConditions });
       const { name } = policy;
       for (const failure of failures) report({ policy: name, ...failure }, { binding, attributes, denials, deps });
       for (const message of errors) {
@@ -160,6 +161,11 @@ function* evaluateBinding(evaluation: BindingEvaluation, deps: PolicyDeps): Awai
     if (!(error instanceof ParamProblem)) throw error;
     if (!policy.ignoresFailure) denials.push(unconfigured(policy, binding, error));
   }
+}
+
+/** The labels of the match conditions of a policy. Mutating policies have the type of validating ones, as in the reference. */
+export function conditionLabels(policy: Policy, { operation }: AdmissionAttributes): ConditionLabels {
+  return { name: policy.name, kind: "policy", type: "validate", operation };
 }
 
 interface Reporting {
@@ -210,6 +216,7 @@ type Failure = Pick<Denial, "message" | "reason"> & {
 };
 
 interface Evaluating {
+  readonly observeConditions: ObserveConditions;
   readonly budget: ExpressionBudget;
   readonly annotations: PolicyAnnotations;
 }
@@ -221,11 +228,14 @@ interface Evaluated {
 }
 
 /** The validations of a policy that fail. Collects its audit annotations. */
-function evaluateOnce(policy: Policy, values: ExpressionValues, { budget, annotations }: Evaluating): Evaluated {
+function evaluateOnce(policy: Policy, values: ExpressionValues, evaluating: Evaluating): Evaluated {
+  const { budget, annotations, observeConditions } = evaluating;
   const { conditions, variables } = policy.expressions();
-  const holds = conditionsHold(conditions, values);
-  if (holds === false) return { failures: [], errors: [] };
-  if (holds !== true) return { failures: [errored(policy, holds.error, {})], errors: [] };
+  const holds = conditionsHold(conditions, values, observeConditions);
+  if (holds !== true) {
+    const isDenied = holds !== false && !policy.ignoresFailure;
+    return { failures: isDenied ? [errored(policy, holds.error, {})] : [], errors: [] };
+  }
   const all = { ...values, variables: new VariableValues(variables, values, budget) };
   const failures = failedValidations(policy, all, budget);
   const errors = collectAnnotations(policy, all, annotations);

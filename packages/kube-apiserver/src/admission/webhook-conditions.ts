@@ -1,21 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import { forbidden } from "@purlin/kube-objects/errors";
-import type { ReviewedWrite } from "./admission-review.ts";
+import type { AdmissionMetrics } from "../metrics/admission-metrics.ts";
 import type { AdmissionWebhook } from "./admission-webhook.ts";
 import { type ExpressionDeps, expressionValues } from "./expression-values.ts";
 import { compileConditions, conditionsHold, webhookScope } from "./match-conditions.ts";
+import type { DispatchDeps } from "./webhook-dispatch.ts";
+
+interface WebhookConditionDeps extends ExpressionDeps {
+  readonly metrics: AdmissionMetrics;
+}
 
 /** The check of the match conditions of webhooks. Conditions are compiled when they are first needed. */
-export function webhookConditions(deps: ExpressionDeps): (hook: AdmissionWebhook, write: ReviewedWrite) => boolean {
+export function webhookConditions(deps: WebhookConditionDeps): DispatchDeps["conditionsHold"] {
   const compiled = new WeakMap<AdmissionWebhook, ReturnType<typeof compileConditions>>();
-  return (hook, write) => {
+  return (hook, write, type) => {
     if (hook.matchConditions.length === 0) return true;
     const conditions = compiled.get(hook) ?? compileConditions(hook.matchConditions, webhookScope);
     compiled.set(hook, conditions);
     const values = { ...expressionValues(write, deps), namespaceObject: null };
-    const holds = conditionsHold(conditions, values);
-    if (typeof holds === "boolean") return holds;
-    if (hook.ignoresFailure) return false;
+    const labels = { name: hook.name, kind: "webhook", type, operation: write.attributes.operation } as const;
+    const holds = conditionsHold(conditions, values, deps.metrics.conditions(labels));
+    if (holds === true) return true;
+    if (holds === false || hook.ignoresFailure) {
+      deps.metrics.excluded({ ...labels, type: type === "validating" ? "validate" : type });
+      return false;
+    }
     throw forbidden(write.attributes.type, write.attributes.name, holds.error);
   };
 }

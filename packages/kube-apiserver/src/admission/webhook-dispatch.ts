@@ -31,7 +31,7 @@ export interface DispatchDeps {
   /** Decodes an object that a webhook changed, with defaults. */
   readonly decode: (object: JsonObject, type: ResourceType) => JsonObject;
   /** Whether the match conditions of a webhook hold. Throws 403 when they cannot be evaluated and the webhook must not be skipped. */
-  readonly conditionsHold: (hook: AdmissionWebhook, write: ReviewedWrite) => boolean;
+  readonly conditionsHold: (hook: AdmissionWebhook, write: ReviewedWrite, type: WebhookOutcome["type"]) => boolean;
 }
 
 /** A webhook that the rules select for a class of writes, and the type in which it sees the objects. */
@@ -68,7 +68,7 @@ export async function callMutating(
 ): Promise<JsonObject | undefined> {
   let { object } = attributes;
   for (const selected of hooks) {
-    const write = await reviewed(selected, { ...attributes, object }, deps);
+    const write = await reviewed(selected, { ...attributes, object }, { ...deps, type: "admit" });
     if (write === undefined || (isSecond && !reinvocation.due.has(selected.hook.id))) continue;
     const at = `round_${isSecond ? 1 : 0}_index_${selected.index}`;
     const called = { deps, type: "admit", operation: attributes.operation } as const;
@@ -127,7 +127,9 @@ export async function callValidating(
 ): Promise<void> {
   const errors: unknown[] = [];
   const called = { deps, type: "validating", operation: attributes.operation } as const;
-  const writes = await Promise.all(hooks.map((selected) => reviewed(selected, attributes, deps)));
+  const writes = await Promise.all(
+    hooks.map((selected) => reviewed(selected, attributes, { ...deps, type: "validating" })),
+  );
   await Promise.all(
     hooks.map(async ({ hook, index: place }, index) => {
       const write = writes[index];
@@ -150,7 +152,7 @@ export async function callValidating(
 async function reviewed(
   { hook, type }: SelectedWebhook,
   attributes: AdmissionAttributes,
-  deps: DispatchDeps,
+  deps: DispatchDeps & Pick<WebhookOutcome, "type">,
 ): Promise<ReviewedWrite | undefined> {
   if (!namespaceSelected(hook.namespaceSelector, attributes, deps.store)) return undefined;
   if (!objectSelected(hook.objectSelector, attributes)) return undefined;
@@ -158,7 +160,7 @@ async function reviewed(
   const shown = async (one: JsonObject | undefined): Promise<JsonObject | undefined> =>
     one === undefined || type === attributes.type ? one : converted(one, { deps, from: attributes.type, to: type });
   const write = { attributes, type, object: await shown(object), old: await shown(old) };
-  return deps.conditionsHold(hook, write) ? write : undefined;
+  return deps.conditionsHold(hook, write, deps.type) ? write : undefined;
 }
 
 interface Conversion {

@@ -24,12 +24,21 @@ export interface PolicyOutcome {
   readonly error: "no_error" | "compile_error" | "out_of_budget" | "invalid_error";
 }
 
+/** Whose match conditions are meant. */
+export interface ConditionLabels {
+  readonly name: string;
+  readonly kind: "webhook" | "policy";
+  readonly type: "admit" | "validate" | "validating";
+  readonly operation: string;
+}
+
 /** Observes one step of the admission of a class of writes. */
 export type ObserveStep = (seconds: number, isRejected: boolean) => void;
 
 type Step = "admit" | "validate";
 
 const stepBuckets = [0.005, 0.025, 0.1, 0.5, 1, 2.5];
+const conditionBuckets = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
 const expressionBuckets = [0.0000005, 0.001, 0.01, 0.1, 1];
 const latency = "latency in seconds, by type (validate or admit), operation, and whether it rejected the request.";
 
@@ -37,6 +46,7 @@ const latency = "latency in seconds, by type (validate or admit), operation, and
 export class AdmissionMetrics {
   readonly #steps = new SeriesHistogram({
     name: "apiserver_admission_step_admission_duration_seconds",
+    summary: "apiserver_admission_step_admission_duration_seconds_summary",
     help: `Admission step ${latency}`,
     labelNames: ["operation", "rejected", "type"],
     buckets: stepBuckets,
@@ -51,6 +61,7 @@ export class AdmissionMetrics {
   readonly #requests: Counter<"code" | "name" | "operation" | "rejected" | "type">;
   readonly #rejections: Counter<"error_type" | "name" | "operation" | "rejection_code" | "type">;
   readonly #failedOpen: Counter<"name" | "type">;
+  readonly #conditions: ConditionMetrics;
   readonly #validations: PolicyMetrics<"enforcement_action">;
   readonly #mutations: PolicyMetrics<never>;
 
@@ -82,6 +93,7 @@ export class AdmissionMetrics {
       labelNames: ["name", "type"],
       registers,
     });
+    this.#conditions = conditionMetrics(registry);
     this.#validations = policyMetrics(registry, "validating", ["enforcement_action"]);
     this.#mutations = policyMetrics(registry, "mutating", []);
   }
@@ -112,6 +124,20 @@ export class AdmissionMetrics {
     if (isFailedOpen) this.#failedOpen.inc({ name, type });
   }
 
+  /** Observes match conditions that do not all hold. Those that hold are not counted, as in the reference. */
+  conditions({ kind, name, operation, type }: ConditionLabels): (seconds: number, errors: number) => void {
+    const labels = { kind, name, operation, type };
+    return (seconds, errors) => {
+      this.#conditions.seconds.observe(labels, seconds);
+      if (errors > 0) this.#conditions.errors.inc(labels, errors);
+    };
+  }
+
+  /** A webhook was not called because of its match conditions. */
+  excluded({ kind, name, operation, type }: ConditionLabels): void {
+    this.#conditions.exclusions.inc({ kind, name, operation, type });
+  }
+
   /** A validation that failed, or that could not be evaluated. Validations that hold are not counted, as in the reference. */
   validation(outcome: PolicyOutcome, action: "allow" | "audit" | "deny" | "warn"): void {
     observePolicy(this.#validations, { ...policyLabels(outcome), enforcement_action: action }, outcome.seconds);
@@ -125,6 +151,38 @@ export class AdmissionMetrics {
 function observer(seriesOf: (rejected: string) => (value: number) => void): ObserveStep {
   const [admitted, rejected] = [seriesOf("false"), seriesOf("true")];
   return (seconds, isRejected) => (isRejected ? rejected : admitted)(seconds);
+}
+
+type ConditionLabel = keyof ConditionLabels;
+
+interface ConditionMetrics {
+  readonly seconds: Histogram<ConditionLabel>;
+  readonly errors: Counter<ConditionLabel>;
+  readonly exclusions: Counter<ConditionLabel>;
+}
+
+function conditionMetrics(registry: Registry): ConditionMetrics {
+  const prefix = "apiserver_admission_match_condition";
+  const labelNames = ["kind", "name", "operation", "type"] as const;
+  const common = { labelNames, registers: [registry] };
+  return {
+    seconds: new Histogram({
+      name: `${prefix}_evaluation_seconds`,
+      help: "Time of evaluations of match conditions that did not all hold, in seconds.",
+      buckets: conditionBuckets,
+      ...common,
+    }),
+    errors: new Counter({
+      name: `${prefix}_evaluation_errors_total`,
+      help: "Match conditions of webhooks and policies that could not be evaluated.",
+      ...common,
+    }),
+    exclusions: new Counter({
+      name: `${prefix}_exclusions_total`,
+      help: "Webhooks that were not called because of their match conditions.",
+      ...common,
+    }),
+  };
 }
 
 type PolicyLabel = "error_type" | "policy" | "policy_binding";

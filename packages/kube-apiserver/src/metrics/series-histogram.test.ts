@@ -39,3 +39,30 @@ test("values of labels are escaped", () => {
   one.series('say "x"', "back\\slash\nline")(0.5);
   assert.match(one.text(), /x_seconds_count\{a="say \\"x\\"",b="back\\\\slash\\nline"\} 1\n/);
 });
+
+test("a summary has the quantiles of the last observations", () => {
+  const options = { name: "x_seconds", help: "Some seconds.", labelNames: ["a"], buckets: [1], summary: "x_summary" };
+  const one = new SeriesHistogram(options);
+  const observe = one.series("p");
+  observe(7);
+  assert.match(one.text(), /x_summary\{a="p",quantile="0.5"\} 7\n/);
+  // The first observation is no longer among the last ones.
+  for (let value = 1; value <= 1024; value += 1) observe(value / 1024);
+  assert.ok(
+    one
+      .text()
+      .endsWith(
+        [
+          "# HELP x_summary Some seconds.",
+          "# TYPE x_summary summary",
+          'x_summary{a="p",quantile="0.5"} 0.5',
+          'x_summary{a="p",quantile="0.9"} 0.900390625',
+          'x_summary{a="p",quantile="0.99"} 0.990234375',
+          'x_summary_sum{a="p"} 519.5',
+          'x_summary_count{a="p"} 1025',
+          "",
+        ].join("\n"),
+      ),
+    one.text(),
+  );
+});
