@@ -70,7 +70,7 @@ export function createExternalGates(clock: Pick<Clock, "now">, fetching: Fetch =
 async function request(gate: Gate, body: JsonObject, fetching: Fetch): Promise<ExternalNumber> {
   const signal = AbortSignal.timeout(timeoutMs);
   if (gate.type === "Prometheus") {
-    const url = `${gate.url.replace(/\/+$/, "")}/api/v1/query?query=${encodeURIComponent(gate.query)}`;
+    const url = `${gate.url.replace(/(?<!\/)\/+$/, "")}/api/v1/query?query=${encodeURIComponent(gate.query)}`;
     return prometheusNumber(await read(await fetching(url, { signal, redirect: "error" })));
   }
   const headers = { "content-type": "application/json" };

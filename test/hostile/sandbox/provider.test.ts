@@ -95,9 +95,9 @@ async function runProvider(name: string, isPrivate: boolean): Promise<Loot> {
   const socket = join(directory, `${name}-other.sock`);
   for (const path of [abstract, socket]) await greet(path, "a socket");
   const addresses = { abstract: { path: abstract }, socket: { path: socket }, loopback: { port } };
-  write(`${name}/root/main.mjs`, program({ paths: secrets, addresses }));
+  write(`${name}/image/main.mjs`, program({ paths: secrets, addresses }));
   write(`providers/${name}/serviceaccount/token`, "own token");
-  const root = join(directory, name, "root");
+  const root = join(directory, name, "image");
   for (const mount of mountPoints) mkdirSync(join(root, mount), { recursive: true });
   const env = { PATH: "/usr/bin:/bin", SECRET_TOKEN: "hunter2" };
   await using processes = createFunctionProcesses({ directory: join(directory, name, "state"), env });

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { formatIpAddress, type IpAddress, IpSyntaxError, isMappedIPv4, parseIpAddress } from "@purlin/base";
+import {
+  formatIpAddress,
+  type IpAddress,
+  IpSyntaxError,
+  ipAddressOf,
+  isMappedIPv4,
+  parseIpAddress,
+} from "@purlin/base";
 import { goQuote } from "@purlin/kube-objects/json";
 import { boolType, type CelType, intType, opaqueType, stringType } from "../types/types.ts";
 import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
@@ -89,7 +96,12 @@ function testFunction(name: string, id: string, test: (address: IpAddress) => bo
   return { name, cost: fixedCost, overloads: [memberOverload(signature(id, [ipType], boolType), run)] };
 }
 
-const isIp: Implementation = ([text]) => !isError(parseIp(text));
+/** Without the text of an error, which is several times as long as what is wrong. */
+const isIp: Implementation = ([text]) => {
+  if (typeof text !== "string") return !isError(parseIp(text));
+  const address = ipAddressOf(text);
+  return address !== undefined && address.zone === "" && !isMappedIPv4(address);
+};
 
 const isCanonical: Implementation = ([text]) => {
   const parsed = parseIp(text);

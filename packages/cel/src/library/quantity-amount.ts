@@ -12,7 +12,8 @@ export interface Amount {
 
 export class QuantityProblem extends Error {}
 
-const form = /^([+-]?)(0*)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
+// No two parts match the same digits next to each other: a text of a megabyte is refused in one pass.
+const form = /^([+-]?)(\d*)(?:\.(\d*))?((?:[eEinumkKMGTP]+[-+]?|[-+])\d*)?$/;
 const formProblem = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 
 const decimalSuffixes: ReadonlyMap<string, number> = new Map([
@@ -39,8 +40,8 @@ const nano = -9;
 export function parseAmount(text: string): Amount {
   const match = text === "" ? null : form.exec(text);
   if (!match) throw new QuantityProblem(formProblem);
-  const [, sign, , digits = "", fraction = "", suffix = ""] = match;
-  const number: Parsed = { sign: sign === "-" ? -1n : 1n, whole: digits || "0", fraction };
+  const [, sign, digits = "", fraction = "", suffix = ""] = match;
+  const number: Parsed = { sign: sign === "-" ? -1n : 1n, whole: digits.replace(/^0+/, "") || "0", fraction };
   const binary = binarySuffixes.get(suffix);
   if (binary !== undefined) return parseBinary(number, binary);
   return parseDecimal(number, decimalSuffixes.get(suffix) ?? parseExponent(suffix));

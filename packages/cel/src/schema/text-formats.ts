@@ -35,7 +35,7 @@ const units: readonly (readonly [names: readonly string[], prefix: string, nanos
 function parseWordyDuration(text: string): Duration | CelError {
   let nanos = 0n;
   let isFound = false;
-  for (const [, digits = "", word = ""] of text.matchAll(/(\d+)\s*([A-Za-z\u00b5]+)/g)) {
+  for (const [, digits = "", word = ""] of text.matchAll(/(?<!\d)(\d+)\s*([A-Za-z\u00b5]+)/g)) {
     if (digits.length > 18) {
       return new CelError(`Invalid duration ${text}: strconv.Atoi: parsing "${digits}": value out of range`);
     }

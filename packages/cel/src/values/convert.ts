@@ -8,9 +8,10 @@ import { typeNameOf } from "./type-name.ts";
 import { TypeValue } from "./type-value.ts";
 import type { Value } from "./value.ts";
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+// No two parts of these patterns match the same digits next to each other: texts of a megabyte are refused in one pass.
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-const hexadecimal = /^([+-]?)0x([0-9a-f]*)\.?([0-9a-f]*)p([+-]?\d{1,6})$/i;
+const hexadecimal = /^([+-]?)0x([0-9a-f]*)(?:\.([0-9a-f]*))?p([+-]?\d{1,6})$/i;
 
 const infinity = /^([+-]?)inf(?:inity)?$/i;
 

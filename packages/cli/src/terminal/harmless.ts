@@ -21,7 +21,8 @@ export function harmless(text: string): string {
 
 /** The same in one line, for tables and trees. */
 export function harmlessLine(text: string): string {
-  return harmless(text.trim().replaceAll(/\s*[\r\n]+\s*/g, " "));
+  const lines = text.split(/[\r\n]/).map((line) => line.trim());
+  return harmless(lines.filter((line) => line !== "").join(" "));
 }
 
 /** JSON with the same value, in which the characters that terminals obey are escapes. */

@@ -84,10 +84,17 @@ export function found(
   };
 }
 
+/** Causes are recognized by this many characters. Functions can write messages of any length, and patterns are slow on long ones. */
+const longestText = 4096;
+
+function shortened(text: string): string {
+  return text.length <= longestText ? text : `${text.slice(0, longestText)}…`;
+}
+
 /** The context of a condition's message. */
 export function messageContext(object: KubeObject, condition: Condition, inspection: Inspection): TextContext {
   const evidence = [conditionEvidence(object, condition)];
-  return { object, condition, text: condition.message ?? "", evidence, inspection };
+  return { object, condition, text: shortened(condition.message ?? ""), evidence, inspection };
 }
 
 /** The type of XRDs. */

@@ -74,7 +74,7 @@ test("a volume of a runtime config is mounted in the image only: bubblewrap woul
   const attacks = [
     ["scratch", (outside: string) => ({ folders: {}, scratch: [`/../oldroot${outside}`] })],
     ["relative", (outside: string) => ({ folders: {}, scratch: [`../oldroot${outside}`] })],
-    ["below", (outside: string) => ({ folders: {}, scratch: [`/work/../../oldroot${outside}`] })],
+    ["below", (outside: string) => ({ folders: {}, scratch: [`/scratch/../../oldroot${outside}`] })],
     [
       "volume",
       (outside: string) => ({ folders: { [`/../oldroot${outside}`]: join(folder.path, "volume") }, scratch: [] }),

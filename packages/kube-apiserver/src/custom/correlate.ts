@@ -29,13 +29,20 @@ interface Place {
   readonly schema: JsonObject | undefined;
 }
 
-function walk(steps: readonly Step[], place: Place): boolean {
-  const [step, ...rest] = steps;
-  if (step === undefined) return isSame(place);
-  if ("field" in step) return walk(rest, member(place, step.field));
-  const listType = place.schema && ownValue(place.schema, "x-kubernetes-list-type");
-  if (listType !== "map") return isSame(place);
-  return walk(rest, item(place, step.index));
+function walk(steps: readonly Step[], start: Place): boolean {
+  let place = start;
+  for (const step of steps) {
+    // A key may look like a path of a million steps.
+    if (place.now === undefined || place.before === undefined) return false;
+    if ("field" in step) {
+      place = member(place, step.field);
+      continue;
+    }
+    const listType = place.schema && ownValue(place.schema, "x-kubernetes-list-type");
+    if (listType !== "map") return isSame(place);
+    place = item(place, step.index);
+  }
+  return isSame(place);
 }
 
 function isSame({ now, before }: Place): boolean {

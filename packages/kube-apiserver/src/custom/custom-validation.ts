@@ -122,5 +122,13 @@ function isForgiven(finding: SchemaFinding, { object, old, schema }: Updated): b
 
 /** A missing field is a fault of the object that lacks it. */
 function placeOf({ type, path }: SchemaFinding): string {
-  return type === "FieldValueRequired" ? path.replace(/(\.[^.[\]]+|\[[^\]]+\])$/, "") : path;
+  return type === "FieldValueRequired" ? path.slice(0, lastStepOf(path)) : path;
+}
+
+/** Where `.name` or `[key]` at the end of a path begins. A pattern would look at keys with many brackets again and again. */
+function lastStepOf(path: string): number {
+  const start = path.endsWith("]")
+    ? path.indexOf("[", path.lastIndexOf("]", path.length - 2) + 1)
+    : path.lastIndexOf(".");
+  return start === -1 ? path.length : start;
 }

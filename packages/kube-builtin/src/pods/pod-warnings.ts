@@ -62,7 +62,7 @@ function* overlapWarnings(volume: JsonObject, limit: { left: number }): Generato
 
 /** One is the other, or lies below it. */
 function overlap(one: string, other: string): boolean {
-  const [a, b] = [one.replace(/\/+$/, ""), other.replace(/\/+$/, "")];
+  const [a, b] = [one.replace(/(?<!\/)\/+$/, ""), other.replace(/(?<!\/)\/+$/, "")];
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An escape, a class in brackets, a repetition, or any other character.
-const tokens = /\\[pPx]\{[^}]*\}|\\[pP]?[\s\S]|\[\^?\]?(?:\[:[^\]]*:\]|\\[\s\S]|[^\]])*\]?|\{[0-9]+,?[0-9]*\}|[\s\S]/gu;
+// An escape, a class in brackets, a repetition, or any other character. No class has a name of more than 64 characters; without a bound,
+// unclosed names would be read to the end of the pattern again and again.
+const tokens =
+  /\\[pPx]\{[^}]{0,64}\}|\\[pP]?[\s\S]|\[\^?\]?(?:\[:[^\]]{0,64}:\]|\\[\s\S]|[^\]])*\]?|\{[0-9]+,?[0-9]*\}|[\s\S]/gu;
 
 /**
  * About how many instructions a regular expression compiles to. RE2 unrolls repetitions (`(ab){3}` is `ababab`), so a short text can be a

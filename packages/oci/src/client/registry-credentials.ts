@@ -80,7 +80,7 @@ function readEntries(text: string, where: string): Entry[] {
 function prefixOf(key: string): string {
   return key
     .replace(/^https?:\/\//, "")
-    .replace(/\/+$/, "")
+    .replace(/(?<!\/)\/+$/, "")
     .replace(/\/v[12]$/, "");
 }
 

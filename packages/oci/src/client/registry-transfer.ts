@@ -54,7 +54,7 @@ export async function listTags(
     const body = await readBody(response.body, bytesLeft);
     bytesLeft -= body.length;
     pages.push(tagsOf(body, sourceOf(reference)));
-    const link = /<([^>]+)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
+    const link = /<([^<>]+)>\s*;\s*rel="?next"?/.exec(String(response.headers["link"] ?? ""))?.[1];
     next = link === undefined ? undefined : nextPage(link, response.url);
   }
   return pages.flat();

@@ -255,6 +255,21 @@ test("fields that a schema declares sensitive are hidden, and their values are s
   assert.equal(redactor.scrubText("login with hunter2hunter2"), `login with ${redacted}`);
 });
 
+test("fields called like members of every object are fields like others", () => {
+  const sensitive = new SensitiveKinds();
+  const schema: unknown = JSON.parse(
+    '{"properties": {"spec": {"properties": {"__proto__": {"properties": {"a": {"writeOnly": true}}}, "constructor": {"writeOnly": true}}}}}',
+  );
+  sensitive.set("example.org/v1", "App", sensitiveFieldsIn(schema));
+  const redactor = createRedactor({ mark: plainMark, sensitive, paths: ["__proto__.polluted"] })();
+  const text =
+    '{"apiVersion": "example.org/v1", "kind": "App", "spec": {"__proto__": {"a": "x"}, "constructor": "y", "a": "z"}}';
+  const clean = redactor.object(Struct.from(JSON.parse(text) as JsonObject), "composite");
+  const expected = `{"__proto__": {"a": "${redacted}"}, "constructor": "${redacted}", "a": "z"}`;
+  assert.deepEqual(clean.value["spec"], JSON.parse(expected));
+  assert.equal("polluted" in {}, false);
+});
+
 test("paths that the operator names are hidden in objects and in the context", () => {
   const paths = ["spec.license", 'context["example.org/token"]', 'context["k8s.io/x"].list[0].key'];
   const redactor = createRedactor({ mark: plainMark, paths })();

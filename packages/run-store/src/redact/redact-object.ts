@@ -162,5 +162,7 @@ function hideAll(value: JsonValue, marker: Marker, encoding: "base64" | "utf8"):
 function bytesOf(text: string, encoding: "base64" | "utf8"): Buffer {
   if (encoding === "utf8") return Buffer.from(text);
   const decoded = Buffer.from(text, "base64");
-  return decoded.toString("base64").replace(/=+$/, "") === text.replace(/=+$/, "") ? decoded : Buffer.from(text);
+  return decoded.toString("base64").replace(/(?<!=)=+$/, "") === text.replace(/(?<!=)=+$/, "")
+    ? decoded
+    : Buffer.from(text);
 }

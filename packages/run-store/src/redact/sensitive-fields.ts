@@ -39,12 +39,15 @@ export class SensitiveKinds {
 
 const maxDepth = 64;
 
+/** Fields may be called `__proto__` and `constructor`. */
+const noFields = (): Record<string, SensitiveFields> => Object.create(null) as Record<string, SensitiveFields>;
+
 /** The fields that an OpenAPI schema marks with `format: password`, `writeOnly` or `x-purlin-sensitive`. */
 export function sensitiveFieldsIn(schema: unknown, depth = 0): SensitiveFields | undefined {
   if (!isJsonObject(schema as JsonValue) || depth > maxDepth) return undefined;
   const node = schema as JsonObject;
   if (node["format"] === "password" || node["writeOnly"] === true || node["x-purlin-sensitive"] === true) return true;
-  const found: Record<string, SensitiveFields> = {};
+  const found = noFields();
   const properties = node["properties"];
   if (isJsonObject(properties as JsonValue)) {
     for (const [name, property] of Object.entries(properties as JsonObject)) {
@@ -60,13 +63,13 @@ export function sensitiveFieldsIn(schema: unknown, depth = 0): SensitiveFields |
 /** The fields that paths such as `spec.users[*].token` name. A list index stands for every item. */
 export function sensitiveFieldsAt(paths: readonly string[]): SensitiveFields | undefined {
   if (paths.length === 0) return undefined;
-  const root: Record<string, SensitiveFields> = {};
+  const root = noFields();
   for (const path of paths) {
     let node = root;
     const members = membersOf(path);
     for (const [index, member] of members.entries()) {
       if (index === members.length - 1) node[member] = true;
-      const next = node[member] ?? {};
+      const next = node[member] ?? noFields();
       node[member] = next;
       if (next === true) break;
       node = next as Record<string, SensitiveFields>;

@@ -57,5 +57,5 @@ function allowsResource(resources: readonly string[], resource: string, subresou
 
 /** Whether a URL of a rule, which may end with a star, covers a path or another such URL. */
 export function coversPath(url: string, path: string): boolean {
-  return url === path || (url.endsWith("*") && path.startsWith(url.replace(/\*+$/, "")));
+  return url === path || (url.endsWith("*") && path.startsWith(url.replace(/(?<!\*)\*+$/, "")));
 }

@@ -84,6 +84,19 @@ test("command replaces the entry point and drops the arguments of the image", as
   assert.deepEqual(process.cmd, []);
 });
 
+test("a word that grows beyond what Linux starts is refused, and names without an end are read in one pass", async () => {
+  const a = "x".repeat(60_000);
+  const env = [
+    { name: "A", value: a },
+    { name: "B", value: "$(A)$(A)" },
+    { name: "C", value: "$(B)$(B)$(B)" },
+  ];
+  await assert.rejects(processOf({ command: ["/p"], env }), /"\$\(B\)\$\(B\)\$\(B\)" has more than 131072 characters/);
+  const open = "$((".repeat(300_000);
+  const { process } = await processOf({ command: ["/p"], args: [open, "$$($$", "$$(A)$$"] });
+  assert.deepEqual(process.cmd, [open, "$($", "$(A)$"]);
+});
+
 test("names of members that every object has are names like others", async () => {
   const args = ["$(constructor)", "$(__proto__)", "$(toString)"];
   const items = [{ key: "constructor", path: "a" }];

@@ -96,10 +96,24 @@ function isOfCluster(from: unknown): boolean {
 
 /** `$(NAME)` is the value of a variable that was defined before; `$$(NAME)` stays, with one dollar sign. */
 function expanded(text: string, env: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/\$\$|\$\(([^)]+)\)/g, (whole, name: string | undefined) =>
-    whole === "$$" ? "$" : (env[name ?? ""] ?? whole),
-  );
+  let length = text.length;
+  const replaced = (whole: string, name: string | undefined): string => {
+    const value = whole === "$$" ? "$" : (env[name ?? ""] ?? whole);
+    length += value.length;
+    if (length > longestWord) {
+      throw new Error(
+        `"${text.slice(0, 100)}" has more than ${longestWord} characters when its variables are replaced`,
+      );
+    }
+    return value;
+  };
+  // No name ends behind the last parenthesis: looking for the end of each would take long.
+  const end = text.lastIndexOf(")") + 1;
+  return text.slice(0, end).replaceAll(/\$\$|\$\(([^)]+)\)/g, replaced) + text.slice(end).replaceAll("$$", () => "$");
 }
+
+/** Linux starts no process with a longer argument or variable. */
+const longestWord = 131_072;
 
 async function valueFrom(pod: PodTemplate, from: JsonObject, sources: PodSources): Promise<string | undefined> {
   const path = textAt(from, ["fieldRef", "fieldPath"]);
