@@ -1,8 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Clock, Log } from "@purlin/base";
-import { functionRevisionType, functionType, packageLabel } from "@purlin/composition";
-import { isLiveRollout, type RolloutView, readRollout } from "@purlin/function-runner";
+import {
+  compositionKinds,
+  crossplaneLabels,
+  functionRevisionType,
+  functionType,
+  packageLabel,
+} from "@purlin/composition";
+import { type RolloutView, readRollout } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
 import {
   type ControllerClient,
@@ -13,7 +19,14 @@ import {
   type ReconcileResult,
   type WatchingController,
 } from "@purlin/kube-controller";
-import { isDeleted, type KubeObject, labelOf, type ObjectKey } from "@purlin/kube-objects/object";
+import {
+  conditionOf,
+  conditionsOf,
+  isDeleted,
+  type KubeObject,
+  labelOf,
+  type ObjectKey,
+} from "@purlin/kube-objects/object";
 import { rolloutType } from "@purlin/package-manager";
 import type { Registry } from "prom-client";
 import type { CallSamples } from "./call-samples.ts";
@@ -25,9 +38,11 @@ import { createMover, type Mover } from "./mover.ts";
 import { createJumpDetector, type JumpDetector, observe } from "./observe.ts";
 import { type RolloutPlan, readPlan } from "./plan.ts";
 import { createRolloutMetrics, type RolloutMetrics, withState } from "./report.ts";
+import { conflict, rivalOf, targets } from "./rivals.ts";
 import { type ShadowSource, shadowStatus } from "./shadow-numbers.ts";
 import { findSides } from "./sides.ts";
 import { isEnded, type RolloutState, readState } from "./state.ts";
+import { supersededText, supersededType } from "./superseded.ts";
 import { release, withhold } from "./withhold.ts";
 
 /** The dependencies of the controller of rollouts. */
@@ -63,8 +78,9 @@ export function createRolloutController(deps: RolloutDeps): WatchingController {
     type: rolloutType,
     timeoutMs,
     watches: [
-      { type: "FunctionRollout", object: rolloutType, keys: ({ object }) => [{ name: object.metadata.name ?? "" }] },
+      { type: "FunctionRollout", object: rolloutType, keys: (change) => shell.rolloutsBeside(change) },
       { type: "FunctionRevision", object: functionRevisionType, keys: (change) => shell.rolloutsOf(change) },
+      { type: "CompositionRevision", object: compositionKinds.revision, keys: (change) => shell.rolloutsOf(change) },
     ],
     onGone: ({ key, signal }) => shell.gone(key, signal),
     reconcile: (context) => shell.reconcile(context),
@@ -74,7 +90,10 @@ export function createRolloutController(deps: RolloutDeps): WatchingController {
 interface Shell {
   reconcile(context: ReconcileContext): Promise<ReconcileResult>;
   gone(key: ObjectKey, signal: AbortSignal): Promise<ReconcileResult>;
+  /** The rollouts that a revision concerns. */
   rolloutsOf(change: CacheChange): readonly ObjectKey[];
+  /** A rollout, and ended ones of the same function or Composition, which may not decide any more. */
+  rolloutsBeside(change: CacheChange): readonly ObjectKey[];
 }
 
 /** What the shell remembers of a rollout; all of it can be lost. */
@@ -107,10 +126,18 @@ function createShell(deps: RolloutDeps): Shell {
       return {};
     },
     rolloutsOf({ object }) {
-      const owner = labelOf(object, packageLabel) ?? "";
+      const owner = labelOf(object, packageLabel);
+      const composition = labelOf(object, crossplaneLabels.compositionName);
       return [...memories]
-        .filter(([, { plan }]) => plan.functions.includes(owner))
+        .filter(([, { plan }]) => targets(plan, { functions: owner === undefined ? [] : [owner], composition }))
         .map(([rollout]) => ({ name: rollout }));
+    },
+    rolloutsBeside({ object }) {
+      const { name: own, targets: wanted } = readRollout(object);
+      const beside = [...memories].filter(
+        ([other, { plan, state }]) => other !== own && isEnded(state) && targets(plan, wanted),
+      );
+      return [own, ...beside.map(([other]) => other)].map((one) => ({ name: one }));
     },
   };
 }
@@ -154,9 +181,7 @@ async function reconcile(context: ReconcileContext, parts: ShellParts): Promise<
   const memory: Memory = { uid, buckets: known?.uid === uid ? known.buckets : new Map(), plan, state };
   memories.set(rolloutName, memory);
   if (isEnded(state)) return settle(context, memory, parts);
-  const others = (await client.list(rolloutType, { signal: context.signal }))
-    .map(readRollout)
-    .filter((one) => one.uid !== uid);
+  const others = await othersOf(context, parts);
   const sides = await sidesOf({ rollout, plan, state, others, context, parts });
   // The candidate is withheld before anything depends on it: it would take over by being the newest.
   if ("found" in sides && plan.composition === undefined)
@@ -183,12 +208,27 @@ async function reconcile(context: ReconcileContext, parts: ShellParts): Promise<
   return { requeueAfterMs: tickOf(parts, rows.length) };
 }
 
-/** A rollout that has ended keeps its status; only its generation is observed. */
+async function othersOf({ stored, signal }: ReconcileContext, { client }: ShellParts): Promise<readonly RolloutView[]> {
+  const { uid } = stored.object.metadata;
+  return (await client.list(rolloutType, { signal })).map(readRollout).filter((one) => one.uid !== uid);
+}
+
+/** A rollout that has ended keeps its status; only its generation and newer revisions are observed. */
 async function settle(context: ReconcileContext, memory: Memory, parts: ShellParts): Promise<ReconcileResult> {
   const rollout = context.stored.object;
   const { plan, state } = memory;
   const rolloutName = rollout.metadata.name ?? "";
-  await context.writeStatus(withState(rollout, state, { plan, clock: parts.clock }));
+  const others = await othersOf(context, parts);
+  const superseded = await supersededText(
+    { rollout, plan, state, others },
+    { client: parts.client, signal: context.signal },
+  );
+  const before = conditionOf(conditionsOf(rollout), supersededType);
+  await context.writeStatus(withState(rollout, state, { plan, clock: parts.clock, superseded }));
+  if (superseded !== undefined && (before.status !== "True" || before.message !== superseded)) {
+    const decision = { type: "Warning", reason: "NewerRevision", message: superseded } as const;
+    await announce(decision, { rollout, plan, context, parts });
+  }
   if (state.phase === "Succeeded" && plan.composition === undefined) {
     await release(parts.client, state.frozen, { rollout: rolloutName, signal: context.signal });
   }
@@ -224,36 +264,17 @@ async function sidesOf({
   return findSides({ client: parts.client, rollout, plan, frozen: state.frozen, others, signal });
 }
 
-function conflict(rival: string, { composition }: RolloutPlan): SidesFound {
-  const what = composition === undefined ? "a Function of this rollout" : `Composition "${composition}"`;
-  return { reason: "Conflict", message: `FunctionRollout "${rival}" is moving ${what}` };
-}
-
-/** Another live rollout of the same function or Composition that came first. */
-function rivalOf(own: RolloutView, others: readonly RolloutView[], plan: RolloutPlan): RolloutView | undefined {
-  return others.find((other) => {
-    const isSame =
-      plan.composition === undefined
-        ? plan.functions.some((one) => other.targets.functions.includes(one))
-        : other.targets.composition === plan.composition;
-    if (!isSame || !isLiveRollout(other)) return false;
-    const [mine, theirs] = [isFrozen(own), isFrozen(other)];
-    if (mine !== theirs) return theirs;
-    return other.created < own.created || (other.created === own.created && other.name < own.name);
-  });
-}
-
-function isFrozen({ functions, composition }: RolloutView): boolean {
-  return functions.size > 0 || composition !== undefined;
-}
-
 /** One event on the rollout; a warning also on what is rolled out. */
 async function announce(decision: Decision, { rollout, plan, context, parts }: Omit<Question, "state">): Promise<void> {
   parts.metrics.decided(rollout.metadata.name ?? "", decision);
   context.emit(decision);
   if (decision.type !== "Warning") return;
-  for (const one of plan.functions) {
-    const owner = await parts.client.get(functionType, { name: one }, { signal: context.signal });
+  const owners =
+    plan.composition === undefined
+      ? plan.functions.map((one) => [functionType, one] as const)
+      : [[compositionKinds.composition, plan.composition] as const];
+  for (const [type, one] of owners) {
+    const owner = await parts.client.get(type, { name: one }, { signal: context.signal });
     const message = `FunctionRollout "${rollout.metadata.name ?? ""}": ${decision.message}`;
     if (owner !== undefined) context.events.event(owner, { ...decision, message });
   }

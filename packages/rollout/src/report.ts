@@ -3,11 +3,12 @@
 import type { Clock } from "@purlin/base";
 import { withConditionTexts } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ConditionText, KubeObject } from "@purlin/kube-objects/object";
+import { type ConditionText, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Decision } from "./decide.ts";
 import type { RolloutPlan } from "./plan.ts";
 import { isEnded, type RolloutState, statusFields } from "./state.ts";
+import { supersededType } from "./superseded.ts";
 
 /** Reasons for which a rollout waits until its author changes something. */
 const stallingReasons: ReadonlySet<string> = new Set([
@@ -22,15 +23,19 @@ const stallingReasons: ReadonlySet<string> = new Set([
   "StableNotFound",
 ]);
 
+interface StatusFacts {
+  readonly plan: RolloutPlan;
+  readonly clock: Pick<Clock, "now">;
+  readonly shadow?: JsonObject | undefined;
+  /** Which newer revision an ended rollout keeps composite resources from. */
+  readonly superseded?: string | undefined;
+}
+
 /** The rollout with the status of a state. Equal to the stored one when nothing changed. */
 export function withState(
   rollout: KubeObject,
   state: RolloutState,
-  {
-    plan,
-    clock,
-    shadow,
-  }: { readonly plan: RolloutPlan; readonly clock: Pick<Clock, "now">; readonly shadow?: JsonObject | undefined },
+  { plan, clock, shadow, superseded }: StatusFacts,
 ): KubeObject {
   const before = (rollout["status"] ?? {}) as { readonly conditions?: unknown; readonly shadow?: unknown };
   const generation = rollout.metadata.generation ?? 0;
@@ -42,7 +47,16 @@ export function withState(
     ...(report !== undefined && { shadow: report }),
     ...(before.conditions !== undefined && { conditions: before.conditions }),
   };
-  return withConditionTexts({ ...rollout, status } as KubeObject, conditionsFor(state), clock);
+  const conditions = [...conditionsFor(state), ...supersededCondition(rollout, superseded)];
+  return withConditionTexts({ ...rollout, status } as KubeObject, conditions, clock);
+}
+
+/** Absent until there was a newer revision once. */
+function supersededCondition(rollout: KubeObject, message: string | undefined): readonly ConditionText[] {
+  const type = supersededType;
+  if (message !== undefined) return [{ type, status: "True", reason: "NewerRevision", message }];
+  const isKnown = conditionsOf(rollout).some((one) => one.type === type);
+  return isKnown ? [{ type, status: "False", reason: "NoNewerRevision" }] : [];
 }
 
 /** Conditions that tools which know kstatus read: Ready, Reconciling and Stalled; and those of rollouts. */

@@ -87,7 +87,7 @@ async function functionSides(name: string, options: SidesOptions): Promise<OneSi
     active,
     known,
     candidate: named,
-    previous: previousOf(name, others),
+    previous: previousOf(others.map((one) => ({ ...one, sides: one.functions.get(name) }))),
     what,
   });
   if ("reason" in stable) return stable;
@@ -114,14 +114,18 @@ function waitingForCandidate(what: string, stable: string): Refusal {
   return { reason: "WaitingForCandidate", message: `there is no ${what} after "${stable}" yet` };
 }
 
+/** Another rollout with its revisions of one function or Composition, if it has any. */
+type Earlier = RolloutView & {
+  readonly sides: { readonly stable: string; readonly candidate: string | undefined } | undefined;
+};
+
 /** The revision that the last rollout left everything on. */
-function previousOf(name: string, others: readonly RolloutView[]): string | undefined {
+function previousOf(others: readonly Earlier[]): string | undefined {
   const ended = others.filter(
-    (one) => one.functions.has(name) && (one.phase === "Succeeded" || one.phase === "RolledBack"),
+    ({ sides, phase }) => sides !== undefined && (phase === "Succeeded" || phase === "RolledBack"),
   );
   const [newest] = ended.toSorted((a, b) => (a.created < b.created ? 1 : -1));
-  const sides = newest?.functions.get(name);
-  return newest?.phase === "Succeeded" ? sides?.candidate : sides?.stable;
+  return newest?.phase === "Succeeded" ? newest.sides?.candidate : newest?.sides?.stable;
 }
 
 interface StableQuestion {
@@ -191,7 +195,8 @@ function notServing(object: KubeObject): string {
   return revision.capabilities.includes("composition") ? "" : `${label} lacks the capability composition`;
 }
 
-async function compositionSides(name: string, { client, rollout, frozen, signal }: SidesOptions): Promise<OneSides> {
+async function compositionSides(name: string, options: SidesOptions): Promise<OneSides> {
+  const { client, rollout, frozen, others, signal } = options;
   if ((await client.get(compositionKinds.composition, { name }, { signal })) === undefined) {
     return { reason: "CompositionNotFound", message: `Composition "${name}" does not exist` };
   }
@@ -204,15 +209,21 @@ async function compositionSides(name: string, { client, rollout, frozen, signal 
     const side = objectAt(rollout, ["spec", field]);
     return Object.keys(side).length === 0 ? undefined : chosen(side, context);
   };
-  const known = all.find(({ metadata }) => metadata.name === frozen.find((one) => one.name === name)?.stable);
+  const byName = (wanted: string | undefined): KubeObject | undefined =>
+    all.find(({ metadata }) => metadata.name === wanted);
+  const known = byName(frozen.find((one) => one.name === name)?.stable);
+  const earlier = others.flatMap((one) => (one.composition?.name === name ? [{ ...one, sides: one.composition }] : []));
   const named = pick("candidate");
   const taken = named !== undefined && "revision" in named ? named.revision : undefined;
-  const newest = known ?? all.find((one) => one !== taken);
+  const previous = byName(previousOf(earlier));
+  // Without an earlier rollout all composite resources are on the newest revision.
+  const newest = known ?? (previous === taken ? undefined : previous) ?? all.find((one) => one !== taken);
   const none = { reason: "StableNotFound", message: `there is no ${what}` };
   const stable = pick("stable") ?? (newest === undefined ? none : { revision: newest });
   if ("reason" in stable) return stable;
   const kept = { name, stable: stable.revision.metadata.name ?? "", candidate: "" };
-  const later = all.find((one) => numberOf(one) > numberOf(stable.revision));
+  const rejected = earlier.filter(({ phase }) => phase === "RolledBack").map(({ sides }) => sides.candidate);
+  const later = all.find((one) => numberOf(one) > numberOf(stable.revision) && !rejected.includes(one.metadata.name));
   const candidate = named ?? (later === undefined ? waitingForCandidate(what, kept.stable) : { revision: later });
   if ("reason" in candidate) return { ...candidate, stable: kept };
   const sides = { ...kept, candidate: candidate.revision.metadata.name ?? "" };

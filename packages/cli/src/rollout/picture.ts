@@ -124,7 +124,8 @@ function nextLines(rollout: KubeObject, status: JsonObject, purlin: string): rea
   if (textAt(status, ["pauseToken"]) !== undefined) {
     return ["", `A gate failed: ${purlin} rollout resume ${name}, or ${purlin} rollout abort ${name}`];
   }
-  return [];
+  const superseded = conditionOf(status, "Superseded");
+  return superseded.reason === "NewerRevision" ? ["", `Note: ${superseded.message}`] : [];
 }
 
 /** One line for each rollout. */

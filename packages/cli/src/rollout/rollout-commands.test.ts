@@ -109,6 +109,14 @@ GATES
 Waits for an approval: purlin rollout approve live
 `;
 
+test("status names a newer revision that an ended rollout keeps composite resources from", async () => {
+  const message = 'FunctionRevision "f-3" is newer than "f-2"';
+  const condition = { type: "Superseded", status: "True", reason: "NewerRevision", message, lastTransitionTime: time };
+  await rollout("ended", { phase: "Succeeded", composites: numbers, conditions: [condition] });
+  assert.match((await purlin("status", "ended")).stdout, /\n\nNote: FunctionRevision "f-3" is newer than "f-2"\n$/);
+  await client.delete({ ...rolloutType, name: "ended" });
+});
+
 test("status draws waves, steps and gates; --watch prints what changes and ends with the rollout", async () => {
   await rollout("live", waiting);
   assert.deepEqual(await purlin("status", "live"), { exitCode: 0, stdout: picture, stderr: "" });

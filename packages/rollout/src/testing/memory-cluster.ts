@@ -104,6 +104,17 @@ export function functionRevision(number: number): KubeObject {
   return { ...made, metadata: { ...made.metadata, labels: { "pkg.crossplane.io/package": "f" } } };
 }
 
+const extensions = "apiextensions.crossplane.io";
+
+/** A CompositionRevision of Composition `apps`. */
+export function compositionRevision(revision: number): KubeObject {
+  const made = object({ apiVersion: `${extensions}/v1`, kind: "CompositionRevision" }, `apps-${revision}`, {
+    spec: { revision, compositeTypeRef: app, pipeline: [{ step: "s", functionRef: { name: "f" } }] },
+    status: { conditions: [{ type: "ValidPipeline", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }] },
+  });
+  return { ...made, metadata: { ...made.metadata, labels: { "crossplane.io/composition-name": "apps" } } };
+}
+
 /** A rollout of Function `f`, unless the spec names a Composition. */
 export function rolloutOf(name: string, spec: JsonObject): KubeObject {
   const target: JsonObject = "compositionRef" in spec ? {} : { functionRef: { name: "f" } };
@@ -123,7 +134,6 @@ function compositeOf(name: string, revision: string): KubeObject {
 /** A Function with two revisions, a Composition with two, and composite resources on the first ones. */
 export function memoryCluster(composites: number): MemoryCluster {
   const cluster = new MemoryCluster();
-  const extensions = "apiextensions.crossplane.io";
   cluster.put(
     object({ apiVersion: `${extensions}/v2`, kind: "CompositeResourceDefinition" }, "apps.example.org", {
       spec: {
@@ -135,13 +145,7 @@ export function memoryCluster(composites: number): MemoryCluster {
     }),
   );
   cluster.put(object({ apiVersion: `${extensions}/v1`, kind: "Composition" }, "apps"));
-  for (const revision of [1, 2]) {
-    const made = object({ apiVersion: `${extensions}/v1`, kind: "CompositionRevision" }, `apps-${revision}`, {
-      spec: { revision, compositeTypeRef: app, pipeline: [{ step: "s", functionRef: { name: "f" } }] },
-      status: { conditions: [{ type: "ValidPipeline", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }] },
-    });
-    cluster.put({ ...made, metadata: { ...made.metadata, labels: { "crossplane.io/composition-name": "apps" } } });
-  }
+  for (const number of [1, 2]) cluster.put(compositionRevision(number));
   cluster.put(object({ apiVersion: "pkg.crossplane.io/v1", kind: "Function" }, "f"));
   for (const number of [1, 2]) cluster.put(functionRevision(number));
   for (let index = 0; index < composites; index++) cluster.put(compositeOf(`app-${index}`, "f-1"));
