@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Does what the page on operations says, with its three examples; then what a user does with operations that fail.
 import assert from "node:assert/strict";
-import { cpSync, readFileSync, symlinkSync } from "node:fs";
+import { cpSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
@@ -36,7 +36,8 @@ test("the page on operations does what it says", async () => {
   await checkDiff(purlin, other.write);
   await checkExamples(purlin);
   await checkRuns(purlin);
-  await checkFailures(purlin, other.write);
+  const failed = await checkFailures(purlin, other.write);
+  await checkExports(purlin, cwd, failed);
 });
 
 async function field(purlin: Purlin, type: string, name: string, path: string): Promise<string> {
@@ -85,7 +86,29 @@ async function checkRuns(purlin: Purlin): Promise<void> {
   assert.deepEqual([replayed.exitCode, replayed.stdout], [0, "back-up: the response equals the recorded one\n"]);
 }
 
-async function checkFailures(purlin: Purlin, write: (name: string, text: string) => string): Promise<void> {
+/** Runs of Operations become tests: of one that applied an object, and of one that failed. */
+async function checkExports(purlin: Purlin, cwd: string, failed: string): Promise<void> {
+  const { stdout } = await purlin("runs", "ls", "-o", "json");
+  const { items } = JSON.parse(stdout) as { readonly items: readonly { id: string; xr: { name: string } }[] };
+  for (const [prefix, expected] of [
+    ["rotate-database-password", /outputs:\n +rotate:\n +rotated: default\/database\n/],
+    [failed, /fatal: /],
+  ] as const) {
+    const { id = "" } = items.findLast(({ xr }) => xr.name.startsWith(prefix)) ?? {};
+    const folder = `exported/${prefix}`;
+    const exported = await purlin("runs", "export", id, "--output", folder);
+    assert.equal(exported.exitCode, 0, exported.stderr);
+    const tested = await purlin("test", folder);
+    assert.equal(tested.exitCode, 0, `${prefix}\n${tested.stdout}${tested.stderr}`);
+    const [file = ""] = readdirSync(join(cwd, folder)).filter((name) => name.endsWith(".test.yaml"));
+    const text = readFileSync(join(cwd, folder, file), "utf8");
+    assert.match(text, /^kind: OperationTest$/m);
+    assert.match(text, expected);
+  }
+}
+
+/** Resolves to the name of an Operation that failed. */
+async function checkFailures(purlin: Purlin, write: (name: string, text: string) => string): Promise<string> {
   const operation = (functionName: string, retryLimit: number): string =>
     JSON.stringify({
       apiVersion: "ops.crossplane.io/v1alpha1",
@@ -105,4 +128,5 @@ async function checkFailures(purlin: Purlin, write: (name: string, text: string)
   const late = await purlin("operation", "run", absent, "--timeout", "1s");
   assert.equal(late.exitCode, 1);
   assert.match(late.stderr, /Operation absent-[0-9a-f]{6} has not ended after 1s: /);
+  return name;
 }

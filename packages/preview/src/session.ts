@@ -107,8 +107,14 @@ export async function openSession({ base, signal, ...options }: SessionOptions):
       await pass.overlay.store(object, object, true);
     },
     start: () => startDefinitions(pass, signal),
-    step: (root) => step(pass, root, signal),
-    settle: () => settle(pass, signal),
+    async step(root) {
+      pass.engine.beginStep();
+      await step(pass, root, signal);
+    },
+    async settle() {
+      pass.engine.beginStep();
+      await settle(pass, signal);
+    },
     async isAwake(root) {
       const items = await itemsOf(pass, root);
       return items.some(({ controller, key }) => pass.engine.isAwake(controller, key));

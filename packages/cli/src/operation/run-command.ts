@@ -11,8 +11,7 @@ import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { readTimeout } from "../options/duration.ts";
 import { only, readInputs } from "../render/render-files.ts";
 import { UserError } from "../user-error.ts";
-
-const pollMs = 250;
+import { endOf, pollMs, unfinishedText } from "./operation-state.ts";
 
 /** `purlin operation run FILE`: creates an Operation, waits for its end and shows the result. Exit code 1 when it failed. */
 export async function run(input: CommandInput, io: Io): Promise<number> {
@@ -28,15 +27,14 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
   let failures = 0;
   for (;;) {
     const found = await cluster.client.get(operation, { name }, { signal: io.signal });
-    const { status } = conditionOf(conditionsOf(found), "Succeeded");
     const count = numberAt(found, ["status", "failures"]);
     if (count > failures) {
       failures = count;
       io.stderr.write(`attempt ${count} failed: ${conditionOf(conditionsOf(found), "Synced").message ?? ""}\n`);
     }
-    if (status === "True" || status === "False") return show(found, io);
+    if (endOf(found) !== undefined) return show(found, io);
     if (Date.now() > end) {
-      throw new UserError(`Operation ${name} has not ended after ${timeoutMs / 1000}s: ${stateOf(found)}`);
+      throw new UserError(`Operation ${name} has not ended after ${timeoutMs / 1000}s: ${unfinishedText(found)}`);
     }
     await delay(pollMs, undefined, { signal: io.signal });
   }
@@ -53,12 +51,6 @@ function newRun(object: KubeObject): KubeObject {
   } catch (error) {
     throw new UserError(textOf(error), { cause: error });
   }
-}
-
-function stateOf(operation: KubeObject): string {
-  if (conditionsOf(operation).length === 0) return "nothing runs it: start the control plane with --enable-operations";
-  const { status, message = "no failure so far" } = conditionOf(conditionsOf(operation), "Synced");
-  return status === "False" ? message : "it still runs";
 }
 
 function show(operation: KubeObject, io: Io): number {

@@ -24,8 +24,10 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
     files.set(name, documents.map(clean));
   };
   const last = run.steps.at(-1);
-  const observed = resourcesIn(last && lastCall(last)?.request.observed);
-  add("xr", "fixtures/xr.yaml", [run.composite]);
+  // An Operation observes nothing but what its functions require.
+  const observed = isOperation(run) ? [] : resourcesIn(last && lastCall(last)?.request.observed);
+  if (isOperation(run)) add("operation", "fixtures/operation.yaml", [run.composite]);
+  else add("xr", "fixtures/xr.yaml", [run.composite]);
   add(
     "xrd",
     "fixtures/xrd.yaml",
@@ -39,11 +41,15 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
   for (const [name, objects] of required) files.set(`fixtures/required/${fileName(name)}.yaml`, objects.map(clean));
   if (required.length > 0) inputs["required"] = "fixtures/required";
   if (redactions.values.size > 0) {
-    inputs["secrets"] = "fixtures/redacted.yaml";
+    if (!isOperation(run)) inputs["secrets"] = "fixtures/redacted.yaml";
     files.set("fixtures/redacted.yaml", [Object.fromEntries(redactions.values)]);
   }
   files.set(`${caseName(run)}.test.yaml`, [caseOf(run, inputs, redactions.replace)]);
   return files;
+}
+
+function isOperation({ xr }: Run): boolean {
+  return xr.kind === "Operation" && xr.apiVersion.startsWith("ops.crossplane.io/");
 }
 
 function caseName({ id, xr }: Run): string {
@@ -55,10 +61,12 @@ function caseOf(run: Run, inputs: JsonObject, replace: (value: JsonValue) => Jso
     .filter(({ type }) => type !== "Responsive")
     .map(({ type, status, reason }) => ({ type, status, reason }));
   const fatal = run.outcome === "failed" && run.error !== undefined ? { fatal: escaped(run.error) } : {};
-  const expect = run.outcome === "failed" ? { ...fatal, conditions } : { ...desiredOf(run), conditions };
+  // An attempt that fails is recorded before its conditions are written.
+  const failed = isOperation(run) ? fatal : { ...fatal, conditions };
+  const expect = run.outcome === "failed" ? failed : { ...desiredOf(run), ...outputsOf(run), conditions };
   return {
     apiVersion: "test.purlin.dev/v1alpha1",
-    kind: "CompositionTest",
+    kind: isOperation(run) ? "OperationTest" : "CompositionTest",
     metadata: { name: caseName(run), annotations: { "purlin.dev/run": run.id } },
     spec: { inputs, cases: [{ name: "as recorded", expect: withStored(replace(expect) as JsonObject) }] },
   };
@@ -164,11 +172,11 @@ function requiredOf({ steps }: Run): readonly (readonly [string, readonly JsonOb
 }
 
 /** What the pipeline wants in the end: the status of the composite resource, and every field of the composed resources. */
-function desiredOf({ steps }: Run): JsonObject {
-  const last = steps.findLast((step) => lastCall(step)?.response !== undefined);
+function desiredOf(run: Run): JsonObject {
+  const last = run.steps.findLast((step) => lastCall(step)?.response !== undefined);
   const desired = desiredObjects(last && lastCall(last)?.response?.desired);
   const names = [...desired.keys()].filter((name) => name !== compositeName).sort();
-  const { status } = desired.get(compositeName) ?? {};
+  const { status } = (isOperation(run) ? undefined : desired.get(compositeName)) ?? {};
   return {
     ...(status !== undefined && { xr: { status } }),
     resources: { only: names },
@@ -176,6 +184,16 @@ function desiredOf({ steps }: Run): JsonObject {
       resource: Object.fromEntries(names.map((name) => [name, plain(desired.get(name) ?? {})])),
     }),
   };
+}
+
+/** The outputs of the steps of an Operation. */
+function outputsOf(run: Run): JsonObject {
+  if (!isOperation(run)) return {};
+  const outputs = run.steps.flatMap((step) => {
+    const output = lastCall(step)?.response?.output;
+    return output === undefined ? [] : [[step.name, output.value] as const];
+  });
+  return outputs.length === 0 ? {} : { outputs: Object.fromEntries(outputs) };
 }
 
 /** A Secret as an API server stores it: text is in `data`, and replaced values are base64 as those before them were. */

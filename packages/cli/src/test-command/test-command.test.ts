@@ -263,8 +263,19 @@ test("a case that never settles fails, and names the field that goes on changing
   assert.equal(outcome.exitCode, 1, outcome.stdout);
   assert.match(
     outcome.stdout,
-    /did not settle after 100 rounds; still changing: ConfigMap\/team-a\/shop-\w+ data\.number: "99" -> "100"/,
+    /did not settle after 100 rounds; still changing: ConfigMap\/team-a\/shop-\w+ data\.number: "100" -> "101"/,
   );
+});
+
+test("a case of more reconciles than one step may take is not taken for one that never settles", async () => {
+  const cases = `  - name: many steps
+    timeout: 120s
+    reconciles: [{until: 60}, {until: 60}]
+    expect: {synced: true}
+`;
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const outcome = await runInProcess(["test"], { cwd: folder.path, env });
+  assert.equal(outcome.exitCode, 0, outcome.stdout + outcome.stderr);
 });
 
 test("a wrong test file ends with 2, with the place and the closest key", async () => {

@@ -10,7 +10,9 @@ import { untilStopped } from "../apiserver/embedded-server.ts";
 import { simulationNote } from "../apiserver/simulated-workloads.ts";
 import type { Io } from "../io.ts";
 import { skippedLine } from "../manifests/manifest.ts";
+import { endedOperations, unfinishedOperations, unfinishedText } from "../operation/operation-state.ts";
 import type { CommandInput } from "../options/command-spec.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -199,18 +201,32 @@ function oneAtATime(task: () => Promise<void>): () => void {
   };
 }
 
-/** Exit code 0 when all is ready in time, 1 with what is not. */
-async function waitForAll({ statusWatcher, view, io, style }: UpScene, waitMs: number): Promise<number> {
+/** Exit code 0 when all is ready and all Operations have succeeded in time, 1 with what is not or has failed. */
+async function waitForAll(scene: UpScene, waitMs: number): Promise<number> {
+  const { statusWatcher, view, io, style, running, applier } = scene;
+  const fail = (what: string, lines: readonly string[]): number => {
+    io.stderr.write(`${what}:\n${lines.map((line) => `  ${line}\n`).join("")}`);
+    return 1;
+  };
+  const timeout = AbortSignal.timeout(waitMs);
   try {
-    await statusWatcher.settled(AbortSignal.any([io.signal, AbortSignal.timeout(waitMs)]));
+    const signal = AbortSignal.any([io.signal, timeout]);
+    await statusWatcher.settled(signal);
+    const failed = await endedOperations(running.client, [...applier.applied], signal);
+    if (failed.length > 0) return fail("failed", failed.map(operationLine));
     view.say(`${style.good("✓")} everything is ready`);
     return 0;
-  } catch {
+  } catch (error) {
     io.signal.throwIfAborted();
-    const lines = unsettledLines(statusWatcher.collect());
-    io.stderr.write(`not ready after ${waitMs / 1000}s:\n${lines.map((line) => `  ${line}\n`).join("")}`);
-    return 1;
+    if (!timeout.aborted) throw error;
+    const operations = await unfinishedOperations(running.client, [...applier.applied], io.signal);
+    const lines = [...unsettledLines(statusWatcher.collect()), ...operations.map(operationLine)];
+    return fail(`not ready after ${waitMs / 1000}s`, lines);
   }
+}
+
+function operationLine(operation: KubeObject): string {
+  return harmlessLine(`Operation ${operation.metadata.name ?? ""}: ${unfinishedText(operation)}`);
 }
 
 function allReady({ options, io, style, statusWatcher }: UpScene): string {

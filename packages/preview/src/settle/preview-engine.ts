@@ -35,7 +35,7 @@ interface PreviewEngineOptions {
   readonly mapper: () => RestMapper;
   /** Keys that are reconciled at the same time. */
   readonly parallel: number;
-  /** A key that is reconciled more often than this does not settle. */
+  /** A key that is reconciled more often than this in one step does not settle. */
   readonly maxRounds: number;
   /** The objects of a kind that this preview has written and that exist. */
   readonly written: (type: TypeRef) => readonly KubeObject[];
@@ -58,6 +58,8 @@ export class PreviewEngine implements ControllerEngine {
   readonly failures: Map<string, ReconcileFailure> = new Map();
   /** Every key that was reconciled, with the number of times. */
   readonly runs: Map<string, number> = new Map();
+  /** How often each key was reconciled since the last step began. */
+  readonly #inStep = new Map<string, number>();
   /** Keys that the deadline left unfinished. */
   readonly unfinished: Set<string> = new Set();
   readonly #options: PreviewEngineOptions;
@@ -167,6 +169,11 @@ export class PreviewEngine implements ControllerEngine {
     }
   }
 
+  /** Begins a step: what was reconciled before does not count as not settled. */
+  beginStep(): void {
+    this.#inStep.clear();
+  }
+
   /** Reconciles one key now, awake or not. */
   async reconcile(controller: string, key: ObjectKey, signal: AbortSignal): Promise<void> {
     this.#round += 1;
@@ -187,9 +194,10 @@ export class PreviewEngine implements ControllerEngine {
       this.#giveUp(item);
       return;
     }
-    const runs = (this.runs.get(id) ?? 0) + 1;
-    this.runs.set(id, runs);
-    if (runs > this.#options.maxRounds) {
+    this.runs.set(id, (this.runs.get(id) ?? 0) + 1);
+    const inStep = (this.#inStep.get(id) ?? 0) + 1;
+    this.#inStep.set(id, inStep);
+    if (inStep > this.#options.maxRounds) {
       const text = `did not settle after ${this.#options.maxRounds} rounds`;
       const lastChanges = this.#lastChangesOf(id);
       this.failures.set(id, { ...item, text, error: undefined, round: this.#round, isUnsettled: true, lastChanges });
