@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
-import { conditionOf, conditionsOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import { conditionOf, conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 
 export const pollMs = 250;
 
@@ -22,7 +22,7 @@ export function unfinishedText(operation: KubeObject): string {
   return status === "False" ? message : "it still runs";
 }
 
-export function isOperation({ apiVersion, kind }: KubeObject): boolean {
+export function isOperation({ apiVersion, kind }: TypeRef): boolean {
   return kind === "Operation" && apiVersion.startsWith("ops.crossplane.io/");
 }
 

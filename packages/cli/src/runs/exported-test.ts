@@ -4,6 +4,7 @@ import { crossplaneAnnotations } from "@purlin/composition";
 import type { State } from "@purlin/function-protocol";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { compositeName, desiredObjects, lastCall, type Run } from "@purlin/run-store";
+import { isOperation } from "../operation/operation-state.ts";
 
 const { resourceName } = crossplaneAnnotations;
 /** Members of metadata that the API server of the run set. */
@@ -25,8 +26,8 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
   };
   const last = run.steps.at(-1);
   // An Operation observes nothing but what its functions require.
-  const observed = isOperation(run) ? [] : resourcesIn(last && lastCall(last)?.request.observed);
-  if (isOperation(run)) add("operation", "fixtures/operation.yaml", [run.composite]);
+  const observed = isOperation(run.xr) ? [] : resourcesIn(last && lastCall(last)?.request.observed);
+  if (isOperation(run.xr)) add("operation", "fixtures/operation.yaml", [run.composite]);
   else add("xr", "fixtures/xr.yaml", [run.composite]);
   add(
     "xrd",
@@ -41,15 +42,11 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
   for (const [name, objects] of required) files.set(`fixtures/required/${fileName(name)}.yaml`, objects.map(clean));
   if (required.length > 0) inputs["required"] = "fixtures/required";
   if (redactions.values.size > 0) {
-    if (!isOperation(run)) inputs["secrets"] = "fixtures/redacted.yaml";
+    if (!isOperation(run.xr)) inputs["secrets"] = "fixtures/redacted.yaml";
     files.set("fixtures/redacted.yaml", [Object.fromEntries(redactions.values)]);
   }
   files.set(`${caseName(run)}.test.yaml`, [caseOf(run, inputs, redactions.replace)]);
   return files;
-}
-
-function isOperation({ xr }: Run): boolean {
-  return xr.kind === "Operation" && xr.apiVersion.startsWith("ops.crossplane.io/");
 }
 
 function caseName({ id, xr }: Run): string {
@@ -62,11 +59,11 @@ function caseOf(run: Run, inputs: JsonObject, replace: (value: JsonValue) => Jso
     .map(({ type, status, reason }) => ({ type, status, reason }));
   const fatal = run.outcome === "failed" && run.error !== undefined ? { fatal: escaped(run.error) } : {};
   // An attempt that fails is recorded before its conditions are written.
-  const failed = isOperation(run) ? fatal : { ...fatal, conditions };
+  const failed = isOperation(run.xr) ? fatal : { ...fatal, conditions };
   const expect = run.outcome === "failed" ? failed : { ...desiredOf(run), ...outputsOf(run), conditions };
   return {
     apiVersion: "test.purlin.dev/v1alpha1",
-    kind: isOperation(run) ? "OperationTest" : "CompositionTest",
+    kind: isOperation(run.xr) ? "OperationTest" : "CompositionTest",
     metadata: { name: caseName(run), annotations: { "purlin.dev/run": run.id } },
     spec: { inputs, cases: [{ name: "as recorded", expect: withStored(replace(expect) as JsonObject) }] },
   };
@@ -176,7 +173,7 @@ function desiredOf(run: Run): JsonObject {
   const last = run.steps.findLast((step) => lastCall(step)?.response !== undefined);
   const desired = desiredObjects(last && lastCall(last)?.response?.desired);
   const names = [...desired.keys()].filter((name) => name !== compositeName).sort();
-  const { status } = (isOperation(run) ? undefined : desired.get(compositeName)) ?? {};
+  const { status } = (isOperation(run.xr) ? undefined : desired.get(compositeName)) ?? {};
   return {
     ...(status !== undefined && { xr: { status } }),
     resources: { only: names },
@@ -188,7 +185,7 @@ function desiredOf(run: Run): JsonObject {
 
 /** The outputs of the steps of an Operation. */
 function outputsOf(run: Run): JsonObject {
-  if (!isOperation(run)) return {};
+  if (!isOperation(run.xr)) return {};
   const outputs = run.steps.flatMap((step) => {
     const output = lastCall(step)?.response?.output;
     return output === undefined ? [] : [[step.name, output.value] as const];
