@@ -146,6 +146,31 @@ test("a step that names a revision gets that one, with the flag on; off, it fail
   }
 });
 
+test("the conditions of all steps of a pipeline together are limited", async () => {
+  await using api = await startEmbeddedApi();
+  using certs = testCertificates();
+  await using served = await start(
+    (req) => {
+      const rsp = response.to(req);
+      response.conditionTrue(rsp, "Large", "R").withMessage("x".repeat(1500));
+      return rsp;
+    },
+    { address: "127.0.0.1:0", tlsCertsDir: certs.directory, metricsAddress: "", log: nopLogger },
+  );
+  const functions = { security: tlsFromDirectory(certs.directory), answerLimits: { objectBytes: 2000 } };
+  await using plane = startControlPlane(options(api, certs.directory, { functions }));
+  await plane.ready;
+  const pipeline = ["one", "two"].map((step) => ({ step, functionRef: { name: "fn" } }));
+  const spec = { compositeTypeRef: app, mode: "Pipeline", pipeline };
+  await applyAll(api, [plainFunction, revision(1), appDefinition, { ...appComposition, spec }]);
+  await publish(api, "fn-1", portOf(served));
+  await applyAll(api, [appOf("a")]);
+  await eventually("the second step is refused", async () => {
+    const message = syncedMessage(await api.users.get(app, { namespace, name: "a" }));
+    return message.includes('the conditions of all steps up to "two" have more than 2000 characters');
+  });
+});
+
 function syncedMessage(object: KubeObject): string {
   const status = object["status"] as { conditions?: readonly { type: string; message?: string }[] } | undefined;
   return status?.conditions?.find(({ type }) => type === "Synced")?.message ?? "";

@@ -15,6 +15,7 @@ import {
   type Functions,
   type FunctionTarget,
   type LiveRevisions,
+  limitPipelines,
   type OpenAPIReader,
   type RequirementFetchers,
   type Rollouts,
@@ -79,10 +80,8 @@ export function createFunctionPlane(
   const calls = { security, names, sink, answerLimits, asCrossplane, cache };
   const runner = createFunctionRunner({ ...calls, fetchers, live: resolver.live, registry, clock, log });
   const leases = options.packages?.leases ?? createRevisionLeases();
-  const runStep = createStepRunner(
-    leasingResolver(resolver, leases),
-    samples === undefined ? runner : sampledRunner(runner, samples, clock),
-  );
+  const sampled = samples === undefined ? runner : sampledRunner(runner, samples, clock);
+  const runStep = limitPipelines(createStepRunner(leasingResolver(resolver, leases), sampled), answerLimits);
   const hasShadows = settings.functionRollouts && options.shadows === true;
   const shadow = hasShadows
     ? createShadowPlane({ ...options, schema: schemas.schema, live: resolver.live })

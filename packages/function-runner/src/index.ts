@@ -62,6 +62,7 @@ export {
   type RunStep,
 } from "./resolution/function-resolver.ts";
 export { isServing, readRevision, withheldAnnotation } from "./resolution/function-revision.ts";
+export { limitPipelines } from "./resolution/pipeline-limit.ts";
 export {
   createRevisionResolver,
   type FoundRevision,

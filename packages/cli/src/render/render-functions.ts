@@ -11,6 +11,7 @@ import {
   type FunctionResolver,
   type FunctionRunner,
   type FunctionTarget,
+  limitPipelines,
   type RequirementFetchers,
   type RunStep,
   type SourceRuntime,
@@ -85,7 +86,10 @@ export async function openFunctions(inputs: FunctionInputs, io: Io): Promise<Ren
     revisions: caller(certificates?.security, byRevision, probeRevision(certificates, io)),
   };
   const opened = opening.move();
-  return { runStep: callEither(callers, used, inputs), [Symbol.asyncDispose]: () => opened.disposeAsync() };
+  return {
+    runStep: limitPipelines(callEither(callers, used, inputs)),
+    [Symbol.asyncDispose]: () => opened.disposeAsync(),
+  };
 }
 
 interface Callers {
