@@ -18,7 +18,7 @@ export type { FunctionProgram } from "./process/launch-function.ts";
 
 // Functions that run from a source file:
 
-export type { SourceFolders } from "./process/source-file.ts";
+export { findSourceFile, type SourceFolders } from "./process/source-file.ts";
 export { createSourceRuntime, type SourceOptions, sourceSpec } from "./process/source-runtime.ts";
 
 // A trial run of an image:

@@ -32,6 +32,8 @@ export interface PackageDeps {
   readonly hasRuntime: { readonly Function: boolean; readonly Provider: boolean };
   /** The state of the process that runs the source file of a Function, where this control plane runs it. */
   readonly sourceState?: ((functionName: string) => ProcessState | undefined) | undefined;
+  /** The reference of the package that the source file of a Provider builds, where this control plane builds it. */
+  readonly sourcePackage?: ((providerName: string, path: string) => Promise<string>) | undefined;
   /** The revisions of a Function that rollouts need: they stay active, and are not collected. None unless given. */
   readonly rolloutRevisions?: ((functionName: string, signal: AbortSignal) => Promise<ReadonlySet<string>>) | undefined;
   /** The names of function revisions that compositions name, by `functionRevisionRef` or digest. */

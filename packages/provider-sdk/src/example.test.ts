@@ -20,7 +20,14 @@ const read = (path: string): string => readFileSync(new URL(path, root), "utf8")
 
 test("the guide shows the files of the example", () => {
   const guide = read("docs/guide/write-a-provider.md");
-  const shown = ["src/file.ts", "src/main.ts", "package/crossplane.yaml", "examples/note.yaml", "examples/xr.yaml"];
+  const shown = [
+    "src/file.ts",
+    "src/main.ts",
+    "package/crossplane.yaml",
+    "provider.yaml",
+    "examples/note.yaml",
+    "examples/xr.yaml",
+  ];
   for (const path of shown) {
     const text = read(`examples/provider/${path}`).replace(/^\/\/ SPDX.*\n/, "");
     assert.ok(guide.includes(text), `docs/guide/write-a-provider.md differs from examples/provider/${path}`);

@@ -14,7 +14,7 @@ export async function run({ args }: CommandInput, io: Io): Promise<undefined> {
       layers: ["common", "provider"],
       sdk: "provider",
       values: { name: projectName(folder, "provider") },
-      next: ["npm install", "npm test", "npx purlin xpkg build"],
+      next: ["npm install", "npm test", "npx purlin up provider.yaml"],
     },
     io,
   );

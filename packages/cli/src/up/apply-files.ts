@@ -14,7 +14,7 @@ import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { textOf } from "../user-error.ts";
 import type { Inventory, InventoryEntry } from "./inventory.ts";
-import { functionType, upTrust } from "./source-functions.ts";
+import { functionType, providerType, upTrust } from "./source-functions.ts";
 import type { FileChanges, FollowedFiles } from "./watch-files.ts";
 
 const kindWaitMs = 60_000;
@@ -159,17 +159,17 @@ function deleteCommand({ apiVersion, kind, name, namespace }: InventoryEntry, io
 }
 
 /**
- * Whether a Function, as stored after its file was applied, has development annotations of that file that another field manager set
- * too: an earlier version of this program, or a user with kubectl. A Function that is controlled by another object is left alone.
+ * Whether a Function or Provider, as stored after its file was applied, has development annotations of that file that another field manager set
+ * too: an earlier version of this program, or a user with kubectl. One that is controlled by another object is left alone.
  */
 export function hasSharedAnnotations(stored: KubeObject): boolean {
   const { apiVersion, kind, metadata } = stored;
-  if (kind !== functionType.kind || apiVersion !== functionType.apiVersion) return false;
+  if (![functionType, providerType].some((one) => one.kind === kind && one.apiVersion === apiVersion)) return false;
   if (metadata.ownerReferences?.some(({ controller }) => controller === true)) return false;
   return trustedDevelopmentOf(stored, upTrust)?.kind === "ignored";
 }
 
-/** Makes files the only ones that set the development annotations of their Functions: removes what is stored, and applies them again. */
+/** Makes files the only ones that set the development annotations of their Functions and Providers: removes what is stored, and applies them again. */
 export async function reclaimAnnotations(
   client: KubeClient,
   shared: ReadonlyMap<Manifest, KubeObject>,
@@ -187,5 +187,6 @@ async function clearAnnotations(client: KubeClient, stored: KubeObject, signal: 
   const annotations = Object.fromEntries(Object.values(developmentAnnotations).map((name) => [name, null]));
   const { resourceVersion } = stored.metadata;
   const patch = { metadata: { annotations, ...(resourceVersion && { resourceVersion }) } };
-  await client.patch({ ...functionType, ...keyOf(stored) }, patch, { type: "merge", signal });
+  const { apiVersion, kind } = stored;
+  await client.patch({ apiVersion, kind, ...keyOf(stored) }, patch, { type: "merge", signal });
 }

@@ -36,6 +36,8 @@ import {
   createDeniedRequests,
   digestsOfRevisions,
   type ProviderHost,
+  packageControllerName,
+  packageTypes,
   type WebhookTarget,
 } from "@purlin/package-manager";
 import { openRunStore, type RunStore, runsDocument } from "@purlin/run-store";
@@ -48,6 +50,7 @@ import { processesDocument } from "../top/processes-document.ts";
 import { UserError } from "../user-error.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
 import { followFunctions, guardDevelopment, sourceFolders, upTrust } from "./source-functions.ts";
+import { followProviders, openSourceProviders, type SourceProviders } from "./source-providers.ts";
 import type { UpOptions } from "./up-options.ts";
 import { wakeComposites } from "./wake-composites.ts";
 
@@ -135,6 +138,8 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   starting.use(collectRegularly(collect, { clock, log }));
   const settings = settingsOf(options);
   const sources = { cwd: io.cwd, within: await sourceFolders(options, io.cwd) };
+  const onSave = (name: string): void => parts?.engine.enqueue(packageControllerName(packageTypes.Provider), { name });
+  const built = starting.use(openSourceProviders({ ...options, io, sources, registry, onSave }));
   const packages = await openPackageManagement({
     ...settings,
     dependencyVersions: options.dependencyVersions,
@@ -142,6 +147,7 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
     ownRegistry: registry.access,
     processes,
     sandbox,
+    sourcePackage: built.build,
     providers: { ...apiOf(embedded), grants: connect(grantorUser(authorization), "purlin"), webhookTargets, denied },
     log,
   });
@@ -163,12 +169,29 @@ export async function startEmbeddedPlane(options: UpOptions, surroundings: Plane
   parts = await plane.ready;
   if (options.workloads === "simulate") starting.use(await simulateWorkloads(embedded.server, log, authorization));
   starting.use(followRevisions(parts.informers, wake));
-  const following = followFunctions(client, processes, sources);
-  starting.defer(() => following.stop());
+  starting.use(followSources(client, { processes, sources, built }));
   const closing = starting.move();
   const { informers } = parts;
   const running = { embedded, client, plane, informers, processes, sources, packages, registry };
   return { ...running, [Symbol.asyncDispose]: () => closing.disposeAsync() };
+}
+
+/** Follows the Functions and Providers that run from source files. */
+function followSources(
+  client: KubeClient,
+  following: {
+    readonly processes: FunctionProcesses;
+    readonly sources: SourceOptions;
+    readonly built: SourceProviders;
+  },
+): AsyncDisposable {
+  const { processes, sources, built } = following;
+  const informers = [followFunctions(client, processes, sources), followProviders(client, built)];
+  return {
+    async [Symbol.asyncDispose]() {
+      await Promise.all(informers.map((informer) => informer.stop()));
+    },
+  };
 }
 
 /** Usages protect unless they are switched off. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Field managers are only names, and managedFields are only a field: a user who may write Functions gets no file run by either.
+// Field managers are only names, and managedFields are only a field: a user who may write Functions and Providers gets no file run by either.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -9,10 +9,10 @@ import { createDirectTransport, createKubeClient, type KubeClient } from "@purli
 import { installCrds } from "@purlin/kube-controller";
 import { isForbidden } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { functionCrds } from "@purlin/package-manager";
+import { packageCrds } from "@purlin/package-manager";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { functionType, guardDevelopment, upTrust } from "./source-functions.ts";
+import { functionType, guardDevelopment, providerType, upTrust } from "./source-functions.ts";
 
 const source = "purlin.dev/source";
 const runtime = "render.crossplane.io/runtime";
@@ -43,13 +43,18 @@ before(async () => {
     roleRef: { apiGroup: rbac, kind: "ClusterRole", name: "cluster-admin" },
     subjects: [{ kind: "ServiceAccount", namespace: "default", name: "robot" }],
   });
-  await installCrds(operator, functionCrds({ functionRevisionSelectors: false }), { signal });
+  await installCrds(operator, packageCrds({ functionRevisionSelectors: false }), { signal });
 });
 after(() => stack.disposeAsync());
 
-function functionOf(name: string, annotations: Readonly<Record<string, string>>): KubeObject {
-  return { ...functionType, metadata: { name, annotations }, spec: { package: "example.org/x:v1" } };
+type DevelopedType = typeof functionType | typeof providerType;
+
+function packageOf(type: DevelopedType, name: string, annotations: Readonly<Record<string, string>>): KubeObject {
+  return { ...type, metadata: { name, annotations }, spec: { package: "example.org/x:v1" } };
 }
+
+const functionOf = (name: string, annotations: Readonly<Record<string, string>>): KubeObject =>
+  packageOf(functionType, name, annotations);
 
 /** An entry as the server writes it for a file that was applied. */
 function forged(annotation: string) {
@@ -66,58 +71,61 @@ function forged(annotation: string) {
 }
 
 /** Ways to make an annotation look as if a file had set it. */
-const attacks: Readonly<Record<string, (name: string) => Promise<unknown>>> = {
-  "applies with the field manager of files": (name) =>
-    user.apply(functionOf(name, { [source]: "/project/fn.ts" }), { fieldManager: trusted, force: true }),
-  "applies the address of a program with the field manager of files": (name) =>
-    user.apply(functionOf(name, { [runtime]: "Development" }), { fieldManager: trusted, force: true }),
-  "writes field managers to a Function whose annotation is ignored": async (name) => {
-    const stored = await user.create(functionOf(name, { [source]: "/project/fn.ts" }));
+const attacks: Readonly<Record<string, (name: string, type: DevelopedType) => Promise<unknown>>> = {
+  "applies with the field manager of files": (name, type) =>
+    user.apply(packageOf(type, name, { [source]: "/project/fn.ts" }), { fieldManager: trusted, force: true }),
+  "applies the address of a program with the field manager of files": (name, type) =>
+    user.apply(packageOf(type, name, { [runtime]: "Development" }), { fieldManager: trusted, force: true }),
+  "writes field managers to an object whose annotation is ignored": async (name, type) => {
+    const stored = await user.create(packageOf(type, name, { [source]: "/project/fn.ts" }));
     assert.equal(honoredDevelopmentOf(stored, upTrust), undefined);
     const metadata = { ...stored.metadata, managedFields: [forged(source)] };
     return user.update({ ...stored, metadata } as KubeObject);
   },
-  "patches field managers of a Function whose annotation is ignored": async (name) => {
-    await user.create(functionOf(name, { [source]: "/project/fn.ts" }));
+  "patches field managers of an object whose annotation is ignored": async (name, type) => {
+    await user.create(packageOf(type, name, { [source]: "/project/fn.ts" }));
     const patch = [{ op: "replace", path: "/metadata/managedFields", value: [forged(source)] }];
-    return user.patch({ ...functionType, name }, patch, { type: "json" });
+    return user.patch({ ...type, name }, patch, { type: "json" });
   },
-  "removes the controller of a Function that a file set, too": async (name) => {
+  "removes the controller of an object that a file set, too": async (name, type) => {
     const controller = { apiVersion: "v1", kind: "ConfigMap", name: "a", uid: "u", controller: true };
-    const object = functionOf(name, { [source]: "/project/fn.ts" });
+    const object = packageOf(type, name, { [source]: "/project/fn.ts" });
     await operator.apply(
       { ...object, metadata: { ...object.metadata, ownerReferences: [controller] } },
       { fieldManager: trusted, force: true },
     );
-    return user.patch({ ...functionType, name }, { metadata: { ownerReferences: null } }, { type: "merge" });
+    return user.patch({ ...type, name }, { metadata: { ownerReferences: null } }, { type: "merge" });
   },
-  "points a Function of a file to another file": async (name) => {
-    await operator.apply(functionOf(name, { [source]: "/project/fn.ts" }), { fieldManager: trusted, force: true });
-    return user.apply(functionOf(name, { [source]: "/project/other.ts" }), { fieldManager: trusted, force: true });
+  "points an object of a file to another file": async (name, type) => {
+    await operator.apply(packageOf(type, name, { [source]: "/project/fn.ts" }), { fieldManager: trusted, force: true });
+    return user.apply(packageOf(type, name, { [source]: "/project/other.ts" }), { fieldManager: trusted, force: true });
   },
 };
 
-for (const [index, [what, attack]] of Object.entries(attacks).entries()) {
-  test(`a user who ${what} is refused`, async () => {
-    const name = `attacked-${index}`;
-    await assert.rejects(attack(name), (error: Error) => {
-      assert.ok(isForbidden(error), error.message);
-      assert.match(error.message, /annotation \S+ can only be set by members of system:masters: ask the operator/);
-      return true;
+for (const type of [functionType, providerType]) {
+  for (const [index, [what, attack]] of Object.entries(attacks).entries()) {
+    test(`${type.kind}: a user who ${what} is refused`, async () => {
+      const name = `attacked-${index}`;
+      await assert.rejects(attack(name, type), (error: Error) => {
+        assert.ok(isForbidden(error), error.message);
+        assert.match(error.message, /annotation \S+ can only be set by members of system:masters: ask the operator/);
+        assert.ok(error.message.endsWith(`to put the ${type.kind} into a file`), error.message);
+        return true;
+      });
+      const stored = await operator.get(type, { name }).catch(() => undefined);
+      const development = stored && honoredDevelopmentOf(stored, upTrust);
+      assert.notDeepEqual(development, { kind: "source", path: "/project/other.ts" });
+      if (!what.startsWith("points")) assert.equal(development, undefined);
     });
-    const stored = await operator.get(functionType, { name }).catch(() => undefined);
-    const development = stored && honoredDevelopmentOf(stored, upTrust);
-    assert.notDeepEqual(development, { kind: "source", path: "/project/other.ts" });
-    if (!what.startsWith("points")) assert.equal(development, undefined);
+  }
+
+  test(`${type.kind}: a user who creates one with field managers of its own is one of them, and the annotation is ignored`, async () => {
+    const object = packageOf(type, "forged", { [source]: "/project/fn.ts" });
+    const metadata = { ...object.metadata, managedFields: [forged(source)] };
+    const stored = await user.create({ ...object, metadata } as KubeObject);
+    assert.equal(honoredDevelopmentOf(stored, upTrust), undefined);
   });
 }
-
-test("a user who creates a Function with field managers of its own is one of them, and the annotation is ignored", async () => {
-  const object = functionOf("forged", { [source]: "/project/fn.ts" });
-  const metadata = { ...object.metadata, managedFields: [forged(source)] };
-  const stored = await user.create({ ...object, metadata } as KubeObject);
-  assert.equal(honoredDevelopmentOf(stored, upTrust), undefined);
-});
 
 test("a user changes all else of a Function that a file set, and may remove its annotation", async () => {
   const name = "of-a-file";
@@ -138,7 +146,7 @@ test("users apply Functions without development annotations by the same field ma
   await user.apply(functionOf("plain", {}), { fieldManager: trusted, force: true });
 });
 
-test("a policy cannot make a Function of the operator run a file", async () => {
+test("a policy cannot make a Function or Provider of the operator run a file", async () => {
   const registration = "admissionregistration.k8s.io/v1";
   const members = Object.entries(forged(source)).map(([name, value]) => `"${name}": dyn(${JSON.stringify(value)})`);
   const fields = `{${members.join(", ")}}`.replaceAll('"', "'");
@@ -152,7 +160,12 @@ test("a policy cannot make a Function of the operator run a file", async () => {
     spec: {
       matchConstraints: {
         resourceRules: [
-          { apiGroups: ["*"], apiVersions: ["*"], operations: ["CREATE", "UPDATE"], resources: ["functions"] },
+          {
+            apiGroups: ["*"],
+            apiVersions: ["*"],
+            operations: ["CREATE", "UPDATE"],
+            resources: ["functions", "providers"],
+          },
         ],
       },
       mutations: [{ patchType: "JSONPatch", jsonPatch: { expression: `[${annotated}, ${owned}]` } }],
@@ -165,8 +178,10 @@ test("a policy cannot make a Function of the operator run a file", async () => {
     metadata: { name: "injects" },
     spec: { policyName: "injects" },
   } as KubeObject);
-  const write = operator.apply(functionOf("injected", {}), { fieldManager: trusted, force: true });
-  await assert.rejects(write, isForbidden);
+  for (const type of [functionType, providerType]) {
+    const write = operator.apply(packageOf(type, "injected", {}), { fieldManager: trusted, force: true });
+    await assert.rejects(write, isForbidden);
+  }
   await user.delete({ apiVersion: registration, kind: "MutatingAdmissionPolicyBinding", name: "injects" });
   const own = await operator.apply(functionOf("injected", { [source]: "/project/fn.ts" }), {
     fieldManager: trusted,

@@ -14,16 +14,23 @@ import type { UpOptions } from "./up-options.ts";
 /** The type of Functions. */
 export const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as const;
 
+/** The type of Providers. */
+export const providerType = { apiVersion: "pkg.crossplane.io/v1", kind: "Provider" } as const;
+
 /** Only files that the operator applies may run a program of this machine, or send calls to another program. */
 export const upTrust: DevelopmentTrust = { managers: [manifestManager] };
 
+/** The kinds that may run from source files, by resource. */
+const developed: Readonly<Partial<Record<string, string>>> = { functions: "Function", providers: "Provider" };
+
 /**
- * Field managers are only names: any user may use the one of applied files. So only the operator may write a Function in a way that makes
- * development annotations count. A webhook or a policy may not do that to a Function of the operator either: those who register them need
- * not be the operator.
+ * Field managers are only names: any user may use the one of applied files. So only the operator may write a Function or a Provider in a way
+ * that makes development annotations count. A webhook or a policy may not do that to one of the operator either: those who register them
+ * need not be the operator.
  */
 export const guardDevelopment: WriteGuard = ({ user, group, resource, object, old, sent }) => {
-  if (group !== "pkg.crossplane.io" || resource !== "functions") return undefined;
+  const kind = group === "pkg.crossplane.io" ? developed[resource] : undefined;
+  if (kind === undefined) return undefined;
   const isOperator = user.groups.includes(mastersGroup);
   if (isOperator && sent === undefined) return undefined;
   const wanted = honoredDevelopmentOf(object, upTrust);
@@ -31,7 +38,7 @@ export const guardDevelopment: WriteGuard = ({ user, group, resource, object, ol
   if (wanted === undefined || allowed.some((one) => isDeepStrictEqual(wanted, one))) return undefined;
   const { runtime, source } = developmentAnnotations;
   const annotation = wanted.kind === "source" ? source : runtime;
-  return `annotation ${annotation} can only be set by members of ${mastersGroup}: ask the operator of purlin up to put the Function into a file`;
+  return `annotation ${annotation} can only be set by members of ${mastersGroup}: ask the operator of purlin up to put the ${kind} into a file`;
 };
 
 /**

@@ -46,6 +46,8 @@ interface PackageManagementOptions extends PackageSettings {
   readonly ownRegistry?: OwnRegistry | undefined;
   /** The sandbox of functions; detected unless given. */
   readonly sandbox?: SandboxSupport | undefined;
+  /** Builds the packages of Providers from source files; without it none does. */
+  readonly sourcePackage?: ((providerName: string, path: string) => Promise<string>) | undefined;
   /** What the machine gives to Providers; without it none runs. */
   readonly providers?: Omit<ProviderHost, "egress" | "directory"> | undefined;
 }
@@ -136,6 +138,7 @@ export async function openPackageManagement(options: PackageManagementOptions): 
         runtimes: { Function: runtime, Provider: host ? createProviderRuntime({ ...running, ...host }) : runtime },
         hasRuntime: { Function: true, Provider: host !== undefined },
         sourceState: (name) => processes.get(name)?.state,
+        sourcePackage: options.sourcePackage,
       });
       const closing = new AsyncDisposableStack();
       closing.use(collectRegularly((stopping) => collect(parts, stopping), { clock, log }));

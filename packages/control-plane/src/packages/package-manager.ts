@@ -95,7 +95,7 @@ export function packageClientOf(
 export function packageControllers(
   parts: ControlPlaneDeps,
   settings: PackageSettings,
-  how: Pick<PackageControllerOptions, "packages" | "hasRuntime" | "runtimes" | "sourceState">,
+  how: Pick<PackageControllerOptions, "packages" | "hasRuntime" | "runtimes" | "sourceState" | "sourcePackage">,
 ): readonly WatchingController[] {
   const { client, events, informers } = parts;
   const { namespace = defaultNamespace, clock = systemClock, log = silentLog, dependencyVersions } = settings;

@@ -21,7 +21,7 @@ export interface IgnoredDevelopment {
 }
 
 /**
- * What a Function says about its development, if its author may say so: never where a controller made the Function, and never where
+ * What a Function or Provider says about its development, if its author may say so: never where a controller made it, and never where
  * someone else wrote the annotations. Undefined when it says nothing.
  */
 export function trustedDevelopmentOf(
@@ -32,10 +32,11 @@ export function trustedDevelopmentOf(
   if (development === undefined) return undefined;
   const metadata = objectAt(object, ["metadata"]);
   const names = effective(development, objectAt(metadata, ["annotations"]));
-  const why = controllerProblem(metadata) ?? managerProblem(metadata, names, trust);
+  const kind = stringAt(object, ["kind"]) || "Function";
+  const why = controllerProblem(kind, metadata) ?? managerProblem(metadata, names, trust);
   if (why === undefined) return development;
   const what = names.length === 1 ? `annotation ${names[0]} is` : `annotations ${names.join(" and ")} are`;
-  return { kind: "ignored", message: `${what} ignored: ${why}; ${adviceFor(trust)}` };
+  return { kind: "ignored", message: `${what} ignored: ${why}; ${adviceFor(kind, trust)}` };
 }
 
 /** The development of a Function, where it counts. */
@@ -50,16 +51,16 @@ function effective({ kind }: DevelopmentFunction, annotations: JsonObject): stri
   return Object.hasOwn(annotations, target) ? [runtime, target] : [runtime];
 }
 
-function adviceFor({ managers }: DevelopmentTrust): string {
-  if (managers === undefined) return "remove it, or set it with kubectl on a Function that no other object controls";
-  return "remove it, or put the Function into a file of a folder given to purlin up";
+function adviceFor(kind: string, { managers }: DevelopmentTrust): string {
+  if (managers === undefined) return `remove it, or set it with kubectl on a ${kind} that no other object controls`;
+  return `remove it, or put the ${kind} into a file of a folder given to purlin up`;
 }
 
-function controllerProblem({ ownerReferences }: JsonObject): string | undefined {
+function controllerProblem(kind: string, { ownerReferences }: JsonObject): string | undefined {
   const owners = Array.isArray(ownerReferences) ? ownerReferences : [];
   const controller = owners.filter(isJsonObject).find((owner) => owner["controller"] === true);
   if (controller === undefined) return undefined;
-  return `the Function is controlled by ${stringAt(controller, ["kind"])} "${stringAt(controller, ["name"])}", so it was not applied from a file`;
+  return `the ${kind} is controlled by ${stringAt(controller, ["kind"])} "${stringAt(controller, ["name"])}", so it was not applied from a file`;
 }
 
 function managerProblem(

@@ -8,6 +8,7 @@ import type { PackageType } from "../package-kinds.ts";
 export const steps = {
   list: { reason: "ListRevision", text: "cannot list revisions for package" },
   unpack: { reason: "UnpackPackage", text: "cannot unpack package" },
+  build: { reason: "BuildPackage", text: "cannot build package" },
   transition: { reason: "TransitionRevision", text: "cannot transition package revision" },
   collect: { reason: "GarbageCollect", text: "cannot garbage collect old package revision" },
   install: { reason: "InstallPackageRevision", text: "cannot apply package revision" },

@@ -2,6 +2,7 @@
 
 import {
   type DevelopmentFunction,
+  developmentAnnotations,
   type IgnoredDevelopment,
   isServing,
   readRevision,
@@ -24,8 +25,10 @@ import {
   isDeleted,
   isPaused,
   type KubeObject,
+  objectAt,
   saysPaused,
   textAt,
+  withMember,
 } from "@purlin/kube-objects/object";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, refuseUnverified, requestOf, revisionPin } from "../fetch/package-request.ts";
@@ -58,7 +61,7 @@ export function packageReconciler(deps: PackageDeps, type: PackageType): Reconci
     extend: (context) => ({ ...deps, ...context, type, package: context.stored.object, isFunction, isRollout }),
     reconcile: reconcilePackage,
     async onFailure({ reason, message }, context) {
-      if (reason !== steps.unpack.reason) return;
+      if (reason !== steps.unpack.reason && reason !== steps.build.reason) return;
       await context.writeStatus(withConditionTexts(context.package, unpackingFailed(message), context.clock));
     },
   };
@@ -67,23 +70,43 @@ export function packageReconciler(deps: PackageDeps, type: PackageType): Reconci
 async function reconcilePackage(context: PackageContext): Promise<ReconcileResult> {
   const { package: found, isFunction } = context;
   // A function under development is run where its annotations say; it has no package to fetch.
-  const development = isFunction ? developmentIn(context, found) : undefined;
-  if (development !== undefined && development.kind !== "ignored") {
+  const development = developmentIn(context, found);
+  if (isFunction && development !== undefined && development.kind !== "ignored") {
     if (!isDeleted(found)) await reportDevelopment(context, development);
     return {};
   }
   if (isPaused(found)) await reportPaused(context, context.clock);
   else if (saysPaused(found)) await clearConditions(context);
   // A report about ignored annotations starts another reconcile, which manages the package as if they were not there.
-  else if (!isDeleted(found) && !(await reportIgnored(context, development))) return manage(context);
+  else if (!isDeleted(found)) {
+    const isReported = await reportIgnored(context, development?.kind === "ignored" ? development : undefined);
+    if (!isReported) return manage(await withBuiltPackage(context, development));
+  }
   return {};
 }
 
+/** The package of a Provider under development is the one that its source file builds, whatever package its spec names. */
+async function withBuiltPackage(
+  context: PackageContext,
+  development: DevelopmentFunction | IgnoredDevelopment | undefined,
+): Promise<PackageContext> {
+  const { sourcePackage, package: found } = context;
+  if (development?.kind !== "source" || sourcePackage === undefined) return context;
+  const build = (): Promise<string> => sourcePackage(found.metadata.name ?? "", development.path);
+  const reference = await attempt(steps.build, () => explainTimeout(context, build, `building ${development.path}`));
+  // One without a spec has no defaults either. Each save is a revision, which must not stay for ever.
+  const spec = { revisionHistoryLimit: 1, ...objectAt(found, ["spec"]), package: reference };
+  return { ...context, package: withMember(found, ["spec"], spec) };
+}
+
 function developmentIn(
-  { features: { developmentFunctions, developmentTrust = {} } }: PackageDeps,
+  { features: { developmentFunctions, developmentTrust = {} }, type, sourcePackage }: PackageContext,
   found: KubeObject,
 ): DevelopmentFunction | IgnoredDevelopment | undefined {
-  if (!developmentFunctions) return undefined;
+  if (!developmentFunctions || type.kind === "Configuration") return undefined;
+  // Providers run from source files only, and where this control plane builds them.
+  const isBuilt = sourcePackage !== undefined && annotationOf(found, developmentAnnotations.source);
+  if (type.kind === "Provider" && !isBuilt) return undefined;
   return trustedDevelopmentOf(found, developmentTrust);
 }
 
