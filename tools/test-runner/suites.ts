@@ -148,6 +148,7 @@ export const suites: Record<string, MakeSuite> = {
   clients: inPairs("test/interop/apiserver/**/*.test.ts"),
   conformance: oneByOne("test/conformance/**/*.test.ts"),
   chaos: oneByOne("test/chaos/**/*.test.ts", chaosSilenceMs),
-  hostile: oneByOne("test/hostile/**/*.test.ts"),
+  // Those that run alone measure how long a turn of the event loop takes, or limits of the processor.
+  hostile: inPairs("test/hostile/**/*.test.ts", { alone: /\/(answers|cluster|harness|objects)\/|limits\/limits/ }),
   e2e: inPairs("test/e2e/**/*.test.ts", { alone: /\/load\/|killed-processes|unreachable/ }),
 };

@@ -40,8 +40,9 @@ export function toInt(value: Value): Value {
 
 /** A decimal integer of at most 20 digits; a longer one fits no type, and reading it could take long. */
 function parseInteger(text: string): bigint | undefined {
-  const [, sign, digits] = /^([+-]?)0*(\d{1,20})$/.exec(text) ?? [];
-  if (digits === undefined) return undefined;
+  const [, sign, all] = /^([+-]?)(\d+)$/.exec(text) ?? [];
+  const digits = all?.replace(/^0+(?=\d)/, "");
+  if (digits === undefined || digits.length > 20) return undefined;
   return sign === "-" ? -BigInt(digits) : BigInt(digits);
 }
 

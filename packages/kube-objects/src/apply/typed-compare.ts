@@ -203,9 +203,10 @@ function mapPresence(map: MapType, value: JsonObject): FieldSet {
 
 function listPresence(list: ListType, values: JsonArray): FieldSet {
   const items = new Map<string, FieldSet>();
-  for (const [name, group] of groupItems(list, values)) {
-    const [only] = group;
-    items.set(name, group.length === 1 && only !== undefined ? presence(list.item, only) : leaf);
+  for (const value of values) {
+    const name = itemName(list, value);
+    // Items that come twice are one leaf.
+    if (name !== undefined) items.set(name, items.has(name) ? leaf : presence(list.item, value));
   }
   return fieldSetNode(true, undefined, items);
 }

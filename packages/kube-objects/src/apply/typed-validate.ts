@@ -122,7 +122,9 @@ class TypeValidation {
         this.#report(path, `duplicate entries for key ${printItem(name)}`);
       }
       seen.add(name);
-      this.validate(list.item, item, path + printItem(name));
+      // The name is read and printed for wrong items only: that costs more than to check an item.
+      if (!isOfType(list.item, item, this.#allowsDuplicates)) this.validate(list.item, item, path + printItem(name));
+      if (this.errors.length >= mostErrors) return;
     }
   }
 }

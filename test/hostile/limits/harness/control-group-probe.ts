@@ -33,6 +33,9 @@ export interface ProbeReport {
 
 const limits = { ...defaultFunctionLimits, memoryBytes: 32 * 2 ** 20, processes: 10, cpus: 0.1 };
 
+/** Long enough for a tenth of an emulated processor on a busy machine. */
+const attackMs = 300_000;
+
 /** Fills memory by growing a variable of the shell. */
 const memoryHog = `x=0123456789abcdef; while :; do x="$x$x"; done`;
 const forkBomb = `i=0; while [ $i -lt 40 ]; do sleep 30 & i=$((i+1)); done; sleep 1`;
@@ -70,8 +73,8 @@ async function main(): Promise<ProbeReport> {
     if (group === undefined) throw new Error("the kernel refused a group");
     return group;
   };
-  const memory = await attack(create(), memoryHog, 60_000);
-  const processes = await attack(create(), forkBomb, 60_000);
+  const memory = await attack(create(), memoryHog, attackMs);
+  const processes = await attack(create(), forkBomb, attackMs);
   const { throttles: cpuThrottles } = await attack(create(), busy, 2_000);
   groups.close();
   return {
