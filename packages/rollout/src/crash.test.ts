@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { silentLog, systemClock } from "@purlin/base";
 import { compositionCrds, deriveCompositeCrd } from "@purlin/composition";
-import { isMember, readRollout } from "@purlin/function-runner";
+import { bucketOf, isMember, readRollout, ShadowStore } from "@purlin/function-runner";
 import { createInformerPool, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import { type ControllerClient, createControllerClient, installCrds, noEvents } from "@purlin/kube-controller";
 import { eventually, startTestServer } from "@purlin/kube-controller/testing";
@@ -107,7 +107,7 @@ interface Fault {
 class Stopped extends Error {}
 
 /** A controller process, which may stop at a write. */
-function startController({ clock, monotonic, samples, enqueue, fault, writes }: ControllerOptions) {
+function startController({ clock, monotonic, samples, shadow, enqueue, fault, writes }: ControllerOptions) {
   const client = createControllerClient({ client: kube, informers });
   let isStopped = false;
   const write = async <T>(send: () => Promise<T>): Promise<T> => {
@@ -131,6 +131,7 @@ function startController({ clock, monotonic, samples, enqueue, fault, writes }: 
     clock,
     log: silentLog,
     samples,
+    shadow,
   };
   const { spec } = createRolloutController({ ...deps, monotonic });
   return { reconcile: spec.reconcile, isStopped: () => isStopped, close: () => client.close() };
@@ -140,6 +141,7 @@ interface ControllerOptions {
   readonly monotonic: () => number;
   readonly clock: { now(): number; schedule: typeof systemClock.schedule };
   readonly samples: CallSamples;
+  readonly shadow: ShadowStore;
   readonly enqueue: (key: ObjectKey) => void;
   readonly fault: Fault | undefined;
   readonly writes: { count: number };
@@ -179,14 +181,17 @@ async function carryOut(options: RunOptions): Promise<Finished> {
   const woken = new Map<string, ObjectKey>();
   const writes = { count: 0 };
   let samples = createCallSamples(() => now);
+  let shadow = new ShadowStore();
   const process = (own: Fault | undefined) => {
     samples = createCallSamples(() => now);
+    shadow = new ShadowStore();
     const enqueue = (key: ObjectKey): void => void woken.set(keyText(key), key);
-    return startController({ clock, monotonic: () => steady, samples, enqueue, fault: own, writes });
+    return startController({ clock, monotonic: () => steady, samples, shadow, enqueue, fault: own, writes });
   };
   let controllers = [process(fault), ...(replicas === 2 ? [process(undefined)] : [])];
   const moves = new Map<string, number>();
   const steps = [
+    { shadow: true, name: "shadow" },
     { percent: 20, approval: "Manual", name: "first" },
     { percent: 60, minDuration: "10s" },
     { percent: 100 },
@@ -232,7 +237,7 @@ async function carryOut(options: RunOptions): Promise<Finished> {
     }
     for (const key of woken.values()) {
       const isBroken = (status?.currentStep ?? 0) >= failsFrom;
-      await reconcileComposite(key, rollout, { samples, isBroken, now, moves });
+      await reconcileComposite(key, rollout, { samples, shadow, isBroken, now, moves });
     }
     woken.clear();
   }
@@ -262,14 +267,17 @@ async function reconcileComposite(
   rollout: KubeObject,
   {
     samples,
+    shadow,
     isBroken,
     now,
     moves,
-  }: { samples: CallSamples; isBroken: boolean; now: number; moves: Map<string, number> },
+  }: { samples: CallSamples; shadow: ShadowStore; isBroken: boolean; now: number; moves: Map<string, number> },
 ): Promise<void> {
   const xr = await kube.get(type, { name });
   const uid = xr.metadata.uid ?? "";
-  const isOnCandidate = isMember(readRollout(rollout), { uid, labels: {} });
+  const view = readRollout(rollout);
+  const isOnCandidate = isMember(view, { uid, labels: {} });
+  if (!isOnCandidate && bucketOf(view.uid, uid) < view.shadowThreshold) shadow.add(view.uid, sameAnswer(xr, now));
   const revision = isOnCandidate ? "f-2" : "f-1";
   const result = isOnCandidate && isBroken ? ("fatal" as const) : ("ok" as const);
   samples.record(revision, { at: now, result, ms: 0, functionName: "f", composite: uid });
@@ -279,7 +287,15 @@ async function reconcileComposite(
   await writeRevision(xr, revision);
 }
 
-const clean = ["RolloutStarted", "WaitingForApproval", "StepStarted", "StepStarted", "RolloutSucceeded"];
+/** The report of a shadow run that found no difference. */
+function sameAnswer({ apiVersion, kind, metadata }: KubeObject, now: number): Parameters<ShadowStore["add"]>[1] {
+  const { name = "", uid = "" } = metadata;
+  const at = new Date(now).toISOString();
+  const composite = { apiVersion, kind, name, uid };
+  return { composite, step: "s", class: "none", at, durationMs: 1, stableMs: 1, resources: [], differing: 0 };
+}
+
+const clean = ["RolloutStarted", "StepStarted", "WaitingForApproval", "StepStarted", "StepStarted", "RolloutSucceeded"];
 /** Decisions that moved something or ended the rollout. */
 const milestones = ({ status }: Finished): string[] =>
   status.history
@@ -306,11 +322,11 @@ test("a rollout that is interrupted at any write ends as one that is not", async
 });
 
 test("a rollback that is interrupted at any write moves everything back", async () => {
-  const whole = await carryOut({ name: "back", failsFrom: 1 });
+  const whole = await carryOut({ name: "back", failsFrom: 2 });
   assert.equal(whole.status.phase, "RolledBack");
   for (let atWrite = 1; atWrite <= whole.writes; atWrite++) {
     const mode = atWrite % 2 === 0 ? "lost" : "unanswered";
-    const finished = await carryOut({ name: `back-${atWrite}`, failsFrom: 1, fault: { atWrite, mode } });
+    const finished = await carryOut({ name: `back-${atWrite}`, failsFrom: 2, fault: { atWrite, mode } });
     assert.equal(finished.status.phase, "RolledBack");
     assert.ok(
       [...finished.moves.values()].every((moved) => moved === 2),
