@@ -7,10 +7,12 @@ import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
 import {
   allow,
+  crossplaneCertificates,
   everyWrite,
   patching,
   respond,
   startWebhook,
+  type WebhookAnswer,
   type WebhookServer,
   withWebhooks,
 } from "../harness/webhook-server.ts";
@@ -97,6 +99,25 @@ async function withMutation(s: Session, name: string, expression: string): Promi
 }
 
 export const webhookMatchingCases: readonly Case[] = [
+  scenario("webhooks with certificates as Crossplane issues them", async (s) => {
+    const deny: WebhookAnswer = (review) => respond(review, { allowed: false, status: { message: "reached" } });
+    const hook = await startWebhook(s, deny, crossplaneCertificates());
+    const of = (name: string, clientConfig: Loose): Loose =>
+      webhook(hook, name, { clientConfig, objectSelector: { matchLabels: { case: name } } });
+    const unrelated = Buffer.from(crossplaneCertificates().authority.certPem).toString("base64");
+    const webhooks = [
+      of("right", { url: `${hook.url}/right`, caBundle: hook.caBundle }),
+      of("other-authority", { url: `${hook.url}/other`, caBundle: unrelated }),
+    ];
+    const end = await withWebhooks(s, { kind: "ValidatingWebhookConfiguration", hook, webhooks });
+    await s.post(core(s, "configmaps"), labelled("right", { case: "right" }));
+    // The message of the reference names the authority that it tried.
+    await s.post(core(s, "configmaps"), labelled("other-authority", { case: "other-authority" }), {
+      part: ({ code, reason }) => ({ code, reason }),
+    });
+    await end();
+    await hook.stop();
+  }),
   scenario("webhooks with their leaf certificate as bundle, and without one", async (s) => {
     const hook = await startWebhook(s, (review) => respond(review, { allowed: false, status: { message: "reached" } }));
     const of = (name: string, caBundle: string | undefined): Loose =>

@@ -4,7 +4,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
+import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
 import type { Loose } from "./loose.ts";
 import type { Session } from "./session.ts";
 
@@ -32,16 +33,33 @@ export interface WebhookServer {
   stop(): Promise<void>;
 }
 
-const authority = createAuthority({ commonName: "webhooks" });
-const pair = issueCertificate(authority, {
+const leaf = {
   commonName: "webhook",
   dnsNames: ["localhost", "hook.default.svc"],
   ipAddresses: ["127.0.0.1"],
   usages: ["server"],
-});
+} as const;
+
+interface Certificates {
+  readonly authority: KeyPair;
+  readonly pair: KeyPair;
+}
+
+const usualAuthority = createAuthority({ commonName: "webhooks" });
+const usual: Certificates = { authority: usualAuthority, pair: issueCertificate(usualAuthority, leaf) };
+
+/** Certificates as Crossplane issues them: authority and leaf have one subject, and the leaf has no key identifiers. */
+export function crossplaneCertificates(): Certificates {
+  const authority = createCrossplaneAuthority();
+  return { authority, pair: issueAsCrossplane(authority, leaf) };
+}
 
 /** Starts a webhook. Its address and authority are masked in the transcript. Reviews of `/probe` are always allowed. */
-export async function startWebhook(session: Pick<Session, "mask">, answer: WebhookAnswer): Promise<WebhookServer> {
+export async function startWebhook(
+  session: Pick<Session, "mask">,
+  answer: WebhookAnswer,
+  { authority, pair }: Certificates = usual,
+): Promise<WebhookServer> {
   const called: string[] = [];
   const reviews: Loose[] = [];
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

@@ -3,3 +3,4 @@
 export { dialTls } from "./dial-tls.ts";
 export { createTlsIdentity, parseCertificates, type TlsIdentity } from "./tls-identity.ts";
 export { verifyPeer } from "./verify-peer.ts";
+export { VerifyingAgent } from "./verifying-agent.ts";

@@ -19,8 +19,8 @@ interface ExpectedPeer {
 export class PeerCertificateError extends Error {
   readonly code: string;
 
-  constructor(code: string, message: string) {
-    super(message);
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
     this.name = "PeerCertificateError";
     this.code = code;
   }
@@ -114,5 +114,5 @@ function verifyCommonName(leaf: X509Certificate, expected: string | undefined): 
 
 function verifyName(leaf: X509Certificate, serverName: string): PeerCertificateError | undefined {
   const error = checkServerIdentity(serverName, leaf.toLegacyObject());
-  return error && new PeerCertificateError("ERR_TLS_CERT_ALTNAME_INVALID", error.message);
+  return error && new PeerCertificateError("ERR_TLS_CERT_ALTNAME_INVALID", error.message, { cause: error });
 }

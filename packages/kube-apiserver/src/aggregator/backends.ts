@@ -2,8 +2,9 @@
 // Connections to other API servers, with the certificate by which they recognize this one.
 import { Buffer } from "node:buffer";
 import type { IncomingMessage } from "node:http";
-import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { type Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import type { KeyPair } from "@purlin/certificates";
+import { VerifyingAgent } from "@purlin/certificates/peer";
 import type { User } from "../auth/user.ts";
 import type { ResolveService, ServiceAddress } from "../webhooks/webhook-client.ts";
 import type { RemoteApi } from "./api-service.ts";
@@ -43,7 +44,9 @@ export function hostOf({ host, port }: ServiceAddress): string {
 export class Backends {
   readonly #resolve: ResolveService;
   readonly #certificate: () => KeyPair;
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 8, scheduling: "lifo" });
+  readonly #kept = new VerifyingAgent({ keepAlive: true, maxFreeSockets: 8, scheduling: "lifo" });
+  /** A connection for each request. */
+  readonly #single = new VerifyingAgent();
 
   constructor(resolve: ResolveService, certificate: () => KeyPair) {
     this.#resolve = resolve;
@@ -64,11 +67,11 @@ export class Backends {
   async send(remote: RemoteApi, request: BackendRequest): Promise<IncomingMessage> {
     const isRead = request.method === "GET" || request.method === "HEAD";
     try {
-      return await exchange(this.#options(remote, request, isRead ? this.#agent : false), request.body);
+      return await exchange(this.#options(remote, request, isRead ? this.#kept : this.#single), request.body);
     } catch (error) {
       // A kept connection may have been closed by the backend in the meantime.
       if (!isRead || !(error instanceof ReusedConnectionError)) throw causeOf(error);
-      return exchange(this.#options(remote, request, false), request.body).catch((again: unknown) => {
+      return exchange(this.#options(remote, request, this.#single), request.body).catch((again: unknown) => {
         throw causeOf(again);
       });
     }
@@ -92,10 +95,11 @@ export class Backends {
   }
 
   close(): void {
-    this.#agent.destroy();
+    this.#kept.destroy();
+    this.#single.destroy();
   }
 
-  #options(remote: RemoteApi, request: BackendRequest, agent: Agent | false): RequestOptions {
+  #options(remote: RemoteApi, request: BackendRequest, agent: Agent): RequestOptions {
     const { host, port } = this.address(remote);
     const { certPem, keyPem } = this.#certificate();
     const { namespace, name } = remote.service;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of webhooks over HTTPS, for admission and for conversion. Errors have the texts of the reference, whose client is Go's.
 import { Buffer } from "node:buffer";
-import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
+import { request as httpsRequest, type RequestOptions } from "node:https";
 import { isIP } from "node:net";
+import { VerifyingAgent } from "@purlin/certificates/peer";
 import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
 import { numberAt, stringAt } from "@purlin/kube-objects/object";
 import { goNetworkError } from "./go-network-error.ts";
@@ -51,7 +52,7 @@ const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 /** Sends reviews to webhooks. Connections are kept and shared. */
 export class WebhookClient {
   readonly #resolve: ResolveService;
-  readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 8, scheduling: "lifo" });
+  readonly #agent = new VerifyingAgent({ keepAlive: true, maxFreeSockets: 8, scheduling: "lifo" });
 
   constructor(resolve: ResolveService) {
     this.#resolve = resolve;

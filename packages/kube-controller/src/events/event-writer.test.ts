@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeWriter } from "@purlin/kube-client";
-import { forbidden, internalError } from "@purlin/kube-objects/errors";
+import { forbidden, internalError, serviceUnavailable, timeout, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { EventCorrelator } from "./event-correlator.ts";
@@ -93,6 +93,9 @@ const failures: Readonly<Record<string, { error: Error; rejects: boolean; reason
     reason: "an event that the server refuses is dropped",
   },
   Broken: { error: internalError("boom"), rejects: false, reason: "as is what it cannot take" },
+  Busy: { error: tooManyRequests("later", 1), rejects: true, reason: "a server that is too busy asks to come back" },
+  Unavailable: { error: serviceUnavailable("starting"), rejects: true, reason: "or says that it is not available" },
+  Slow: { error: timeout("too slow"), rejects: true, reason: "or gives up in time" },
   Unreachable: { error: new Error("ECONNREFUSED"), rejects: true, reason: "a server that is away may come back" },
 };
 

@@ -3,7 +3,13 @@
 import type { Clock } from "@purlin/base";
 import type { KubeWriter } from "@purlin/kube-client";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { findStatusError, isNotFound } from "@purlin/kube-objects/errors";
+import {
+  findStatusError,
+  isNotFound,
+  isServiceUnavailable,
+  isTimeout,
+  isTooManyRequests,
+} from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Correlated } from "./event-correlator.ts";
@@ -27,14 +33,14 @@ export class EventWriter {
     this.#clock = clock;
   }
 
-  /** Rejects when the server is unreachable. An event that the server refuses is dropped: a retry would be refused too. */
+  /** Rejects when the server is unreachable or too busy. An event that the server refuses is dropped: a retry would be refused too. */
   async write(write: EventWrite, signal: AbortSignal): Promise<void> {
     const { memory } = write.correlated;
     try {
       if (memory.count > 0 && (await this.#repeat(write, signal))) return;
       await this.#create(write, signal);
     } catch (error) {
-      if (findStatusError(error) === undefined) throw error;
+      if (findStatusError(error) === undefined || isBusy(error)) throw error;
     }
   }
 
@@ -70,6 +76,8 @@ export class EventWriter {
     return this.#lastName.toString(16);
   }
 }
+
+const isBusy = (error: unknown): boolean => isTooManyRequests(error) || isServiceUnavailable(error) || isTimeout(error);
 
 function eventOf(
   { event, source, controller, namespace, involvedObject }: EventSubject,

@@ -59,6 +59,8 @@ export {
   isInvalid,
   isNotAcceptable,
   isNotFound,
+  isServiceUnavailable,
+  isTimeout,
   isTooLargeResourceVersion,
   isTooManyRequests,
   isUnauthorized,
