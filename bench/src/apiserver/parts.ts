@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Part } from "../measure/suite.ts";
+import { admissionFigures } from "./admission.ts";
 import { authorizationFigures } from "./authorization.ts";
 import { createFigures } from "./creates.ts";
 import { growthFigures } from "./growth.ts";
@@ -25,6 +26,11 @@ export const parts: readonly Part[] = [
     name: "authorization",
     measure: (quick) =>
       authorizationFigures(quick ? { rounds: 1, count: 300, warmUp: 100 } : { rounds: 9, count: 4_000, warmUp: 4_000 }),
+  },
+  {
+    name: "admission",
+    measure: (quick) =>
+      admissionFigures(quick ? { rounds: 1, count: 200, warmUp: 100 } : { rounds: 7, count: 2_000, warmUp: 2_000 }),
   },
   {
     name: "list",
