@@ -29,7 +29,7 @@ export async function admissionFigures(effort: CreateEffort): Promise<Figure[]> 
     "a validating webhook": { enable: (side) => enableWebhook(side, webhook) },
     "a quota": { enable: enableQuota },
   };
-  return withBoth(async (both) => {
+  return await withBoth(async (both) => {
     const costs = new Map<string, number[]>();
     const rates = new Map<string, number[]>();
     for (let round = -1; round < effort.rounds; round++) {
