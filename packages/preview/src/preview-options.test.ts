@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a preview can be asked for beside a change set.
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -61,6 +64,66 @@ test("a Composition with other labels: composite resources that join, that follo
   await scene.users.delete({ ...relabelled, name: "gold" });
   for (const name of ["stays", "follows", "joins"])
     await scene.users.delete({ ...app(name, {}), name, namespace: "default" });
+});
+
+test("a composite resource that moves to a Composition that is not changed leaves the one that is", async () => {
+  await scene.apply(composition("App", "gold", { name: "gold" }), composition("App", "silver", { name: "silver" }));
+  const using = (metal: string): KubeObject =>
+    app("moves", { text: "one", crossplane: { compositionRef: { name: metal } } });
+  await live(using("gold"));
+  const plan = await scene.preview({ objects: [composition("App", "golden", { name: "gold" }), using("silver")] });
+  const moved = named(plan, "moves");
+  assert.deepEqual([moved?.adoption, moved?.errors], ["leaves", []]);
+  const modes = moved?.changes.flatMap(({ fields }) => fields).filter(({ path }) => path === "data.mode");
+  assert.deepEqual(
+    modes?.map((field) => field.new),
+    ["silver"],
+  );
+  await scene.users.delete({ ...using("gold"), name: "moves", namespace: "default" });
+  for (const name of ["gold", "silver"]) await scene.users.delete({ ...composition("App", name), name });
+});
+
+test("a function whose process ends in the middle of a call fails its step, and other composite resources are previewed", async () => {
+  await live(app("lives", { text: "one" }));
+  let calls = 0;
+  const dying = createServer();
+  // The call has begun: the process ends, and with it the connection.
+  dying.on("stream", (stream) => {
+    calls += 1;
+    stream.on("error", () => {});
+    stream.session?.destroy();
+  });
+  await once(dying.listen(0, "127.0.0.1"), "listening");
+  const { port } = dying.address() as AddressInfo;
+  try {
+    const fn = functionAt(`127.0.0.1:${port}`);
+    const other = composition("App", "x", { name: "dying" });
+    const pipeline = [{ step: "die", functionRef: { name: "dying" } }];
+    const plan = await scene.preview({
+      stages: [
+        [
+          { ...fn, metadata: { ...fn.metadata, name: "dying" } },
+          { ...other, spec: { ...(other["spec"] as JsonObject), pipeline } } as KubeObject,
+        ],
+        [
+          app("dies", { text: "one", crossplane: { compositionRef: { name: "dying" } } }),
+          app("lives", { text: "two" }),
+        ],
+      ],
+    });
+    assert.ok(calls > 0, "the function is called");
+    assert.match(
+      named(plan, "dies")
+        ?.errors.map((one) => one.text)
+        .join() ?? "",
+      /step "die"/,
+    );
+    const changed = named(plan, "lives")?.changes.flatMap(({ fields }) => fields.map(({ path }) => path));
+    assert.deepEqual(named(plan, "lives")?.errors, []);
+    assert.ok(changed?.includes("data.text"), String(changed));
+  } finally {
+    dying.close();
+  }
 });
 
 test("values that change with every run are marked and left out of the hash", async () => {

@@ -3,6 +3,7 @@ import { commandGroups, commandTable } from "../commands/command-table.ts";
 import { debugOption } from "../commands/program.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput, CommandSpec, OptionSpec } from "../options/command-spec.ts";
+import { parseDuration } from "../options/duration.ts";
 import { currentWord, splitLine } from "./command-line.ts";
 import type { LiveNames } from "./live-names.ts";
 
@@ -23,7 +24,7 @@ export interface Completion {
 
 const nothing: Completion = { action: "none", candidates: [] };
 
-/** Time limit of an answer: a shell must not wait for a server. */
+/** Time limit of an answer: a shell must not wait for a server. `$PURLIN_COMPLETION_TIMEOUT` sets another. */
 const timeoutMs = 1500;
 
 /**
@@ -35,7 +36,8 @@ export async function printCompletion(args: readonly string[], io: Io): Promise<
   const words = isLine ? splitLine(args[1] ?? "").slice(1) : args.slice(1);
   const cut = isLine ? currentWord(words, args[2] ?? "") : 0;
   try {
-    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(timeoutMs)]);
+    const limit = parseDuration(io.env["PURLIN_COMPLETION_TIMEOUT"] ?? "") ?? timeoutMs;
+    const signal = AbortSignal.any([io.signal, AbortSignal.timeout(limit)]);
     const silent: Io = { ...io, signal, stderr: { ...io.stderr, write: () => {}, isTTY: false, columns: 80 } };
     const { action, candidates } = await complete(words, (input) => liveNames(input, silent));
     const lines = candidates.map(({ value, description }) =>

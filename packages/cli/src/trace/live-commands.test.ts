@@ -116,6 +116,24 @@ test("trace shows columns and connection secrets, also under Crossplane's name",
   assert.doesNotMatch(secret.stdout, /canary|Y2FuYXJ5/);
 });
 
+test("trace prints names and messages with escape codes as harmless text in every format", async () => {
+  const attack = "\\u001b]0;owned\\u0007\\u001b[2J";
+  await apply(`apiVersion: e.org/v1beta1
+kind: Shop
+metadata: {name: hostile, namespace: default, annotations: {note: "${attack}"}}
+spec: {crossplane: {resourceRefs: [{apiVersion: v1, kind: ConfigMap, name: "gone${attack}"}]}}
+status: {conditions: [{type: Synced, status: "False", reason: ReconcileError, message: "no ${attack} way"}]}
+`);
+  for (const format of ["table", "wide", "dot", "json", "yaml", "name"]) {
+    const { exitCode, stdout, stderr } = await purlin("trace", "shop", "hostile", "-o", format);
+    assert.equal(exitCode, 0, stderr);
+    assert.match(stdout, /hostile/);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what a terminal would obey.
+    assert.doesNotMatch(stdout + stderr, /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/, format);
+  }
+  assert.equal((await purlin("delete", "shop", "hostile")).exitCode, 0);
+});
+
 test("trace --watch prints each change, and ends when the object is deleted", async () => {
   const io = new TestIo({ cwd: folder.path });
   const watching = run(["trace", "shop", "shop", "-w", "--columns", "REGION=.spec.region"], io);

@@ -106,6 +106,21 @@ describe("objects", () => {
     ]);
   });
 
+  test("a tab is one column; where YAML does not allow one, its place is named", async () => {
+    const head = "apiVersion:\tacme.org/v1\nkind: App\nmetadata: {name: a}\n";
+    using folder = tempFolder({
+      "definition.yaml": definition,
+      "block.yaml": `${head}spec:\n  size:\t\ts\n  replica:\t1\t# a comment\n`,
+      "wrong.yaml": `${head}spec:\n\tsize: s\n`,
+    });
+    assert.deepEqual(findings(await run(folder, "definition.yaml", "block.yaml")), [
+      "block.yaml:6:3: error: App/a: spec.replica: unknown field: did you mean replicas? [V02]",
+    ]);
+    const wrong = await run(folder, "definition.yaml", "wrong.yaml");
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.stdout + wrong.stderr, /wrong\.yaml:5:\d+: .*YAML/);
+  });
+
   test("CEL rules are evaluated; a rule about changes only with the object as it was", async () => {
     using folder = tempFolder({
       "definition.yaml": definition,
