@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
-import { createKubeClient } from "@purlin/kube-client";
+import { createKubeClient, type KubeTransport } from "@purlin/kube-client";
 import { inTime } from "../in-time.ts";
 import { type UserView, userView } from "../plane.ts";
 import { type Server, startServer } from "../server.ts";
@@ -18,6 +18,8 @@ export interface PackagePlaneWish {
   readonly functionRevisionSelectors: boolean;
   readonly functionRollouts?: boolean;
   readonly settings?: Partial<ControlPlaneSettings>;
+  /** Changes the transport of each start of the control plane. */
+  readonly transport?: (transport: KubeTransport) => KubeTransport;
 }
 
 /** A running control plane that manages packages. */
@@ -38,6 +40,7 @@ export async function startPackagePlane({
   functionRevisionSelectors,
   functionRollouts,
   settings,
+  transport,
 }: PackagePlaneWish): Promise<PackagePlane> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "e2e-packages-"));
@@ -54,7 +57,7 @@ export async function startPackagePlane({
       : await createClusterMachine(directory, createKubeClient(await server.connect("kubelet")));
   starting.defer(() => inTime("the machine that functions run on", machine[Symbol.asyncDispose]()));
   const open = (flag: boolean): Promise<AsyncDisposable> =>
-    startTerm({ server, machine, settings, flag, functionRollouts });
+    startTerm({ server, machine, settings, transport, flag, functionRollouts });
   let isOn = functionRevisionSelectors;
   let term = await open(isOn);
   const endTerm = (): Promise<void> => inTime("the control plane", term[Symbol.asyncDispose]());
@@ -83,17 +86,19 @@ async function startTerm({
   server,
   machine,
   settings,
+  transport = (one) => one,
   flag,
   functionRollouts = false,
 }: {
   readonly server: Server;
   readonly machine: PackageMachine;
   readonly settings: PackagePlaneWish["settings"];
+  readonly transport: PackagePlaneWish["transport"];
   readonly flag: boolean;
   readonly functionRollouts: boolean | undefined;
 }): Promise<AsyncDisposable> {
   await using starting = new AsyncDisposableStack();
-  const client = createKubeClient(await server.connect("crossplane"));
+  const client = createKubeClient(transport(await server.connect("crossplane")));
   starting.defer(() => client.close());
   const { packages, functions } = starting.use(await machine.begin(flag, functionRollouts));
   const plane = startControlPlane({
