@@ -2,7 +2,8 @@
 // The entry for packages of kinds: the types of their rules, and helpers to read, validate and print objects.
 
 export type { AdmissionPlugin } from "./admission/admission.ts";
-export { conditionErrors } from "./admission/match-conditions.ts";
+export { webhookConditionErrors } from "./admission/match-conditions.ts";
+export { operationRuleErrors } from "./admission/match-rules.ts";
 export {
   mutatingBindingErrors,
   mutatingPolicyErrors,

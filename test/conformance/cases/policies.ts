@@ -119,6 +119,21 @@ async function withPolicy(s: Session, name: string, { spec, binding = {} }: Row)
 const refusedPolicies: readonly Loose[] = [
   {},
   { matchConstraints: {}, ...fails() },
+  { matchConstraints: { resourceRules: [{ ...rule, resources: ["*", "pods"], apiVersions: [""] }] }, ...fails() },
+  { matchConstraints: { resourceRules: [{ ...rule, resources: ["a/*", "a/b", "*/*"] }] }, ...fails() },
+  { matchConstraints: { resourceRules: [{ ...rule, resourceNames: ["a", "a", "b/c"] }] }, ...fails() },
+  { failurePolicy: "Nope", paramKind: { apiVersion: "a/b/c", kind: "Not a kind" }, ...fails() },
+  {
+    matchConditions: [
+      { name: "a", expression: " " },
+      { name: "a", expression: "1" },
+      { name: "Not a name", expression: "true" },
+    ],
+    ...fails(),
+  },
+  { validations: [{ expression: " ", message: " ", messageExpression: " ", reason: "Nope" }] },
+  { variables: [{ name: " ", expression: " " }], ...fails() },
+  { auditAnnotations: ["a", "a", "Not a key"].map((key) => ({ key, valueExpression: "'x'" })) },
   { validations: [{ expression: "'a'" }] },
   { validations: [{ expression: "true", messageExpression: "1" }] },
   { validations: [{ expression: "true", message: "a\nb" }] },
@@ -136,6 +151,10 @@ const refusedPolicies: readonly Loose[] = [
 ];
 
 const refusedBindings: readonly Loose[] = [
+  { policyName: "Not a name" },
+  { validationActions: ["Deny", "Deny", "Nope"] },
+  { paramRef: { name: "a/b", selector: { matchLabels: { "-": "x" } }, parameterNotFoundAction: "Nope" } },
+  { matchResources: { matchPolicy: "Nope", resourceRules: [{ ...rule, operations: ["*", "CREATE"] }] } },
   { validationActions: [] },
   { validationActions: ["Deny", "Warn"] },
   { paramRef: { parameterNotFoundAction: "Deny" } },

@@ -7,9 +7,11 @@ import {
   type ExpressionValues,
   evaluateAdmission,
 } from "@purlin/cel";
-import { type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
+import { duplicateValue, type FieldError, invalidValue, requiredValue, tooMany } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { stringAt } from "@purlin/kube-objects/object";
+import { type Check, listAt } from "../objects/checks.ts";
 
 /** A compiled match condition, or why it does not compile. */
 type MatchCondition = AdmissionExpression | { readonly problem: string };
@@ -24,16 +26,39 @@ export function compileConditions(conditions: readonly JsonObject[], scope: Admi
 /** What the match conditions of webhooks can refer to. They see no namespace: the variable is null. */
 export const webhookScope: AdmissionScope = { hasAuthorizer: true, hasNamespace: true };
 
-/** What is wrong with a match condition of a webhook. */
-export function conditionErrors(condition: JsonObject, path: string): FieldError[] {
-  const [name, text] = [stringAt(condition, ["name"]), stringAt(condition, ["expression"])];
-  const [compiled] = text.trim() === "" ? [] : compileConditions([condition], webhookScope);
+const maxConditions = 64;
+
+/** What is wrong with the match conditions of a webhook. */
+export const webhookConditionErrors: Check = (hook, path) => conditionErrors(hook, path, webhookScope);
+
+/** What is wrong with the member `matchConditions` of an object at a path. */
+export function conditionErrors(object: JsonObject, path: string, scope: AdmissionScope): FieldError[] {
+  const conditions = listAt(object, "matchConditions");
+  const names = conditions.map((one) => stringAt(one, ["name"]));
+  const at = `${path}.matchConditions`;
   return [
-    ...(text.trim() === "" ? [requiredValue(`${path}.expression`)] : []),
+    ...(conditions.length > maxConditions ? [tooMany(at, conditions.length, maxConditions)] : []),
+    ...conditions.flatMap((one, index) => {
+      const name = names[index] ?? "";
+      const isTaken = name !== "" && names.indexOf(name) < index;
+      return [
+        ...oneConditionErrors(one, `${at}[${index}]`, scope),
+        ...(isTaken ? [duplicateValue(`${at}[${index}].name`, name)] : []),
+      ];
+    }),
+  ];
+}
+
+function oneConditionErrors(condition: JsonObject, path: string, scope: AdmissionScope): FieldError[] {
+  const [name, text] = [stringAt(condition, ["name"]), stringAt(condition, ["expression"]).trim()];
+  const compiled = text === "" ? undefined : compileAdmissionExpression(text, scope, ["bool"]);
+  return [
+    ...(text === "" ? [requiredValue(`${path}.expression`)] : []),
     ...(compiled !== undefined && "problem" in compiled
       ? [invalidValue(`${path}.expression`, text, compiled.problem)]
       : []),
     ...(name === "" ? [requiredValue(`${path}.name`)] : []),
+    ...(name === "" ? [] : labelKeyProblems(name)).map((problem) => invalidValue(`${path}.name`, name, problem)),
   ];
 }
 

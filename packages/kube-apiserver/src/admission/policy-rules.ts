@@ -2,14 +2,25 @@
 // What is wrong with admission policies and their bindings.
 import { type AdmissionExpression, type AdmissionScope, compileAdmissionExpression } from "@purlin/cel";
 import {
+  duplicateValue,
   type FieldError,
+  forbiddenValue,
   invalidPrinted,
   invalidValue,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import {
+  dns1035LabelProblems,
+  dns1123SubdomainProblems,
+  labelKeyProblems,
+  pathSegmentName,
+} from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { type Check, named, selectorProblems, within } from "../objects/checks.ts";
+import { conditionErrors } from "./match-conditions.ts";
+import { matchResourcesErrors, mutatingRuleErrors } from "./match-rules.ts";
 import { mutationTypes } from "./policy.ts";
 
 const identifier = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
@@ -22,28 +33,54 @@ const reservedWords: ReadonlySet<string> = new Set(
 /** The errors of a ValidatingAdmissionPolicy. */
 export function validatingPolicyErrors(policy: JsonObject): FieldError[] {
   const spec = objectAt(policy, ["spec"]);
-  const { scope, errors } = commonErrors(spec, allOperations);
+  const { scope, errors } = commonErrors(spec);
   return [
     ...errors,
     ...emptyErrors(spec),
     ...objectsAt(spec, ["validations"]).flatMap((one, index) =>
       validationErrors(one, `spec.validations[${index}]`, scope),
     ),
-    ...objectsAt(spec, ["auditAnnotations"]).flatMap((one, index) =>
-      expressionErrors(one, {
-        path: `spec.auditAnnotations[${index}]`,
-        member: "valueExpression",
-        scope,
-        types: ["string", "null"],
-      }),
-    ),
+    ...annotationErrors(policy, scope),
+  ];
+}
+
+const maxAnnotations = 20;
+const maxValueExpression = 5 * 1024;
+
+function annotationErrors(policy: JsonObject, scope: AdmissionScope): FieldError[] {
+  const annotations = objectsAt(policy, ["spec", "auditAnnotations"]);
+  const path = "spec.auditAnnotations";
+  const keys = annotations.map((one) => stringAt(one, ["key"]));
+  const inGo = annotations.map((one) => ({
+    Key: stringAt(one, ["key"]),
+    ValueExpression: stringAt(one, ["valueExpression"]),
+  }));
+  const tooManyErrors =
+    annotations.length > maxAnnotations
+      ? [invalidValue(path, inGo, `must not have more than ${maxAnnotations} auditAnnotations`)]
+      : [];
+  return [
+    ...tooManyErrors,
+    ...annotations.flatMap((one, index) => {
+      const [at, key] = [`${path}[${index}]`, keys[index] ?? ""];
+      const qualified = `${stringAt(policy, ["metadata", "name"])}/${key}`;
+      const isLong = Buffer.byteLength(stringAt(one, ["valueExpression"]).trim()) > maxValueExpression;
+      const checked = { path: at, member: "valueExpression", scope, types: ["string", "null"] };
+      return [
+        ...labelKeyProblems(qualified).map((problem) => invalidValue(`${at}.key`, qualified, problem)),
+        ...(isLong
+          ? [requiredValue(`${at}.valueExpression`, `must not exceed ${maxValueExpression} bytes in length`)]
+          : expressionErrors(one, checked)),
+        ...(keys.indexOf(key) < index ? [duplicateValue(`${at}.key`, key)] : []),
+      ];
+    }),
   ];
 }
 
 /** The errors of a MutatingAdmissionPolicy. */
 export function mutatingPolicyErrors(policy: JsonObject): FieldError[] {
   const spec = objectAt(policy, ["spec"]);
-  const { scope, errors } = commonErrors(spec, mutatingOperations);
+  const { scope, errors } = commonErrors(spec, mutatingRuleErrors);
   const mutations = objectsAt(spec, ["mutations"]);
   const policyOfReinvocation = stringAt(spec, ["reinvocationPolicy"]);
   return [
@@ -85,11 +122,8 @@ interface CommonErrors {
   readonly errors: readonly FieldError[];
 }
 
-const allOperations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
-const mutatingOperations = ["*", "CONNECT", "CREATE", "UPDATE"];
-
 /** The errors of what both kinds of policies have. */
-function commonErrors(spec: JsonObject, operations: readonly string[]): CommonErrors {
+function commonErrors(spec: JsonObject, ruleErrors: Check = () => []): CommonErrors {
   const base: AdmissionScope = {
     hasParams: isJsonObject(memberAt(spec, ["paramKind"])),
     hasAuthorizer: true,
@@ -101,26 +135,59 @@ function commonErrors(spec: JsonObject, operations: readonly string[]): CommonEr
     return variableErrors(one, { path: `spec.variables[${index}]`, scope, types });
   });
   const errors = [
-    ...constraintErrors(spec, operations),
-    ...objectsAt(spec, ["matchConditions"]).flatMap((one, index) =>
-      expressionErrors(one, { path: `spec.matchConditions[${index}]`, scope: base, types: ["bool"] }),
-    ),
+    ...failurePolicyErrors(spec),
+    ...paramKindErrors(spec),
+    ...constraintErrors(spec, ruleErrors),
+    ...conditionErrors(spec, "spec", base),
     ...variables,
   ];
   return { scope: { ...base, variables: types }, errors };
 }
 
-function constraintErrors(spec: JsonObject, operations: readonly string[]): FieldError[] {
+const failurePolicies = ["Fail", "Ignore"];
+
+function failurePolicyErrors(spec: JsonObject): FieldError[] {
+  const policy = stringAt(spec, ["failurePolicy"]);
+  return failurePolicies.includes(policy) ? [] : [unsupportedValue("spec.failurePolicy", policy, failurePolicies)];
+}
+
+function paramKindErrors(spec: JsonObject): FieldError[] {
+  const paramKind = memberAt(spec, ["paramKind"]);
+  if (!isJsonObject(paramKind)) return [];
+  const kind = stringAt(paramKind, ["kind"]);
+  const problems = dns1035LabelProblems(kind.toLowerCase());
+  const why = `may have mixed case, but should otherwise match: ${problems.join(",")}`;
+  return [
+    ...apiVersionErrors(stringAt(paramKind, ["apiVersion"]), "spec.paramKind.apiVersion"),
+    ...(kind === "" ? [requiredValue("spec.paramKind.kind")] : []),
+    ...(kind !== "" && problems.length > 0 ? [invalidValue("spec.paramKind.kind", kind, why)] : []),
+  ];
+}
+
+function apiVersionErrors(apiVersion: string, path: string): FieldError[] {
+  if (apiVersion === "") return [requiredValue(path)];
+  const parts = apiVersion === "/" ? ["", ""] : apiVersion.split("/");
+  if (parts.length > 2) return [invalidValue(path, apiVersion, `unexpected GroupVersion string: ${apiVersion}`)];
+  const [group, version] = parts.length === 1 ? ["", apiVersion] : [parts[0] ?? "", parts[1] ?? ""];
+  const groupProblems = group === "" ? [] : dns1123SubdomainProblems(group);
+  const versionProblems = version === "" ? [] : dns1035LabelProblems(version);
+  return [
+    ...(groupProblems.length > 0 ? [invalidValue(path, group, groupProblems.join(","))] : []),
+    ...(version === "" ? [invalidValue(path, apiVersion, "version must be specified")] : []),
+    ...(versionProblems.length > 0 ? [invalidValue(path, version, versionProblems.join(","))] : []),
+  ];
+}
+
+function constraintErrors(spec: JsonObject, ruleErrors: Check): FieldError[] {
   const constraints = memberAt(spec, ["matchConstraints"]);
-  if (!isJsonObject(constraints)) return [requiredValue("spec.matchConstraints")];
-  const rules = objectsAt(constraints, ["resourceRules"]);
-  if (rules.length === 0) return [requiredValue("spec.matchConstraints.resourceRules")];
-  const path = "spec.matchConstraints.resourceRules.operations";
-  return rules.flatMap((rule) =>
-    textsAt(rule, ["operations"]).flatMap((operation) =>
-      operations.includes(operation) ? [] : [unsupportedValue(path, operation, operations)],
-    ),
-  );
+  const path = "spec.matchConstraints";
+  if (!isJsonObject(constraints)) return [requiredValue(path)];
+  const hasRules = objectsAt(constraints, ["resourceRules"]).length > 0;
+  return [
+    ...matchResourcesErrors(constraints, path),
+    ...(hasRules ? [] : [requiredValue(`${path}.resourceRules`)]),
+    ...ruleErrors(constraints, path),
+  ];
 }
 
 function emptyErrors(spec: JsonObject): FieldError[] {
@@ -152,52 +219,91 @@ interface CheckedVariable extends Pick<Checked, "path" | "scope"> {
 function variableErrors(one: JsonObject, { path, scope, types }: CheckedVariable): FieldError[] {
   const [name, text] = [stringAt(one, ["name"]), stringAt(one, ["expression"])];
   const isName = identifier.test(name) && !reservedWords.has(name);
-  const compiled = compileAdmissionExpression(text, scope, "any");
-  if (!("problem" in compiled)) types.set(name, compiled.type);
+  const compiled = text.trim() === "" ? undefined : compileAdmissionExpression(text, scope, "any");
+  if (compiled !== undefined && !("problem" in compiled)) types.set(name, compiled.type);
   return [
-    ...(name === "" ? [requiredValue(`${path}.name`, "name is not specified")] : []),
-    ...(name !== "" && !isName ? [invalidValue(`${path}.name`, name, "must be a valid CEL identifier")] : []),
-    ...("problem" in compiled ? [invalidValue(`${path}.expression`, text, compiled.problem)] : []),
+    ...(name.trim() === "" ? [requiredValue(`${path}.name`, "name is not specified")] : []),
+    ...(name.trim() !== "" && !isName ? [invalidValue(`${path}.name`, name, "must be a valid CEL identifier")] : []),
+    ...(compiled === undefined ? [requiredValue(`${path}.expression`, "expression is not specified")] : []),
+    ...(compiled !== undefined && "problem" in compiled
+      ? [invalidValue(`${path}.expression`, text, compiled.problem)]
+      : []),
   ];
 }
 
 function validationErrors(one: JsonObject, path: string, scope: AdmissionScope): FieldError[] {
-  const message = stringAt(one, ["message"]);
-  const hasMessageExpression = stringAt(one, ["messageExpression"]).trim() !== "";
+  const [message, messageExpression] = [stringAt(one, ["message"]), stringAt(one, ["messageExpression"])];
   const messageScope = { ...scope, hasAuthorizer: false };
+  const reason = memberAt(one, ["reason"]);
   return [
     ...expressionErrors(one, { path, scope, types: ["bool"] }),
-    ...(hasMessageExpression
-      ? expressionErrors(one, { path, scope: messageScope, types: ["string"], member: "messageExpression" })
+    ...blankErrors(messageExpression, `${path}.messageExpression`),
+    ...(messageExpression.trim() === ""
+      ? []
+      : expressionErrors(one, { path, scope: messageScope, types: ["string"], member: "messageExpression" })),
+    ...blankErrors(message, `${path}.message`),
+    ...(/[\n\r]/.test(message.trim())
+      ? [invalidValue(`${path}.message`, message, "must not contain line breaks")]
       : []),
-    ...(/[\n\r]/.test(message) ? [invalidValue(`${path}.message`, message, "must not contain line breaks")] : []),
+    ...(typeof reason === "string" && !validationReasons.includes(reason)
+      ? [unsupportedValue(`${path}.reason`, reason, validationReasons)]
+      : []),
   ];
+}
+
+const validationReasons = ["Forbidden", "Invalid", "RequestEntityTooLarge"];
+
+function blankErrors(text: string, path: string): FieldError[] {
+  return text !== "" && text.trim() === "" ? [invalidValue(path, text, "must be non-empty if specified")] : [];
 }
 
 /** The errors of a MutatingAdmissionPolicyBinding. */
 export function mutatingBindingErrors(binding: JsonObject): FieldError[] {
   const spec = objectAt(binding, ["spec"]);
-  const paramRef = memberAt(spec, ["paramRef"]);
+  return [...bindingErrors(spec), ...within("matchResources", mutatingRuleErrors)(spec, "spec")];
+}
+
+const bindingErrors = (spec: JsonObject): FieldError[] => [
+  ...named("policyName", dns1123SubdomainProblems)(spec, "spec"),
+  ...within("paramRef", paramRefErrors)(spec, "spec"),
+  ...within("matchResources", matchResourcesErrors)(spec, "spec"),
+];
+
+const paramActions = ["Deny", "Allow"];
+
+const paramRefErrors: Check = (paramRef, path) => {
+  const [name, action] = [stringAt(paramRef, ["name"]), stringAt(paramRef, ["parameterNotFoundAction"])];
+  const hasSelector = isJsonObject(memberAt(paramRef, ["selector"]));
+  const both = name !== "" && hasSelector;
+  const exclusive = "name and selector are mutually exclusive";
   return [
-    ...(stringAt(spec, ["policyName"]) === "" ? [requiredValue("spec.policyName")] : []),
-    ...(isJsonObject(paramRef) && stringAt(paramRef, ["name"]) === "" && !isJsonObject(memberAt(paramRef, ["selector"]))
-      ? [requiredValue("spec.paramRef", "one of name or selector must be specified")]
+    ...(name === "" ? [] : pathSegmentName(name, false)).map((problem) => invalidValue(`${path}.name`, name, problem)),
+    ...(both ? [forbiddenValue(`${path}.name`, exclusive)] : []),
+    ...within("selector", selectorProblems)(paramRef, path),
+    ...(both ? [forbiddenValue(`${path}.selector`, exclusive)] : []),
+    ...(name === "" && !hasSelector ? [requiredValue(path, "one of name or selector must be specified")] : []),
+    ...(action === "" ? [requiredValue(`${path}.parameterNotFoundAction`)] : []),
+    ...(action !== "" && !paramActions.includes(action)
+      ? [unsupportedValue(`${path}.parameterNotFoundAction`, action, paramActions)]
       : []),
   ];
-}
+};
+
+const validationActions = ["Audit", "Deny", "Warn"];
 
 /** The errors of a ValidatingAdmissionPolicyBinding. */
 export function validatingBindingErrors(binding: JsonObject): FieldError[] {
   const actions = textsAt(binding, ["spec", "validationActions"]);
   const twice =
     "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)";
+  const path = "spec.validationActions";
   return [
-    ...mutatingBindingErrors(binding),
-    ...(actions.length === 0
-      ? [requiredValue("spec.validationActions", "at least one validation action is required")]
-      : []),
-    ...(actions.includes("Deny") && actions.includes("Warn")
-      ? [invalidValue("spec.validationActions", actions, twice)]
-      : []),
+    ...bindingErrors(objectAt(binding, ["spec"])),
+    ...actions.flatMap((action, index) => [
+      ...(validationActions.includes(action) ? [] : [unsupportedValue(`${path}[${index}]`, action, validationActions)]),
+      ...(actions.indexOf(action) < index ? [duplicateValue(`${path}[${index}]`, action)] : []),
+    ]),
+    ...(actions.includes("Deny") && actions.includes("Warn") ? [invalidValue(path, actions, twice)] : []),
+    ...(actions.length === 0 ? [requiredValue(path, "at least one validation action is required")] : []),
   ];
 }

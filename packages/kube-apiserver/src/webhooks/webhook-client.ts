@@ -52,7 +52,7 @@ const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 /** Sends reviews to webhooks. Connections are kept and shared. */
 export class WebhookClient {
   readonly #resolve: ResolveService;
-  readonly #agent = new VerifyingAgent({ keepAlive: true, maxFreeSockets: 8, scheduling: "lifo" });
+  readonly #agent = new VerifyingAgent({ keepAlive: true, maxFreeSockets: 25, scheduling: "lifo" });
 
   constructor(resolve: ResolveService) {
     this.#resolve = resolve;

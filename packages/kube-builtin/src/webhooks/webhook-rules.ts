@@ -3,21 +3,16 @@
 import {
   all,
   type Check,
-  conditionErrors,
   eachItem,
   type KindRules,
   listAt,
+  operationRuleErrors,
   selectorProblems,
+  webhookConditionErrors,
   webhookTargetErrors,
   within,
 } from "@purlin/kube-apiserver/kinds";
-import {
-  duplicateValue,
-  type FieldError,
-  invalidValue,
-  requiredValue,
-  unsupportedValue,
-} from "@purlin/kube-objects/errors";
+import { duplicateValue, type FieldError, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1035LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
@@ -25,7 +20,6 @@ import { exactlyOneOf, optionallyOneOf } from "../checks/rule-checks.ts";
 
 const sideEffectClasses = ["None", "NoneOnDryRun"];
 const knownReviewVersions = ["v1", "v1beta1"];
-const knownOperations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 
 const texts = (object: JsonObject, name: string): string[] => {
   const value = memberAt(object, [name]);
@@ -59,48 +53,6 @@ const timeout: Check = (hook, path) => {
 const clientConfig: Check = (hook, path) =>
   webhookTargetErrors(objectAt(hook, ["clientConfig"]), `${path}.clientConfig`);
 
-function emptyTexts(values: readonly string[], path: string): FieldError[] {
-  return values.flatMap((one, index) => (one === "" ? [requiredValue(`${path}[${index}]`)] : []));
-}
-
-function listed(member: string, what: string): Check {
-  return (rule, path) => {
-    const values = texts(rule, member);
-    const at = `${path}.${member}`;
-    if (values.length === 0) return [requiredValue(at)];
-    const isMixed = values.length > 1 && values.includes("*");
-    return [
-      ...(isMixed ? [invalidValue(at, values, `if '*' is present, must not specify other ${what}`)] : []),
-      ...(member === "apiVersions" ? emptyTexts(values, at) : []),
-    ];
-  };
-}
-
-const operations: Check = (rule, path) => [
-  ...listed("operations", "operations")(rule, path),
-  ...texts(rule, "operations").flatMap((one, index) =>
-    knownOperations.includes(one) ? [] : [unsupportedValue(`${path}.operations[${index}]`, one, knownOperations)],
-  ),
-];
-
-const resources: Check = (rule, path) => {
-  const values = texts(rule, "resources");
-  const at = `${path}.resources`;
-  if (values.length === 0) return [requiredValue(at)];
-  const isMixed = values.length > 1 && values.includes("*");
-  const why = "if '*' is present, must not specify other resources without subresources";
-  const others = values.filter((one) => one !== "*" && !one.includes("/"));
-  return isMixed && others.length > 0 ? [invalidValue(at, values, why)] : [];
-};
-
-const rule: Check = all(
-  operations,
-  listed("apiGroups", "API groups"),
-  listed("apiVersions", "API versions"),
-  resources,
-  optionallyOneOf("scope", ["*", "Cluster", "Namespaced"]),
-);
-
 const reviewVersions: Check = (hook, path) => {
   const versions = texts(hook, "admissionReviewVersions");
   const at = `${path}.admissionReviewVersions`;
@@ -117,7 +69,7 @@ const reviewVersions: Check = (hook, path) => {
 
 const hook: Check = all(
   name,
-  eachItem("rules", rule),
+  eachItem("rules", operationRuleErrors),
   optionallyOneOf("failurePolicy", ["Fail", "Ignore"]),
   optionallyOneOf("matchPolicy", ["Equivalent", "Exact"]),
   sideEffects,
@@ -126,7 +78,7 @@ const hook: Check = all(
   within("objectSelector", selectorProblems),
   clientConfig,
   optionallyOneOf("reinvocationPolicy", ["IfNeeded", "Never"]),
-  eachItem("matchConditions", conditionErrors),
+  webhookConditionErrors,
   reviewVersions,
 );
 
