@@ -63,7 +63,7 @@ export interface EmbeddedServerOptions {
   readonly guardDelete?: ApiServerOptions["guardDelete"];
   /** How requests are authorized. Default "rbac". */
   readonly authorization?: Authorization | undefined;
-  /** Called with each request that is denied: the name of the user, and the text of the response. */
+  /** Called with each request that is denied. */
   readonly onDenied?: ApiServerOptions["onDenied"];
   /** Roles of the controllers in this process. */
   readonly roles?: readonly JsonObject[];

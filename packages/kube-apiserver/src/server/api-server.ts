@@ -20,7 +20,7 @@ import type { ServiceAddress } from "../webhooks/webhook-client.ts";
 import { bootstrap } from "./bootstrap.ts";
 import { renewInTime } from "./certificate-renewal.ts";
 import { type Controllers, createControllers } from "./controllers.ts";
-import type { Handler } from "./handler.ts";
+import type { Handler, OnDenied } from "./handler.ts";
 import type { DocumentSource } from "./path-endpoints.ts";
 import { frontProxyClients, publishAuthorities } from "./published-authorities.ts";
 import { createServerCore, type ServerCore } from "./server-core.ts";
@@ -59,8 +59,8 @@ export interface ApiServerOptions {
   readonly inFlightLimits?: InFlightLimits;
   /** Called with unexpected errors. */
   readonly onUnexpected?: (error: unknown, request: RequestLine) => void;
-  /** Called with each request that is denied: the name of the user, and the text of the response. */
-  readonly onDenied?: ((user: string, message: string) => void) | undefined;
+  /** Called with each request that is denied. */
+  readonly onDenied?: OnDenied | undefined;
   /** Called with errors of the server's own controllers; they retry. */
   readonly onControllerError?: (error: unknown) => void;
   /** Called when certificates were renewed while the server runs: later kubeconfigs contain the new ones. */

@@ -161,3 +161,22 @@ test("failures come in the form that was asked for", async () => {
   assert.equal(yaml.payload?.contentType, "application/yaml");
   assert.match(textOf(yaml), /^kind: Status$/m);
 });
+
+test("a denied request is reported, with a way to ask whether it would be denied still", async () => {
+  let allowed = false;
+  const denied: { readonly text: string; readonly isAllowed: () => boolean }[] = [];
+  const guarded = createHandler({
+    authorizer: () => ({ allowed, reason: "" }),
+    paths: [],
+    resources: async () => ({ kind: "complete", code: 200, payload: textPayload("pods") }),
+    isBuiltinPath: () => false,
+    onUnexpected: () => {},
+    onDenied: (user, message, isAllowed) => denied.push({ text: `${user}: ${message}`, isAllowed }),
+  });
+  const code = async (): Promise<number> => ((await guarded(testRequest("/api/v1/pods"))) as CompleteResponse).code;
+  assert.equal(await code(), 403);
+  assert.match(denied[0]?.text ?? "", /: pods is forbidden: User /);
+  assert.equal(denied[0]?.isAllowed(), false);
+  allowed = true;
+  assert.deepEqual([denied[0]?.isAllowed(), await code(), denied.length], [true, 200, 1]);
+});

@@ -30,9 +30,15 @@ interface HandlerOptions {
   readonly audit?: BeginAudit | undefined;
   /** Called with unexpected errors; the client only sees that there was one. */
   readonly onUnexpected: (error: unknown, request: ApiRequest) => void;
-  /** Called with each request that is denied: the name of the user, and the text of the response. */
-  readonly onDenied?: ((user: string, message: string) => void) | undefined;
+  /** Called with each request that is denied. */
+  readonly onDenied?: OnDenied | undefined;
 }
+
+/**
+ * Gets a request that is denied: the name of the user, the text of the response, and a function that says whether the user has the right
+ * meanwhile.
+ */
+export type OnDenied = (user: string, message: string, isAllowed: () => boolean) => void;
 
 /** The whole API server as a function. It never rejects: every failure is an answer. */
 export type Handler = (request: ApiRequest) => Promise<ApiResponse>;
@@ -69,7 +75,7 @@ async function allowed(request: ApiRequest, target: RequestTarget, options: Hand
   request.audit?.decided(decision);
   if (!decision.allowed) {
     const error = accessDenied(request.user, target, decision);
-    options.onDenied?.(request.user.name, error.message);
+    options.onDenied?.(request.user.name, error.message, rightOf(request.user, target, options.authorizer));
     const denied = errorResponse(error, request);
     return { ...denied, headers: { ...denied.headers, ...noSniffing } };
   }
@@ -79,6 +85,11 @@ async function allowed(request: ApiRequest, target: RequestTarget, options: Hand
     target.kind === "resource" ? await options.resources(request, target) : await pathResponse(request, options);
   if (response === undefined && options.isBuiltinPath(request.path)) throw noSuchResource();
   return response ?? pageNotFound;
+}
+
+/** A function of its own: it is kept, and must not keep the body of the request. */
+function rightOf(user: ApiRequest["user"], target: RequestTarget, authorizer: HandlerOptions["authorizer"]) {
+  return (): boolean => authorizer(user, target).allowed;
 }
 
 function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse | Promise<ApiResponse> | undefined {

@@ -43,7 +43,7 @@ import { typedStrategy } from "../strategy/typed-strategy.ts";
 import { serviceResolver } from "../webhooks/resolve-service.ts";
 import { type ServiceAddress, WebhookClient } from "../webhooks/webhook-client.ts";
 import { Aggregator } from "./aggregator.ts";
-import { createHandler, type Handler } from "./handler.ts";
+import { createHandler, type Handler, type OnDenied } from "./handler.ts";
 import { InternalClient, resourcePath } from "./internal-client.ts";
 import { type DocumentSource, pathEndpoints } from "./path-endpoints.ts";
 import { storedAdmission } from "./stored-admission.ts";
@@ -67,7 +67,7 @@ interface ServerCoreOptions {
   /** Where webhooks of Services are, by `NAMESPACE/NAME:PORT`. Default: at the endpoints of the Service. */
   readonly webhookTargets?: ReadonlyMap<string, ServiceAddress>;
   readonly onUnexpected?: (error: unknown, request: ApiRequest) => void;
-  readonly onDenied?: ((user: string, message: string) => void) | undefined;
+  readonly onDenied?: OnDenied | undefined;
   readonly onControllerError?: (error: unknown) => void;
   /** Host and port the server is reached at; empty while it is not. */
   readonly address: () => string;

@@ -2,9 +2,9 @@
 
 /** What the API server denied to the accounts of Providers: the conditions of their revisions show it. */
 export interface DeniedRequests {
-  /** Notes a request that was denied. */
-  record(user: string, message: string): void;
-  /** What was denied to an account, oldest first. */
+  /** Notes a request that was denied, and how to ask whether the user has the right meanwhile. */
+  record(user: string, message: string, isAllowed: () => boolean): void;
+  /** What was denied to an account and would be denied still, oldest first. */
   of(account: { readonly namespace: string; readonly name: string }): readonly string[];
   forget(account: { readonly namespace: string; readonly name: string }): void;
   /** Calls back with the name of an account when something else was denied to it than before; the result ends that. */
@@ -20,18 +20,23 @@ const maxCharacters = 500;
 /** Keeps the denied requests of the accounts of one namespace. */
 export function createDeniedRequests(namespace: string): DeniedRequests {
   const prefix = userOf({ namespace, name: "" });
-  const messages = new Map<string, Set<string>>();
+  const messages = new Map<string, Map<string, () => boolean>>();
   const listeners = new Set<(account: string) => void>();
   return {
-    record(user, text) {
+    record(user, text, isAllowed) {
       if (!user.startsWith(prefix)) return;
       const message = shown(text);
-      const known = messages.get(user) ?? new Set();
+      const known = messages.get(user) ?? new Map<string, () => boolean>();
       if (known.has(message) || known.size >= maxMessages || (known.size === 0 && messages.size >= maxAccounts)) return;
-      messages.set(user, known.add(message));
+      messages.set(user, known.set(message, isAllowed));
       for (const listener of listeners) listener(user.slice(prefix.length));
     },
-    of: (account) => [...(messages.get(userOf(account)) ?? [])],
+    of(account) {
+      const known = messages.get(userOf(account));
+      for (const [message, isAllowed] of known ?? []) if (isAllowed()) known?.delete(message);
+      if (known?.size === 0) messages.delete(userOf(account));
+      return [...(known?.keys() ?? [])];
+    },
     forget(account) {
       messages.delete(userOf(account));
     },

@@ -17,6 +17,8 @@ import { accepts, declaresWebhooks, hasTarget, removeTarget, targetOf, webhookPo
 const reportedLines = 10;
 /** When a webhook that does not answer is tried again. */
 const webhookRetryMs = 2_000;
+/** How often to look whether a Provider has got the rights that it was denied. */
+const deniedPollMs = 10_000;
 /** How often to look whether a process has ended. */
 const endingPollMs = 500;
 /** How long a revision runs on at most while its successor does not start. */
@@ -46,7 +48,8 @@ export function createProviderRuntime(options: ProviderRuntimeOptions): PackageR
       handOvers.forget(name);
       const { process, renewInMs, notices, service, account } = await startProvider(options, files, context);
       started.set(name, account);
-      const report = withDenied(reportOf(process, notices, revision), account, options.denied.of(account));
+      const denied = options.denied.of(account);
+      const report = withDenied(reportOf(process, notices, revision), account, denied);
       const target = targetOf(process);
       if (target === undefined) return report;
       webhookTargets.set(`${namespace}/${service}:${webhookPort}`, target);
@@ -56,7 +59,7 @@ export function createProviderRuntime(options: ProviderRuntimeOptions): PackageR
       const isServing = isKnown || !(await declaresWebhooks(client, context)) || (await accepts(processes, target));
       if (!isServing) return noWebhooks(revision);
       answered.set(process.name, version);
-      return { ...report, requeueAfterMs: renewInMs };
+      return { ...report, requeueAfterMs: denied.length === 0 ? renewInMs : Math.min(renewInMs, deniedPollMs) };
     },
     async retire(context) {
       const { revision, signal } = context;
