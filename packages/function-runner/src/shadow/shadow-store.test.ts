@@ -116,6 +116,19 @@ test("what comes while the file is written is written next, and closing wins ove
   assert.equal(readFileSync(file, "utf8"), stored, "the older write does not replace it");
 });
 
+test("a clock that jumps while the file is written does not put the next time off for long", async () => {
+  const clock = manualClock();
+  const store = new ShadowStore({ file: join(folder, "jump.json"), clock });
+  store.add(rollout, detail("1"));
+  clock.advance(2000);
+  store.add(rollout, detail("2"));
+  clock.advance(24 * 60 * 60_000);
+  // The next write is scheduled when this one is over.
+  while (clock.waiting === 0) await setImmediate();
+  assert.deepEqual(clock.delays, [60_000]);
+  store.close();
+});
+
 test("a file of another version is not read", () => {
   const file = join(folder, "version.json");
   const store = new ShadowStore({ file });

@@ -37,6 +37,8 @@ const fileVersion = 2;
 const saveAfterMs = 2000;
 /** A large file is written less often: writing takes a twentieth of the time at most. */
 const restFactor = 20;
+/** A clock that jumps while the file is written must not put the next time off for long. */
+const longestRestMs = 60_000;
 const chunkChars = 64 * 1024;
 
 /** Keeps what shadow runs find. The file is written in parts that let other work run, and as a whole when the store is closed. */
@@ -147,7 +149,8 @@ export class ShadowStore implements ShadowReports {
       this.#failed(error);
     }
     this.#isWriting = false;
-    this.#restMs = Math.max(saveAfterMs, (this.#clock.now() - began) * restFactor);
+    const rest = (this.#clock.now() - began) * restFactor;
+    this.#restMs = Math.min(longestRestMs, Math.max(saveAfterMs, rest));
     if (this.#isDirty) this.#save();
   }
 
