@@ -9,6 +9,7 @@ import { failureOf, findDefinition, isDefinition } from "../tree/defined-kinds.t
 import { UserError } from "../user-error.ts";
 import { applyProblems, nameOf } from "./apply-problem.ts";
 import type { Manifest } from "./manifest.ts";
+import { awaitPackages, bringsKinds } from "./package-kinds.ts";
 
 /** An XRD that was applied. */
 interface AppliedDefinition {
@@ -48,8 +49,8 @@ type ApplyChange = "created" | "configured" | "unchanged";
 const pollMs = 50;
 
 /**
- * Applies manifests, what defines kinds first; objects of a kind that is being defined wait for it. An object that is
- * refused keeps none of the others from being applied, and an XRD that makes no kind is a problem too; in the end all problems are
+ * Applies manifests, what defines kinds first; objects of a kind that is being defined wait for it, and those of a kind that nothing
+ * defines yet wait for the packages among the manifests when all others are applied. An object that is refused keeps none of the others from being applied, and an XRD that makes no kind is a problem too; in the end all problems are
  * reported at once, as one UserError of a line each.
  */
 export async function applyManifests(
@@ -62,6 +63,8 @@ export async function applyManifests(
   const problems: string[] = [];
   const applying: Applying = { ...options, limits: new Map() };
   const definitions: AppliedDefinition[] = [];
+  const packages: KubeObject[] = [];
+  const deferred: Manifest[] = [];
   for (const manifest of inApplyOrder(manifests)) {
     options.signal.throwIfAborted();
     const mistakes = isDefinition(manifest.object) ? await definitionMistakes(manifest) : [];
@@ -73,13 +76,51 @@ export async function applyManifests(
       const { change, stored } = await applyOne(client, manifest, applying);
       options.onApplied?.(manifest, change, stored);
       if (isDefinition(stored)) definitions.push({ manifest, stored });
+      if (bringsKinds(stored)) packages.push(stored);
     } catch (error) {
       if (options.signal.aborted) throw error;
-      problems.push(...applyProblems(manifest, error));
+      if (error instanceof UndefinedKindError && packages.length > 0) deferred.push(manifest);
+      else problems.push(...applyProblems(manifest, error));
     }
   }
+  if (deferred.length > 0) problems.push(...(await applyAfterPackages(client, { deferred, packages }, applying)));
   problems.push(...(await awaitDefinitions(client, definitions, options)));
   if (problems.length > 0) throw new ApplyError(problems);
+}
+
+/** Applies objects whose kinds packages may bring. Resolves to what is wrong, a line each. */
+async function applyAfterPackages(
+  client: KubeClient,
+  { deferred, packages }: { readonly deferred: readonly Manifest[]; readonly packages: readonly KubeObject[] },
+  options: Applying,
+): Promise<string[]> {
+  const problems: string[] = [];
+  const areServed = async (): Promise<boolean> => {
+    for (const { object } of deferred) if (!(await isServedKind(client, object, options.signal))) return false;
+    return true;
+  };
+  const late = await awaitPackages(client, packages, { ...options, areServed });
+  for (const manifest of deferred) {
+    try {
+      const { change, stored } = await applyOne(client, manifest, options);
+      options.onApplied?.(manifest, change, stored);
+    } catch (error) {
+      if (options.signal.aborted) throw error;
+      const isLate = error instanceof UndefinedKindError && late !== undefined;
+      problems.push(...applyProblems(manifest, isLate ? new UndefinedKindError(manifest.object, late) : error));
+    }
+  }
+  return problems;
+}
+
+async function isServedKind(client: KubeClient, type: TypeRef, signal: AbortSignal): Promise<boolean> {
+  try {
+    await client.mapper.mapping(type, signal);
+    return true;
+  } catch (error) {
+    if (isNoMatch(error)) return false;
+    throw error;
+  }
 }
 
 /** Loaded when there is an XRD: it takes longer to load than a small file takes to apply. */
@@ -149,13 +190,21 @@ async function mappingOf(
       if (!isNoMatch(error)) throw error;
     }
     const definition = await findDefinition(client, object, signal);
-    if (definition === undefined) throw new Error(`${new NoMatchError(object).message}: ${undefinedAdvice}`);
+    if (definition === undefined) throw new UndefinedKindError(object, undefinedAdvice);
     if (definition.failure !== undefined || performance.now() > limit) {
       const reason = definition.failure ?? definition.reason ?? "not reconciled yet";
       throw new Error(`${definition.name} does not offer it: ${reason}`);
     }
     if (!waited) onWait?.(manifest, definition.name);
     await setTimeout(pollMs, undefined, { signal });
+  }
+}
+
+/** Neither an XRD nor a CRD defines the kind of an object. */
+class UndefinedKindError extends Error {
+  constructor(type: TypeRef, why: string) {
+    super(`${new NoMatchError(type).message}: ${why}`);
+    this.name = "UndefinedKindError";
   }
 }
 

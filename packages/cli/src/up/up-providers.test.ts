@@ -60,16 +60,16 @@ test("a Provider runs from its source file: each save is an upgrade, and a mista
       "apiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata: {name: provider-notes}\nspec: {capabilities: [safe-start]}\n",
     "project/src/main.ts": program("v1", port),
     "project/provider.yaml": manifest("provider-notes", "src/main.ts"),
-    "note.yaml": note,
+    "notes/note.yaml": note,
     "elsewhere/main.ts": program("never", port),
     "project/stray/provider.yaml": manifest("provider-stray", "../../elsewhere/main.ts"),
   });
-  await using running = up(folder, "project/provider.yaml", "project/stray");
+  // The object of a kind that the Provider brings waits for it.
+  await using running = up(folder, "project/provider.yaml", "project/stray", "notes");
   await running.nextAll("stdout", [
     /Provider provider-notes: ready/,
     /Provider provider-stray: Failing: Installed: UnpackingPackage: cannot build package: elsewhere\/main\.ts: outside the folders given to purlin up/,
   ]);
-  await eventually("the kind is served", async () => (await purlin(folder, "apply", "-f", "note.yaml")).exitCode === 0);
   await saysVersion(folder, "v1");
   folder.write("project/src/main.ts", `this is not TypeScript\n${program("v2", port)}`);
   await running.next("stdout", /Provider provider-notes: .*cannot build package: project\/src\/main\.ts/);
