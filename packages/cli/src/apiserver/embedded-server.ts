@@ -19,6 +19,7 @@ import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { makeFolder, replaceFile, whyNoFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
+import { listenKeepably } from "../project/keepable-port.ts";
 import { secureDataDir } from "../project/secure-data-dir.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type AuditSettings, openAuditLog } from "./audit-log.ts";
@@ -244,9 +245,11 @@ const isFileError = (error: unknown): boolean => typeof (error as NodeJS.ErrnoEx
 async function listen(server: ApiServer, { directory, port, warn }: EmbeddedServerOptions): Promise<ApiListener> {
   const file = join(directory, "port");
   const last = await keptPort(file);
-  const listener = await server.listen({ port: port ?? last }).catch((error: unknown) => {
-    throw portError(error, { port, last });
-  });
+  const listener = await listenKeepably(port ?? last, (chosen) => server.listen({ port: chosen })).catch(
+    (error: unknown) => {
+      throw portError(error, { port, last });
+    },
+  );
   // A port that was asked for this once is not kept.
   if (!port && listener.port !== last) await keepFile(file, `${listener.port}\n`, { server, warn });
   return listener;

@@ -6,6 +6,7 @@ import type { OwnRegistry } from "@purlin/control-plane";
 import { type Registry, registryUser, startRegistry } from "@purlin/oci";
 import { makeFolder, replaceFile } from "../files/write-files.ts";
 import { dockerConfigPath } from "../project/data-dir.ts";
+import { listenKeepably } from "../project/keepable-port.ts";
 import { UserError } from "../user-error.ts";
 
 /** Where the registry is kept, and where it is to listen. */
@@ -34,7 +35,9 @@ export async function startKeptRegistry({ directory, port, warn }: KeptRegistryO
   const folder = join(directory, "registry");
   const [before = 0] = await readPorts(join(folder, "port"));
   const token = randomBytes(32).toString("base64url");
-  const registry = await startRegistry({ directory: folder, token, port: port ?? before }).catch((error: unknown) => {
+  const registry = await listenKeepably(port ?? before, (chosen) =>
+    startRegistry({ directory: folder, token, port: chosen }),
+  ).catch((error: unknown) => {
     throw portError(error, { port, before });
   });
   try {
