@@ -65,6 +65,15 @@ test("a token file is read again when it changes", async () => {
   assert.equal((await credentials.current()).bearerToken, "two");
 });
 
+test("a token file wins over a token, which counts while there is no file", async () => {
+  const { credentials } = await accessFromKubeconfig(config({ tokenFile: "later", token: "first" }), options);
+  assert.equal((await credentials.current()).bearerToken, "first");
+  writeFileSync(join(directory, "later"), "second\n");
+  assert.equal((await credentials.current()).bearerToken, "second");
+  const { credentials: none } = await accessFromKubeconfig(config({ tokenFile: "none" }), options);
+  await assert.rejects(none.current(), /ENOENT/);
+});
+
 const broken: Record<string, { readonly config: Kubeconfig; readonly context?: string; readonly says: RegExp }> = {
   "no current context": { config: {}, says: /config has no current-context; set one or name a context$/ },
   "unknown context": { config: config({}), context: "x", says: /config has no context "x"; it has "main"$/ },

@@ -78,7 +78,8 @@ async function credentialsOf(
     throw problem(options, `user "${name}" uses auth-provider, which Kubernetes removed in 1.26; use exec instead`);
   }
   if (user.exec !== undefined) return execCredentials(user.exec, { ...options, user: name, cluster });
-  if (user.tokenFile !== undefined && !user.token) return tokenFile(resolve(user.tokenFile, options));
+  // As for client-go, the file wins over a token beside it, which was valid when the kubeconfig was written.
+  if (user.tokenFile !== undefined) return tokenFile(resolve(user.tokenFile, options), user.token);
   return fixedCredentials({
     bearerToken: user.token,
     certPem: await pem(user["client-certificate-data"], user["client-certificate"], options),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { readFile } from "node:fs/promises";
 import {
   type EgressSupport,
   type FunctionProcess,
@@ -156,15 +157,20 @@ async function volumesOf(
   return { folders, scratch: volumes.filter((one) => one.files === undefined).map(({ mountPath }) => mountPath) };
 }
 
-/** For clients that run without a sandbox, which cannot find their credentials where a Pod has them. */
-function writeKubeconfig(files: ProviderFiles, revision: string, api: ProviderHost["api"]): Promise<string> {
+/**
+ * For clients that run without a sandbox, which cannot find their credentials where a Pod has them. Clients that know `tokenFile` prefer it;
+ * kopf, for one, only knows `token`, and reads the file again when its token is refused.
+ */
+async function writeKubeconfig(files: ProviderFiles, revision: string, api: ProviderHost["api"]): Promise<string> {
+  const tokenFile = files.folder(revision, "serviceaccount/token");
+  const token = await readFile(tokenFile, "utf8");
   const authority = { "certificate-authority": files.folder(revision, "serviceaccount/ca.crt") };
   const config = {
     apiVersion: "v1",
     kind: "Config",
     "current-context": "provider",
     clusters: [{ name: "control-plane", cluster: { server: `https://${api.host}:${api.port}`, ...authority } }],
-    users: [{ name: revision, user: { tokenFile: files.folder(revision, "serviceaccount/token") } }],
+    users: [{ name: revision, user: { token, tokenFile } }],
     contexts: [{ name: "provider", context: { cluster: "control-plane", user: revision } }],
   };
   return files.write(revision, "kubeconfig", JSON.stringify(config));
