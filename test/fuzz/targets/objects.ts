@@ -21,6 +21,7 @@ import {
   type JsonValue,
   jsonEqual,
   parseJson,
+  parseJsonStrict,
 } from "../../../packages/kube-objects/src/json/index.ts";
 import { validateManagedFieldEntries } from "../../../packages/kube-objects/src/metadata/index.ts";
 import type { ManagedFieldsEntry } from "../../../packages/kube-objects/src/object/index.ts";
@@ -36,6 +37,7 @@ import {
 } from "../../../packages/kube-objects/src/patch/index.ts";
 import { checkSchema, findUnknownFields } from "../../../packages/kube-objects/src/schema/index.ts";
 import { applyDefaults, prune } from "../../../packages/kube-objects/src/structural/index.ts";
+import { toTypedForm } from "../../../packages/kube-objects/src/typed/index.ts";
 import { accepted, isRefusal, property, type Target } from "../engine/target.ts";
 
 /** A refusal of the API server that does not hide an error of the language. */
@@ -295,6 +297,8 @@ const schemaTokens = [
   ",",
 ];
 
+const definitionType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
+
 export const structuralSchema: Target = {
   covers: [
     "kube-apiserver/src/crd",
@@ -318,7 +322,15 @@ export const structuralSchema: Target = {
   run(input) {
     const value = readJson(input);
     if (!isJsonObject(value)) return;
-    accepted(() => validateCrd(withCrdDefaults(value), checkRules as Parameters<typeof validateCrd>[1]), isRefusal);
+    const { fractions } = parseJsonStrict(input.toString());
+    // As the server does: what does not fit the types of a definition is refused before it is validated.
+    const definition = accepted(() => toTypedForm({ ...value, ...definitionType }, fractions).object, isRefusal);
+    if (definition !== undefined) {
+      accepted(
+        () => validateCrd(withCrdDefaults(definition), checkRules as Parameters<typeof validateCrd>[1]),
+        isRefusal,
+      );
+    }
     accepted(
       () => crdToOpenAPI(value),
       (error) => isOpenAPIError(error),
