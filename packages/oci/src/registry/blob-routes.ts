@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { isDigest } from "../content/digest.ts";
 import { isOciError } from "../content/oci-error.ts";
@@ -22,8 +21,9 @@ export async function blobRoutes(exchange: Exchange, path: BlobPath): Promise<vo
 async function readBlob({ state, request, response }: Exchange, digest: string): Promise<void> {
   if (!isDigest(digest)) throw new RegistryError("DIGEST_INVALID", `${digest} is not a sha256 digest`);
   if (!(await state.store.has(digest))) throw new RegistryError("BLOB_UNKNOWN", `there is no blob ${digest}`);
-  const path = state.store.pathOf(digest);
-  const { size } = await stat(path);
+  // Opened before anything is sent: a blob that is removed now is still sent whole.
+  await using file = await open(state.store.pathOf(digest));
+  const { size } = await file.stat();
   const range = rangeOf(request.headers.range, size);
   const { start, end } = range ?? { start: 0, end: size - 1 };
   response.writeHead(range === undefined ? 200 : 206, {
@@ -34,7 +34,7 @@ async function readBlob({ state, request, response }: Exchange, digest: string):
     ...(range && { "content-range": `bytes ${start}-${end}/${size}` }),
   });
   if (request.method === "HEAD" || size === 0) return void response.end();
-  await pipeline(createReadStream(path, { start, end }), response);
+  await pipeline(file.createReadStream({ start, end, autoClose: false }), response);
 }
 
 /** One range of bytes; several at once are answered with everything, as the rules of HTTP allow. */
