@@ -366,6 +366,15 @@ test("there are 68 causes, each with a text of its own", () => {
   assert.equal(new Set(docs.map(({ summary }) => summary)).size, 68);
 });
 
+test("an Operation in a namespaced composite resource belongs into one of the cluster", async () => {
+  const message =
+    'cannot compose resources: cannot apply cluster scoped composed resource "rotate" (an Operation named rotate) for a namespaced composite resource.';
+  const synced = { type: "Synced", status: "False" as const, reason: "ReconcileError", message };
+  const { causes } = await explain(withStatus(app("operating"), [synced]), soon);
+  assert.equal(causes[0]?.code, "E43");
+  assert.deepEqual(causes[0]?.next, ["compose it by a composite resource whose XRD has the scope Cluster"]);
+});
+
 test("a held composite resource is approved with the hash of its condition", async () => {
   const held = (message: string) => ({ type: "Held", status: "True" as const, reason: "TooManyDeletes", message });
   const message = "Nothing is applied: annotate it with purlin.dev/approve-plan=0a1b to apply plan 0a1b";

@@ -155,7 +155,12 @@ const nameOrScope = rule(
     return found("E43", context, {
       ...(name === undefined ? {} : { path: "metadata.name" }),
       sentence,
-      next: ["correct metadata.name, metadata.namespace or the kind in the function"],
+      next: [
+        // Operations, for one, are cluster scoped.
+        text.includes("cluster scoped composed resource")
+          ? "compose it by a composite resource whose XRD has the scope Cluster"
+          : "correct metadata.name, metadata.namespace or the kind in the function",
+      ],
     });
   },
 );
