@@ -98,7 +98,7 @@ test("documents are written in parts, however they are nested", () => {
 });
 
 test("the time to write a text with many line breaks grows with its length", () => {
-  // A style that is looked for again behind each line break would take hours.
+  // A style that is looked for again behind each line break took 0.4 s for 20,000 of them, and the square of that.
   const text = `${"\n".repeat(1_000_000)}x`;
   assert.equal(printYaml({ text }).length, text.length + "text: |2-\n  \n".length);
 });
