@@ -30,10 +30,15 @@ const itself: Part = {
   entries: { ".": "main", "./compiled": "compiled/load-compiled", "./code-cache": "compiled/code-cache" },
 };
 
+const commandModule = (name: string): WholeModule => ({ module: `${name}-command`, exports: "run", external: [] });
+
 /** What every command begins with, and commands that people and pipelines run often or wait for. */
 const wholeModules = (dist: string): readonly WholeModule[] => [
   { module: "render/render-command", exports: "run", external: ["@purlin/function-process", "@grpc/proto-loader"] },
   { module: "apiserver/apiserver-command", exports: "run", external: [] },
+  ...["get/get", "describe/describe", "explain/explain", "events/events", "version/version"].map(commandModule),
+  // Runs are asked for with -o json only.
+  { ...commandModule("trace/trace"), external: ["@purlin/run-store"] },
   { module: "main", exports: "main", external: [join(dist, "*-command.js")] },
 ];
 const libraries: readonly Part[] = packagesBelow(itself.source);

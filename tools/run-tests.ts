@@ -5,9 +5,9 @@ import { spawnSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { builtCommand } from "./publish/built-command.ts";
 import { failedGroupText, groupLine, summary } from "./test-runner/report.ts";
-import { type Group, type GroupOptions, type GroupResult, runGroup } from "./test-runner/run-group.ts";
-import { runGroups } from "./test-runner/schedule.ts";
+import { ownProcesses, runGroups, sharedProcess } from "./test-runner/schedule.ts";
 import { type Suite, suites } from "./test-runner/suites.ts";
+import type { Group, GroupResult, ProcessOptions } from "./test-runner/test-process.ts";
 
 /**
  * What random properties draw from: every commit tries other values than the last, and the same commit the same ones wherever it
@@ -56,15 +56,16 @@ function selectSuite(name: string, words: readonly string[]): Suite {
 const allGroups = ({ groups, alone = [] }: Suite): readonly Group[] => [...groups, ...alone];
 
 /** Runs all groups, a few at a time, and prints each result as soon as it is there. */
-async function runAll(suite: Suite, options: GroupOptions): Promise<GroupResult[]> {
+async function runAll(suite: Suite, options: ProcessOptions): Promise<GroupResult[]> {
   const results: GroupResult[] = [];
   const total = allGroups(suite).length;
-  await runGroups(suite, async (group) => {
-    const result = await runGroup(group, options);
+  const report = (result: GroupResult): void => {
     results.push(result);
     console.log(groupLine(result, results.length, total));
     if (result.failures.length > 0) console.log(failedGroupText(result));
-  });
+  };
+  const createRunner = suite.sharesProcesses === true ? sharedProcess : ownProcesses;
+  await runGroups(suite, () => createRunner(options, report));
   return results;
 }
 
@@ -83,7 +84,7 @@ if (options.includes("--sandbox=none")) process.env[withoutSandbox.name] = witho
 const started = performance.now();
 const groups = allGroups(suite);
 const files = groups.reduce((sum, group) => sum + group.files.length, 0);
-console.log(`Suite ${name}: ${files} files in ${groups.length} processes, ${suite.atOnce} at a time.`);
+console.log(`Suite ${name}: ${files} files in ${groups.length} groups, ${suite.atOnce} at a time.`);
 console.log(`Random properties draw from PROPERTY_SEED=${process.env["PROPERTY_SEED"]}.`);
 const results = await runAll(suite, {
   nodeOptions: options.filter((option) => option.startsWith("--test-")),

@@ -45,11 +45,17 @@ test("the list of rules of admission names cases that exist", () => {
   const titles = new Set(allCases.map(({ title }) => title));
   const rows = readFileSync(join(import.meta.dirname, "admission.md"), "utf8").split("\n");
   const cells = rows.filter((row) => row.startsWith("| ")).map((row) => row.split("|").map((cell) => cell.trim()));
-  const named = cells.filter(([, rule = "", file = ""]) => rule !== "Rule" && !file.includes("/"));
-  assert.ok(named.length > 100, `${named.length} rows`);
+  const named = cells.filter(([, , rule = "", file = ""]) => rule !== "Rule" && !file.includes("/"));
   assert.deepEqual(
-    named.map(([, , , title = ""]) => title).filter((title) => !titles.has(title)),
+    named.map(([, , , , title = ""]) => title).filter((title) => !titles.has(title)),
     [],
+  );
+  const numbers = Object.entries({ W: 47, P: 28, C: 14, R: 24 }).flatMap(([letter, count]) =>
+    Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),
+  );
+  assert.deepEqual(
+    cells.map(([, number = ""]) => number).filter((number) => /^[A-Z]\d/.test(number)),
+    numbers,
   );
 });
 
@@ -70,10 +76,20 @@ function save(directory: string, one: Case, transcripts: object): void {
   writeFileSync(join(directory, `${namespaceOf(one)}.json`), `${JSON.stringify(transcripts, raw, 1)}\n`);
 }
 
-describe("cases", { concurrency: 6 }, () => {
-  for (const one of cases.filter((each) => !each.alone)) test(one.title, () => compareServers(one));
-});
+/** Those that wait begin first, and have places beside the others. */
+function concurrent(title: string, wanted: readonly Case[]): void {
+  const waiting = wanted.filter((one) => one.waits);
+  const others = wanted.filter((one) => !one.waits);
+  describe(title, { concurrency: waiting.length + 6 }, () => {
+    for (const one of [...waiting, ...others]) test(one.title, () => compareServers(one));
+  });
+}
 
-describe("cases that change the whole server", { concurrency: 6 }, () => {
-  for (const one of cases.filter((each) => each.alone)) test(one.title, () => compareServers(one));
-});
+concurrent(
+  "cases",
+  cases.filter((one) => !one.alone),
+);
+concurrent(
+  "cases that change the whole server",
+  cases.filter((one) => one.alone),
+);

@@ -49,5 +49,9 @@ for (let round = 0; elapsedMs() < limitMs && findings.length < 50; round++) {
   executions += inRound;
   if (end.kind !== "done") await confirm(end);
 }
+// Without coverage inputs are not chosen by what they reach: the target names folders that its parser has left.
+if (executions > 0 && last.blocks === 0) {
+  findings.push({ kind: "coverage", path: "", error: `no code ran in ${target.covers.join(", ")}` });
+}
 console.log(JSON.stringify({ name, executions, ...last, seconds: elapsedMs() / 1000, findings }));
 process.exit(findings.length === 0 ? 0 : 1);

@@ -28,7 +28,6 @@ const files = [
   "composition/src/render/render-equals-control-plane.test.ts",
   "control-plane/src/changed-definitions.test.ts",
   "preview/src/preview.test.ts",
-  "rollout/src/crash.test.ts",
 ];
 
 // Each file has a cluster of its own and mostly waits for it.

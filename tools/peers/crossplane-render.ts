@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Crossplane's render command and the core that it starts for each render, built from their Go modules by name.
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { lockFolder } from "./lock-folder.ts";
@@ -14,7 +15,7 @@ const coreVersion = "2.4.0";
 const version = "2.5.0";
 const lock = lockFolder("crossplane-render", version);
 
-/** The render commands (`operation` as the first word selects that of operations) with their core. About four minutes cold on two cores; only recording needs it. */
+/** The render commands (`operation` as the first word selects that of operations) with their core, and after `validate` that command. About four minutes cold on two cores; only recording needs it. */
 export const crossplaneRender: Peer = {
   name: `crossplane-render-${sourceDigest(join(lock, "cli"))}`,
   version,
@@ -43,6 +44,12 @@ export function crossplaneRenderIn(directory: string): { readonly core: string; 
   return { core: join(directory, "crossplane-core"), render: join(directory, "crossplane-render") };
 }
 
+/** The folder of a package of the command line's own module, with its test data, once it is installed. */
+export function crossplaneCommandFolder(directory: string, path: string): string {
+  const list = ["list", "-mod=readonly", "-f", "{{.Dir}}", `${cli}/${path}`];
+  return execFileSync("go", list, { cwd: join(directory, "cli-module"), encoding: "utf8" }).trim();
+}
+
 function buildCommand(directory: string, output: string, what: string): Command {
   const build = ["build", "-mod=readonly", "-p", "2", "-ldflags", "-s -w", "-o", output, what];
   return { program: "nice", args: ["-n", "10", "go", ...build], directory };
@@ -59,7 +66,7 @@ const coreSources = {
   "needed.go": ["//go:build needed", "", "package needed", `import _ "${core}/cmd/crossplane/core"`],
 };
 
-// The whole command line needs a container engine's and Helm's libraries. These are the two subcommands alone; the parameters of
+// The whole command line needs a container engine's and Helm's libraries. These are three subcommands alone; the parameters of
 // Run that are internal types are not used where the functions are given.
 const cliSources = {
   "go.mod": ["module purlin.dev/peers/crossplane-render", "go 1.26", `require ${cli} v${version}`],
@@ -71,12 +78,14 @@ const cliSources = {
     '  "github.com/alecthomas/kong"',
     `  "${cli}/cmd/crossplane/render/op"`,
     `  "${cli}/cmd/crossplane/render/xr"`,
+    `  "${cli}/cmd/crossplane/validate"`,
     '  "github.com/crossplane/crossplane-runtime/v2/pkg/logging"',
     ")",
     "func main() {",
     "  var cmd any = &xr.Cmd{}",
     "  words := os.Args[1:]",
     '  if len(words) > 0 && words[0] == "operation" { cmd, words = &op.Cmd{}, words[1:] }',
+    '  if len(words) > 0 && words[0] == "validate" { cmd, words = &validate.Cmd{}, words[1:] }',
     "  parser := kong.Must(cmd)",
     "  ctx, err := parser.Parse(words)",
     "  parser.FatalIfErrorf(err)",

@@ -57,6 +57,9 @@ function hashOfSources(): string {
     "packages/*/package.json",
     "packages/cli/{bin,template}/**",
     "packages/*/src/**",
+    // What builds it.
+    "tools/{pack-cli,man-pages}.ts",
+    "tools/publish/**",
   ];
   const files = globSync(patterns, { cwd: root, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith(".test.ts"))

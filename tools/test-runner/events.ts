@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages that a process running test files sends to the runner that started it.
+// Messages between the runner and the processes that run test files for it.
 
 /** One failed test, or a file that could not be loaded. */
 export interface Failure {
@@ -16,20 +16,33 @@ export type TestEvent =
   | { readonly kind: "passed" }
   | { readonly kind: "skipped"; readonly path: readonly string[]; readonly reason: string }
   | { readonly kind: "failed"; readonly failure: Failure }
-  /** All files ran. Without it the process ended early, and its tests count as failed. */
-  | { readonly kind: "finished" }
-  /** The process is still alive long after "finished": a server, timer or child process is open. */
+  /** The process has loaded, or has run all files of a group: it waits for a command. */
+  | { readonly kind: "waiting" }
+  /** The process is still alive long after the command "end": a server, timer or child process is open. */
   | { readonly kind: "lingering"; readonly resources: readonly string[] };
 
 /** How long a process may take to exit after its last test. */
 export const lingerMs = 10_000;
 
-const kinds = new Set(["started", "passed", "skipped", "failed", "finished", "lingering"]);
+/** What the runner tells a process to do. */
+export type Command = { readonly kind: "run"; readonly files: readonly string[] } | { readonly kind: "end" };
+
+const kinds = new Set(["started", "passed", "skipped", "failed", "waiting", "lingering"]);
+const commands = new Set(["run", "end"]);
+
+function kindOf(message: unknown): string {
+  if (typeof message !== "object" || message === null || !("kind" in message)) return "";
+  return typeof message.kind === "string" ? message.kind : "";
+}
 
 /** Whether a message came from our reporter: a test may use the channel for its own messages. */
 export function isTestEvent(message: unknown): message is TestEvent {
-  if (typeof message !== "object" || message === null || !("kind" in message)) return false;
-  return typeof message.kind === "string" && kinds.has(message.kind);
+  return kinds.has(kindOf(message));
+}
+
+/** Whether a message came from the runner. */
+export function isCommand(message: unknown): message is Command {
+  return commands.has(kindOf(message));
 }
 
 export function send(event: TestEvent): void {

@@ -2,7 +2,7 @@
 // What the runner prints: a line for each group that ended, failures in full, and a summary at the end.
 import { relative } from "node:path";
 import type { Failure } from "./events.ts";
-import type { GroupResult } from "./run-group.ts";
+import type { GroupResult } from "./test-process.ts";
 
 const indent = (text: string, by: string): string => text.replaceAll(/^(?=.)/gm, by);
 const count = (amount: number, noun: string): string => `${amount} ${noun}${amount === 1 ? "" : "s"}`;

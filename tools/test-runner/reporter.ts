@@ -36,9 +36,12 @@ function reportFail(data: EventData.TestFail, path: readonly string[]): void {
   }
 }
 
-/** An error after its test has ended: Node only mentions it, and ends the process with 1. */
+/**
+ * An error after its test has ended: Node only mentions it, and ends the process with 1. When it does not name a test, run-files.ts has
+ * reported the error.
+ */
 function reportDiagnostic({ message, file = "", line = 0, column = 0 }: EventData.TestDiagnostic): void {
-  if (!message.includes("asynchronous activity after the test ended")) return;
+  if (!/Test ".*asynchronous activity after the test ended/s.test(message)) return;
   send({
     kind: "failed",
     failure: { path: ["after a test"], location: `${file}:${line}:${column}`, error: message },

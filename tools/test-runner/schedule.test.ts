@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Group } from "./run-group.ts";
 import { runGroups } from "./schedule.ts";
+import type { Group } from "./test-process.ts";
 
 const groupOf = (title: string, inTurn = false): Group => ({ title, files: [title], silenceMs: 1, inTurn });
 
@@ -14,13 +14,24 @@ async function watch(
   const running = new Set<string>();
   const seen: string[] = [];
   const ran: string[] = [];
-  await runGroups(suite, async ({ title }) => {
+  let open = 0;
+  const run = async ({ title }: Group): Promise<void> => {
     running.add(title);
     seen.push([...running].join("+"));
     await delay(title.length);
     ran.push(title);
     running.delete(title);
+  };
+  await runGroups(suite, () => {
+    open += 1;
+    return {
+      run,
+      end: async () => {
+        open -= 1;
+      },
+    };
   });
+  assert.equal(open, 0, "every runner is ended");
   return { seen, ran };
 }
 

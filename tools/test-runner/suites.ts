@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files each suite has, and which of them share a process.
 import { globSync } from "node:fs";
-import type { Group } from "./run-group.ts";
+import type { Group } from "./test-process.ts";
 
 export interface Suite {
   readonly groups: readonly Group[];
@@ -9,6 +9,8 @@ export interface Suite {
   readonly atOnce: number;
   /** Groups that run one by one, when all others have ended. */
   readonly alone?: readonly Group[];
+  /** Groups that run one after the other share a process. */
+  readonly sharesProcesses?: boolean;
 }
 
 const silenceMs = 300_000;
@@ -17,7 +19,7 @@ const pairedSilenceMs = 600_000;
 /** Two hundred crashes take longer than any other test. */
 const chaosSilenceMs = 3_600_000;
 /** More files than this are split: a package of a hundred files would be the last one running on one core. */
-const filesPerProcess = 24;
+const filesPerGroup = 24;
 /** Slowest first, so that short ones fill the gaps at the end. These start programs and wait for them, or for timers. */
 const slowest = [
   "packages/control-plane",
@@ -43,11 +45,17 @@ const unitFiles = [
   "test/fuzz/*.test.ts",
 ];
 
-/** Tests that start the command, whole control planes or packages: the guides as a reader follows them, `up`, new projects and so on. */
+/**
+ * Tests that start the command, whole control planes or packages: the guides as a reader follows them, `up`, new projects, previews of a
+ * live control plane and so on; and ten thousand random races.
+ */
 const commandFiles = [
   "packages/cli/src/{*guide,launcher}.test.ts",
   "packages/cli/src/{apiserver,backup,dev,function-init,function-run,init,start,up,xpkg}/**/*.test.ts",
+  "packages/cli/src/test-command/test-command.test.ts",
   "packages/control-plane/src/**/*.test.ts",
+  "packages/preview/src/*.test.ts",
+  "packages/composition/src/usage/usage-races.test.ts",
 ];
 
 const find = (patterns: string | readonly string[]): string[] =>
@@ -67,7 +75,7 @@ function rank(folder: string): number {
 
 /** Equal parts of a folder's files. Neighbors go to different parts: tests of one subject tend to be equally slow. */
 function split(folder: string, files: readonly string[]): Group[] {
-  const count = Math.ceil(files.length / filesPerProcess);
+  const count = Math.ceil(files.length / filesPerGroup);
   return Array.from({ length: count }, (_, part) => ({
     title: count === 1 ? folder : `${folder} (${part + 1} of ${count})`,
     files: files.filter((_file, index) => index % count === part),
@@ -75,7 +83,7 @@ function split(folder: string, files: readonly string[]): Group[] {
   }));
 }
 
-/** Groups of files of one folder that share a process. */
+/** Groups of files of one folder. */
 function sharedGroups(files: readonly string[]): Group[] {
   const folders = Map.groupBy(files, folderOf);
   return [...folders]
@@ -93,7 +101,7 @@ const all = (): boolean => true;
 function unit(select: Select, cores: number): Suite {
   const apart = new Set(select ? [] : find(commandFiles));
   const files = find(unitFiles).filter((file) => !apart.has(file));
-  return { groups: sharedGroups(files.filter(select ?? all)), atOnce: waiting(cores) };
+  return { groups: sharedGroups(files.filter(select ?? all)), atOnce: waiting(cores), sharesProcesses: true };
 }
 
 /** More than cores: many tests wait for a program or a timer. */
@@ -111,12 +119,14 @@ function oneByOne(patterns: string | readonly string[], limitMs = silenceMs): Ma
 interface Limits {
   /** They use the same thing of the machine, such as a well-known port: never two of them at once. */
   readonly inTurn?: RegExp;
+  /** They take longest: they begin first, so that the others fill the second place beside them. */
+  readonly first?: RegExp;
   /** They need all processors, kill processes at chosen moments or have short deadlines: nothing runs beside them. */
   readonly alone?: RegExp;
 }
 
 /** A suite that mostly waits for programs: each file has a process of its own, and two run at once. */
-function inPairs(patterns: string | readonly string[], { inTurn, alone }: Limits = {}): MakeSuite {
+function inPairs(patterns: string | readonly string[], { inTurn, first, alone }: Limits = {}): MakeSuite {
   return (select = all, cores) => {
     const found = fileGroups(find(patterns).filter(select), pairedSilenceMs);
     const matches = (group: Group, pattern: RegExp | undefined): boolean => pattern?.test(group.title) ?? false;
@@ -126,7 +136,11 @@ function inPairs(patterns: string | readonly string[], { inTurn, alone }: Limits
       together.filter((group) => matches(group, inTurn) === is),
     );
     return {
-      groups: [...turns.map((group) => ({ ...group, inTurn: true })), ...rest],
+      groups: [
+        ...turns.map((group) => ({ ...group, inTurn: true })),
+        ...rest.filter((group) => matches(group, first)),
+        ...rest.filter((group) => !matches(group, first)),
+      ],
       atOnce: Math.min(2, cores),
       alone: found.filter((group) => matches(group, alone)),
     };
@@ -139,14 +153,16 @@ export const suites: Record<string, MakeSuite> = {
   command: (select = all, cores) => ({
     groups: sharedGroups(find(commandFiles).filter(select)),
     atOnce: waiting(cores),
+    sharesProcesses: true,
   }),
   // Their functions in Go open port 8080, and some of these tests look for who listens there.
   interop: inPairs(["test/interop/*.test.ts", "test/interop/{certificates,packages,providers}/*.test.ts"], {
     inTurn: /\/(certificates|packages|providers)\//,
     alone: /runner-faults/,
   }),
-  clients: inPairs("test/interop/apiserver/**/*.test.ts"),
-  conformance: oneByOne("test/conformance/**/*.test.ts"),
+  clients: inPairs("test/interop/apiserver/**/*.test.ts", { first: /go-controller|kubectl\.test/ }),
+  // One of them waits for two minutes and more; the others together take as long.
+  conformance: inPairs("test/conformance/**/*.test.ts", { first: /conformance\/conformance/ }),
   chaos: oneByOne("test/chaos/**/*.test.ts", chaosSilenceMs),
   // Those that run alone measure how long a turn of the event loop takes, or limits of the processor.
   hostile: inPairs("test/hostile/**/*.test.ts", { alone: /\/(answers|cluster|harness|objects)\/|limits\/limits/ }),

@@ -4,78 +4,63 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
-import { type Figure, figure, ratios } from "../measure/figure.ts";
-import { processorTime } from "../measure/process-usage.ts";
+import { type Figure, figure, ratios, ratiosOfSums } from "../measure/figure.ts";
 import { type Side, withBoth } from "./both.ts";
 import type { CreateEffort } from "./creates.ts";
 import { Http2Client } from "./http2-client.ts";
-import { collections, objectOf } from "./objects.ts";
+import { collectionIn, objectOf } from "./objects.ts";
+import { Rounds } from "./rounds.ts";
 
 const clients = 16;
 const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
-const quotas = "/api/v1/namespaces/default/resourcequotas";
 
-/** What stands between a create and the store. */
-interface Guard {
-  /** Puts it into effect; the function that it resolves to removes it. */
-  readonly enable: (side: Side) => Promise<() => Promise<void>>;
-}
+/** What stands between a create and the store, by the namespace in which it does. Nothing is switched on or off between rounds. */
+const guards = { none: "plain", "a validating webhook": "hooked", "a quota": "limited" } as const;
 
-/** The processor time that a webhook and a quota add to a create, on both servers in turn. */
+/** The processor time and the time that a webhook and a quota add to a create, on both servers in turn. */
 export async function admissionFigures(effort: CreateEffort): Promise<Figure[]> {
   await using webhook = await startWebhook();
-  const guards: Readonly<Record<string, Guard>> = {
-    none: { enable: async () => async () => {} },
-    "a validating webhook": { enable: (side) => enableWebhook(side, webhook) },
-    "a quota": { enable: enableQuota },
-  };
   return await withBoth(async (both) => {
-    const costs = new Map<string, number[]>();
-    const rates = new Map<string, number[]>();
-    for (let round = -1; round < effort.rounds; round++) {
-      for (const [what, guard] of Object.entries(guards)) {
-        for (const [name, side] of Object.entries(both)) {
-          const disable = await guard.enable(side);
-          const count = round === -1 ? effort.warmUp : effort.count;
-          const { cost, rate } = await measure(side, { prefix: `${what.replaceAll(" ", "")}${round + 1}`, count });
-          await disable();
-          if (round < 0) continue;
-          const key = `${name} ${what}`;
-          costs.set(key, [...(costs.get(key) ?? []), cost]);
-          rates.set(key, [...(rates.get(key) ?? []), rate]);
-        }
-      }
-    }
-    const added = (name: string, what: string): number[] =>
-      (costs.get(`${name} ${what}`) ?? []).map((cost, round) => cost - (costs.get(`${name} none`)?.[round] ?? 0));
+    const sides = Object.entries(both) as [string, Side][];
+    for (const [, side] of sides) await prepare(side, webhook);
+    const rounds = new Rounds(
+      sides.flatMap(([name, { contender, load }]) =>
+        Object.entries(guards).map(([what, namespace]) => ({
+          name: `${name} ${what}`,
+          pids: contender.pids,
+          run: (prefix: string, count: number) =>
+            load.do({ job: "create", kind: "ConfigMap", prefix, count, clients, namespace }),
+        })),
+      ),
+    );
+    await rounds.measure(effort);
     return Object.keys(guards)
       .filter((what) => what !== "none")
-      .flatMap((what) => {
-        const [ours, pair] = [added("ours", what), added("pair", what)];
-        const slowed = (name: string): number[] =>
-          ratios(rates.get(`${name} ${what}`) ?? [], rates.get(`${name} none`) ?? []);
-        return [
-          figure(`admission: ${what}, processor time added to a create, embedded`, "µs", ours),
-          figure(`admission: ${what}, processor time added to a create, kube-apiserver + etcd`, "µs", pair),
-          figure(`admission: ${what}, added time, embedded ÷ pair`, "×", ratios(ours, pair), {
-            relation: "at most",
-            value: 1,
-          }),
-          figure(`admission: ${what}, creates/s by those without, embedded`, "×", slowed("ours")),
-          figure(`admission: ${what}, creates/s by those without, kube-apiserver + etcd`, "×", slowed("pair")),
-        ];
-      });
+      .flatMap((what) => figuresOf(what, rounds));
   });
 }
 
-async function measure(
-  { contender, load }: Side,
-  { prefix, count }: { readonly prefix: string; readonly count: number },
-): Promise<{ readonly cost: number; readonly rate: number }> {
-  const used = (): number => contender.pids.reduce((sum, pid) => sum + processorTime(pid), 0);
-  const before = used();
-  const [seconds = 0] = await load.do({ job: "create", kind: "ConfigMap", prefix, count, clients });
-  return { cost: ((used() - before) / count) * 1e6, rate: count / seconds };
+function figuresOf(what: string, rounds: Rounds): Figure[] {
+  const added = (of: "cost" | "seconds", name: string): number[] => {
+    const plain = rounds.of(of, `${name} none`);
+    return rounds.of(of, `${name} ${what}`).map((value, round) => value - (plain[round] ?? 0));
+  };
+  const slowed = (name: string): number[] =>
+    ratios(rounds.of("seconds", `${name} none`), rounds.of("seconds", `${name} ${what}`));
+  const [ours, pair] = [added("cost", "ours"), added("cost", "pair")];
+  const most = { relation: "at most", value: 1 } as const;
+  return [
+    figure(`admission: ${what}, processor time added to a create, embedded`, "µs", ours),
+    figure(`admission: ${what}, processor time added to a create, kube-apiserver + etcd`, "µs", pair),
+    figure(`admission: ${what}, added processor time, embedded ÷ pair`, "×", ratiosOfSums(ours, pair), most),
+    figure(
+      `admission: ${what}, added time, embedded ÷ pair`,
+      "×",
+      ratiosOfSums(added("seconds", "ours"), added("seconds", "pair")),
+    ),
+    figure(`admission: ${what}, creates/s by those without, embedded`, "×", slowed("ours")),
+    figure(`admission: ${what}, creates/s by those without, kube-apiserver + etcd`, "×", slowed("pair")),
+  ];
 }
 
 interface Webhook extends AsyncDisposable {
@@ -89,18 +74,22 @@ async function startWebhook(): Promise<Webhook> {
   const authority = createAuthority({ commonName: "bench" });
   const pair = issueCertificate(authority, { commonName: "hook", ipAddresses: ["127.0.0.1"], usages: ["server"] });
   let calls = 0;
-  const server = createServer({ key: pair.keyPem, cert: pair.certPem }, (request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      calls += 1;
-      const text = Buffer.concat(chunks).toString();
-      const uid = /"uid":"([^"]+)"/.exec(text)?.[1] ?? "";
-      const answer = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: true } };
-      response.setHeader("content-type", "application/json");
-      response.end(JSON.stringify(answer));
-    });
-  });
+  // Connections stay open while the other server has its turn.
+  const server = createServer(
+    { key: pair.keyPem, cert: pair.certPem, keepAliveTimeout: 600_000 },
+    (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        calls += 1;
+        const text = Buffer.concat(chunks).toString();
+        const uid = /"uid":"([^"]+)"/.exec(text)?.[1] ?? "";
+        const answer = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", response: { uid, allowed: true } };
+        response.setHeader("content-type", "application/json");
+        response.end(JSON.stringify(answer));
+      });
+    },
+  );
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -116,50 +105,55 @@ async function startWebhook(): Promise<Webhook> {
   };
 }
 
-async function enableWebhook({ contender }: Side, webhook: Webhook): Promise<() => Promise<void>> {
+/** Makes the namespaces, and puts each guard into effect in its own. */
+async function prepare({ contender }: Side, webhook: Webhook): Promise<void> {
   const client = new Http2Client(contender.access);
+  for (const name of Object.values(guards)) await send(client, "POST", "/api/v1/namespaces", { metadata: { name } });
+  await enableWebhook(client, webhook);
+  await enableQuota(client);
+  client.close();
+}
+
+async function enableWebhook(client: Http2Client, webhook: Webhook): Promise<void> {
+  const namespace = guards["a validating webhook"];
   const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": namespace } };
   await send(client, "POST", webhooks, {
     metadata: { name: "bench" },
     webhooks: [
       {
-        ...{ name: "bench.example.org", clientConfig: webhook.clientConfig, rules: [rule] },
+        ...{ name: "bench.example.org", clientConfig: webhook.clientConfig, rules: [rule], namespaceSelector },
         ...{ sideEffects: "None", admissionReviewVersions: ["v1"] },
       },
     ],
   });
   const before = webhook.calls();
-  const isCalled = async (): Promise<boolean> => {
-    await send(client, "POST", `${collections.ConfigMap}?dryRun=All`, objectOf("ConfigMap", "probe"));
-    return webhook.calls() > before;
-  };
-  while (!(await isCalled())) await delay(50);
-  return () => disabled(client, `${webhooks}/bench`);
+  while (webhook.calls() === before) {
+    await send(
+      client,
+      "POST",
+      `${collectionIn("ConfigMap", namespace)}?dryRun=All`,
+      objectOf("ConfigMap", "p", namespace),
+    );
+    await delay(50);
+  }
 }
 
 /** No controller runs beside kube-apiserver, so the status that admission reads is written here. */
-async function enableQuota({ contender }: Side): Promise<() => Promise<void>> {
-  const client = new Http2Client(contender.access);
-  const name = "count/configmaps";
-  await send(client, "POST", quotas, { metadata: { name: "bench" }, spec: { hard: { [name]: "1000000" } } });
-  const status = { hard: { [name]: "1000000" }, used: { [name]: "1" } };
-  await send(client, "PUT", `${quotas}/bench/status`, { metadata: { name: "bench" }, status });
-  // The quota counts once it refuses an object of which there may be none.
-  const none = { hard: { "count/secrets": "0" }, used: { "count/secrets": "0" } };
-  await send(client, "POST", quotas, { metadata: { name: "probe" }, spec: { hard: none.hard } });
-  await send(client, "PUT", `${quotas}/probe/status`, { metadata: { name: "probe" }, status: none });
+async function enableQuota(client: Http2Client): Promise<void> {
+  const namespace = guards["a quota"];
+  const quotas = `/api/v1/namespaces/${namespace}/resourcequotas`;
+  const create = async (name: string, hard: object, used: object): Promise<void> => {
+    await send(client, "POST", quotas, { metadata: { name }, spec: { hard } });
+    await send(client, "PUT", `${quotas}/${name}/status`, { metadata: { name }, status: { hard, used } });
+  };
+  await create("bench", { "count/configmaps": "1000000" }, { "count/configmaps": "1" });
+  // The quota counts once one beside it refuses an object of which there may be none.
+  await create("probe", { "count/secrets": "0" }, { "count/secrets": "0" });
   const secret = Buffer.from(JSON.stringify({ metadata: { name: "probe" } }));
-  const path = "/api/v1/namespaces/default/secrets?dryRun=All";
+  const path = `/api/v1/namespaces/${namespace}/secrets?dryRun=All`;
   while ((await client.request("POST", path, secret)).code !== 403) await delay(50);
   await send(client, "DELETE", `${quotas}/probe`);
-  return () => disabled(client, `${quotas}/bench`);
-}
-
-/** Removes what is in effect, and waits until the server has taken notice. */
-async function disabled(client: Http2Client, path: string): Promise<void> {
-  await send(client, "DELETE", path);
-  await delay(1000);
-  client.close();
 }
 
 async function send(client: Http2Client, method: string, path: string, object?: object): Promise<void> {

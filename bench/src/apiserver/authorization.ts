@@ -2,62 +2,69 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { issueUserKubeconfig } from "@purlin/kube-apiserver";
-import { type Figure, figure, ratios } from "../measure/figure.ts";
+import { type Figure, figure, ratiosOfSums } from "../measure/figure.ts";
 import { type Access, readAccess } from "./access.ts";
 import { startSide } from "./both.ts";
 import { startEmbedded } from "./contenders.ts";
 import type { CreateEffort } from "./creates.ts";
 import { Http2Client } from "./http2-client.ts";
 import { type Load, startLoader } from "./load.ts";
+import { Rounds } from "./rounds.ts";
 
 const clients = 16;
 const user = "bench-user";
+/** Where the policy applies. */
+const checkedNamespace = "checked";
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const admission = "/apis/admissionregistration.k8s.io/v1";
 
-/** Creates a second of an administrator, for whom no role is evaluated, and of a user with a role, without and with an admission policy. */
-export async function authorizationFigures({ rounds, count, warmUp }: CreateEffort): Promise<Figure[]> {
-  await using plain = await startSide(startEmbedded);
-  await using withPolicy = await startSide(startEmbedded);
-  const [member, checked] = await Promise.all([
-    grantRole(plain.contender.access, plain.contender.directory),
-    grantRole(withPolicy.contender.access, withPolicy.contender.directory),
-  ]);
-  await addPolicy(withPolicy.contender.access);
+/** Creates of an administrator, for whom no role is evaluated, and of a user with a role, without and with an admission policy. */
+export async function authorizationFigures(effort: CreateEffort): Promise<Figure[]> {
+  await using side = await startSide(startEmbedded);
+  const { access, directory, pids } = side.contender;
+  await post(access, "/api/v1/namespaces", { metadata: { name: checkedNamespace } });
+  const member = await grantRole(access, directory);
+  await addPolicy(access);
   await using memberLoad = startLoader(member);
-  await using checkedLoad = startLoader(checked);
-  const loads: Readonly<Record<string, Load>> = { admin: plain.load, member: memberLoad, checked: checkedLoad };
-  const rates: Record<string, number[]> = { admin: [], member: [], checked: [] };
-  for (let round = -1; round < rounds; round++) {
-    for (const [name, load] of Object.entries(loads)) {
-      const wanted = round === -1 ? warmUp : count;
-      const job = { job: "create", kind: "ConfigMap", prefix: `${name}${round + 1}`, count: wanted, clients } as const;
-      const [seconds = 0] = await load.do(job);
-      if (round >= 0) rates[name]?.push(wanted / seconds);
-    }
-  }
-  const { admin = [], member: withRole = [], checked: withBoth = [] } = rates;
+  const subject = (name: string, load: Load, namespace: string) => ({
+    name,
+    pids,
+    run: (prefix: string, count: number) =>
+      load.do({ job: "create", kind: "ConfigMap", prefix, count, clients, namespace }),
+  });
+  const rounds = new Rounds([
+    subject("admin", side.load, "default"),
+    subject("member", memberLoad, "default"),
+    subject("checked", memberLoad, checkedNamespace),
+  ]);
+  await rounds.measure(effort);
   const target = { relation: "at least", value: 0.95 } as const;
+  const compared = (name: string): Figure[] => {
+    const what = name === "member" ? "a user with a role" : "a user with a role, and a ValidatingAdmissionPolicy";
+    const by = (of: "cost" | "seconds"): number[] => ratiosOfSums(rounds.of(of, "admin"), rounds.of(of, name));
+    return [
+      figure(`creates: ${what} ÷ an administrator, by processor time`, "×", by("cost"), target),
+      figure(`creates: ${what} ÷ an administrator, by time`, "×", by("seconds")),
+    ];
+  };
   return [
-    figure("creates: an administrator", "/s", admin),
-    figure("creates: a user with a role ÷ an administrator", "×", ratios(withRole, admin), target),
-    figure(
-      "creates: a user with a role, and a ValidatingAdmissionPolicy ÷ an administrator",
-      "×",
-      ratios(withBoth, admin),
-    ),
+    figure("creates: an administrator, processor time", "µs", rounds.of("cost", "admin")),
+    ...compared("member"),
+    ...compared("checked"),
   ];
 }
 
-/** Access for a user with the ClusterRole `edit` in the namespace. */
+/** Access for a user with the ClusterRole `edit` in both namespaces. */
 async function grantRole(access: Access, directory = ""): Promise<Access> {
-  await post(access, `${rbac}/namespaces/default/rolebindings`, {
-    apiVersion: "rbac.authorization.k8s.io/v1",
-    kind: "RoleBinding",
-    metadata: { name: user },
-    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
-    subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
-  });
+  for (const namespace of ["default", checkedNamespace]) {
+    await post(access, `${rbac}/namespaces/${namespace}/rolebindings`, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "RoleBinding",
+      metadata: { name: user },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "edit" },
+      subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
+    });
+  }
   const file = join(directory, "bench-user.kubeconfig");
   writeFileSync(file, issueUserKubeconfig(directory, { name: user, groups: [], namespace: "default", days: 1 }));
   return { ...readAccess(file), server: access.server };
@@ -66,13 +73,14 @@ async function grantRole(access: Access, directory = ""): Promise<Access> {
 async function addPolicy(access: Access): Promise<void> {
   const apiVersion = "admissionregistration.k8s.io/v1";
   const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+  const namespaceSelector = { matchLabels: { "kubernetes.io/metadata.name": checkedNamespace } };
   await post(access, `${admission}/validatingadmissionpolicies`, {
     apiVersion,
     kind: "ValidatingAdmissionPolicy",
     metadata: { name: "bench" },
     spec: {
       failurePolicy: "Fail",
-      matchConstraints: { resourceRules: [rule] },
+      matchConstraints: { namespaceSelector, resourceRules: [rule] },
       validations: [{ expression: "object.data.all(key, size(object.data[key]) < 10000)" }],
     },
   });

@@ -54,7 +54,7 @@ async function ready(child: ChildProcess): Promise<void> {
 
 /** kube-apiserver and etcd, as they come. */
 export async function startPair(): Promise<Contender> {
-  const { server, caPem, admin, pids, stop } = await startRealCluster();
+  const { server, caPem, admin, pids, stop } = await startRealCluster({ isDurable: true });
   return {
     access: { server, caPem, ...admin },
     pids: [pids.etcd, pids.apiserver],

@@ -8,6 +8,8 @@ export interface CreateJob {
   readonly prefix: string;
   readonly count: number;
   readonly clients: number;
+  /** Default: `default`. */
+  readonly namespace?: string;
 }
 
 /** Lists everything of a kind once and gives how many milliseconds it took to the last byte. */

@@ -3,7 +3,7 @@
 import type { Access } from "./access.ts";
 import { Http2Client } from "./http2-client.ts";
 import type { CreateJob, Job, ListJob, Outcome, WatchJob } from "./jobs.ts";
-import { collections, objectOf } from "./objects.ts";
+import { collectionIn, collections, objectOf } from "./objects.ts";
 import { timesToEvent } from "./times-to-event.ts";
 
 const access = JSON.parse(process.argv[2] ?? "{}") as Access;
@@ -14,14 +14,17 @@ function client(index: number): Http2Client {
   return clients[index];
 }
 
-async function create({ kind, prefix, count, clients: width }: CreateJob): Promise<number[]> {
-  const bodies = Array.from({ length: count }, (_, i) => Buffer.from(JSON.stringify(objectOf(kind, `${prefix}-${i}`))));
+async function create({ kind, prefix, count, clients: width, namespace = "default" }: CreateJob): Promise<number[]> {
+  const path = collectionIn(kind, namespace);
+  const bodies = Array.from({ length: count }, (_, i) =>
+    Buffer.from(JSON.stringify(objectOf(kind, `${prefix}-${i}`, namespace))),
+  );
   // Connected before the clock starts.
   await Promise.all(Array.from({ length: width }, (_, i) => client(i).request("GET", "/version")));
   let next = 0;
   const work = async (_: unknown, index: number): Promise<void> => {
     for (let body = bodies[next++]; body !== undefined; body = bodies[next++]) {
-      const { code } = await client(index).request("POST", collections[kind], body);
+      const { code } = await client(index).request("POST", path, body);
       if (code !== 201) throw new Error(`creating a ${kind} was answered with ${code}`);
     }
   };

@@ -9,11 +9,16 @@ export const collections: Readonly<Record<Kind, string>> = {
   Widget: "/apis/bench.example.org/v1/namespaces/default/widgets",
 };
 
+/** The collection of a kind in a namespace. */
+export function collectionIn(kind: Kind, namespace: string): string {
+  return collections[kind].replace("/default/", `/${namespace}/`);
+}
+
 /** An object of about a kilobyte, with what objects usually have. */
-export function objectOf(kind: Kind, name: string): Record<string, unknown> {
+export function objectOf(kind: Kind, name: string, namespace = "default"): Record<string, unknown> {
   const metadata = {
     name,
-    namespace: "default",
+    namespace,
     labels: { "app.kubernetes.io/name": "bench", "app.kubernetes.io/part-of": "benchmark", shard: name.slice(-1) },
     annotations: { "example.org/description": "an object of the kind people keep many of" },
   };

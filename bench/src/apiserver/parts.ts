@@ -25,12 +25,12 @@ export const parts: readonly Part[] = [
   {
     name: "authorization",
     measure: (quick) =>
-      authorizationFigures(quick ? { rounds: 1, count: 300, warmUp: 100 } : { rounds: 9, count: 4_000, warmUp: 4_000 }),
+      authorizationFigures(quick ? { rounds: 1, count: 300, warmUp: 100 } : { rounds: 40, count: 500, warmUp: 3_000 }),
   },
   {
     name: "admission",
     measure: (quick) =>
-      admissionFigures(quick ? { rounds: 1, count: 200, warmUp: 100 } : { rounds: 7, count: 2_000, warmUp: 2_000 }),
+      admissionFigures(quick ? { rounds: 1, count: 200, warmUp: 100 } : { rounds: 24, count: 400, warmUp: 2_000 }),
   },
   {
     name: "list",

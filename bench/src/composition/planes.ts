@@ -33,7 +33,7 @@ export async function startOnCluster(): Promise<Plane> {
   await using starting = new AsyncDisposableStack();
   const certs = temporaryFolder(starting);
   spawnSync(process.execPath, [builtCommand(), "function", "certs", certs], { stdio: "ignore" });
-  const cluster = await startRealCluster();
+  const cluster = await startRealCluster({ isDurable: true });
   starting.defer(() => cluster.stop());
   const access = { server: cluster.server, caPem: cluster.caPem, ...cluster.admin };
   const users = starting.adopt(userOf(access), (client) => client.close());

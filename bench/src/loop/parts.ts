@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Part } from "../measure/suite.ts";
+import { commandFigures } from "./commands.ts";
 import { diffFigures } from "./diff.ts";
 import { explainFigures } from "./explain.ts";
 import { recorderFigures } from "./recorder.ts";
@@ -24,6 +25,10 @@ export const parts: readonly Part[] = [
   {
     name: "explain",
     measure: (quick) => explainFigures(quick ? { rounds: 1, count: 20 } : { rounds: 10, count: 1000 }),
+  },
+  {
+    name: "commands",
+    measure: (quick) => commandFigures({ rounds: quick ? 2 : 20 }),
   },
   {
     name: "shadow",

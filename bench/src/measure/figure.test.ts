@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { figure, medianOf, ratios } from "./figure.ts";
+import { confidenceOfRatio, figure, medianOf, ratios } from "./figure.ts";
 
 test("a figure is judged by its median", () => {
   const rows = [
@@ -38,4 +38,18 @@ test("the median of an even number of values lies between the middle two", () =>
 test("ratios pair the rounds", () => {
   assert.deepEqual(ratios([2, 9], [1, 3]), [2, 3]);
   assert.throws(() => ratios([1], []));
+});
+
+test("the confidence interval of a ratio holds it, is narrow for quiet rounds and wide for disturbed ones", () => {
+  const quiet = Array.from({ length: 40 }, (_, at) => 100 + (at % 3));
+  const twice = quiet.map((value) => value * 2);
+  const [low = 0, mid = 0, high = 0] = confidenceOfRatio(twice, quiet);
+  assert.deepEqual(
+    [low, mid, high].map((value) => value.toFixed(6)),
+    ["2.000000", "2.000000", "2.000000"],
+  );
+  const uneven = twice.map((value, at) => value * (1 + (at % 10) / 10));
+  const [from = 0, at = 0, to = 0] = confidenceOfRatio(uneven, quiet);
+  assert.ok(from < at && at < to && to - from > 0.2, `${from} ${at} ${to}`);
+  assert.deepEqual(confidenceOfRatio(uneven, quiet), [from, at, to], "the same rounds, the same interval");
 });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { processorTime, residentMemory, shareOfMemory } from "./process-usage.ts";
+import { fineProcessorTime, processorTime, residentMemory, shareOfMemory } from "./process-usage.ts";
 
 test("resident memory is what the process itself sees", () => {
   const own = process.memoryUsage.rss() / 2 ** 20;
@@ -19,6 +19,12 @@ test("processor time grows with work, and is what the process itself sees", () =
   while (processorTime(process.pid) < before + 0.05) Math.sqrt(before);
   const { user, system } = process.cpuUsage();
   assert.ok(Math.abs(processorTime(process.pid) - (user + system) / 1e6) < 0.5);
+});
+
+test("fine processor time is the same, and that of a process that is gone is zero", () => {
+  const difference = fineProcessorTime(process.pid) - processorTime(process.pid);
+  assert.ok(Math.abs(difference) < 0.5, String(difference));
+  assert.equal(fineProcessorTime(2 ** 22 + 1), 0);
 });
 
 test("a process that is gone is an error", () => {

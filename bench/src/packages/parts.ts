@@ -15,7 +15,7 @@ export const parts: readonly Part[] = [
   },
   {
     name: "providers",
-    measure: (quick) => providerFigures(quick ? { rounds: 1, idleMs: 1_000 } : { rounds: 5, idleMs: 20_000 }),
+    measure: (quick) => providerFigures(quick ? { rounds: 1, idleMs: 1_000 } : { rounds: 3, idleMs: 30_000 }),
   },
   {
     name: "lookup",

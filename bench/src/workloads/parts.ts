@@ -25,7 +25,7 @@ export const parts: readonly Part[] = [
       usageFigures(
         quick
           ? { usages: 20, deletions: 50, slices: 2, rounds: 1, seconds: 1 }
-          : { usages: 1000, deletions: 500, slices: 40, rounds: 3, seconds: 30 },
+          : { usages: 1000, deletions: 250, slices: 100, rounds: 3, seconds: 30 },
       ),
   },
 ];

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 /** The time, and timers. Tests pass a clock that they advance themselves. */
 export interface Clock {
   /** Milliseconds since the epoch. */
@@ -29,4 +28,34 @@ export function repeat(clock: Clock, intervalMs: number, task: () => void): () =
     task();
   }
   return () => cancel();
+}
+
+const unitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+// There is one way to read a number: with two, a long row of digits without a unit would be tried in every split.
+const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+
+/** Milliseconds of a duration as Go writes it, such as `-1m30s`; undefined for any other text. */
+export function parseGoDuration(text: string): number | undefined {
+  const sign = text.startsWith("-") ? -1 : 1;
+  const unsigned = text.replace(/^[+-]/, "");
+  if (unsigned === "0") return 0;
+  if (unsigned === "") return undefined;
+  let total = 0;
+  part.lastIndex = 0;
+  while (part.lastIndex < unsigned.length) {
+    const match = part.exec(unsigned);
+    if (match === null) return undefined;
+    total += Number(match[1]) * (unitMs[match[2] ?? ""] ?? 0);
+  }
+  return sign * total;
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What packages without a common subject share: time and schedules, turns of the event loop, logging, versions and IP addresses. Imports
 // no other package.
-export { type Clock, repeat, systemClock } from "./clock.ts";
+export { type Clock, parseGoDuration, repeat, systemClock } from "./clock.ts";
 export { CronSyntaxError } from "./cron/cron-fields.ts";
 export { type CronSchedule, isTimeZone, parseCron } from "./cron/cron-schedule.ts";
-export { parseGoDuration } from "./go-duration.ts";
 export {
   type Cidr,
   cidrOf,
@@ -19,4 +18,16 @@ export {
 export { type Log, type LogFields, silentLog } from "./log.ts";
 export { memoize } from "./memoize.ts";
 export { compareSemanticVersions } from "./semantic-version.ts";
-export { type AwaitingWork, awaited, finish, forEachLimited, inTurns, Turns, type Work } from "./turns.ts";
+export {
+  type AwaitingWork,
+  awaited,
+  finish,
+  forEachLimited,
+  ifSmall,
+  inTurns,
+  isPartDone,
+  sorting,
+  step,
+  Turns,
+  type Work,
+} from "./turns.ts";

@@ -2,7 +2,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { type AwaitingWork, awaited, finish, forEachLimited, inTurns, Turns, type Work } from "./turns.ts";
+import {
+  type AwaitingWork,
+  awaited,
+  finish,
+  forEachLimited,
+  ifSmall,
+  inTurns,
+  isPartDone,
+  sorting,
+  step,
+  Turns,
+  type Work,
+} from "./turns.ts";
 
 function burn(milliseconds: number): void {
   const start = performance.now();
@@ -129,4 +141,55 @@ test("work waits for promises and catches their errors, also in a turn that is o
   process.off("unhandledRejection", listen);
   assert.deepEqual(unhandled, []);
   assert.throws(() => finish(waiting()), /cannot finish work that waits at once/);
+});
+
+test("a part of many small steps is done now and then", () => {
+  const done = Array.from({ length: 10_000 }, () => isPartDone()).filter(Boolean).length;
+  assert.ok(done >= 10 && done <= 1_000, `${done} of 10000`);
+});
+
+test("sorting in parts gives what sort gives, and equal items keep their order", () => {
+  for (const length of [0, 1, 2_047, 2_048, 2_049, 50_000]) {
+    const items = Array.from({ length }, (_, index) => ({ key: (index * 7_919) % 1_009, index }));
+    const before = [...items];
+    const compare = (a: { readonly key: number }, b: { readonly key: number }): number => a.key - b.key;
+    const work = sorting(items, compare);
+    let parts = 0;
+    let part = work.next();
+    for (; !part.done; part = work.next()) parts++;
+    assert.deepEqual(part.value, items.toSorted(compare));
+    assert.deepEqual(items, before, "the list itself stays as it is");
+    if (length > 2_048) assert.ok(parts > length / 2_048, `${parts} parts`);
+  }
+});
+
+test("after a part that took long, the event loop turns before the next part", async () => {
+  const events: string[] = [];
+  const work = function* (): Work<void> {
+    setTimeout(() => events.push("timer"), 1);
+    burn(50);
+    yield;
+    events.push("next part");
+  };
+  // From a timer, so that the end of the turn comes before other timers.
+  await new Promise((resolve) => setTimeout(resolve, 5));
+  await inTurns(work());
+  assert.deepEqual(events, ["timer", "next part"]);
+});
+
+test("small work is done at once, and large work is not", () => {
+  const steps = (count: number) => (): number => {
+    for (let i = 0; i < count; i++) step();
+    return count;
+  };
+  assert.equal(ifSmall(steps(256)), 256);
+  assert.equal(ifSmall(steps(257)), undefined);
+  assert.equal(ifSmall(steps(1)), 1, "each begins anew");
+  assert.throws(
+    () =>
+      ifSmall(() => {
+        throw new TypeError("another error");
+      }),
+    TypeError,
+  );
 });

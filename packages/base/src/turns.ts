@@ -21,7 +21,18 @@ function startOfTurn(): number {
 
 const isSpent = (): boolean => performance.now() - startOfTurn() >= maxMilliseconds;
 
+/** A part that took so long has kept what the event loop has to do waiting: that comes before the next part. */
+const longMilliseconds = 3 * maxMilliseconds;
+let isPutOff = false;
+
 function endTurn(): void {
+  // Immediates run at the end of a turn that another event began: without this the next part would belong to the same turn.
+  if (!isPutOff && turnStart !== undefined && performance.now() - turnStart >= longMilliseconds) {
+    isPutOff = true;
+    setImmediate(endTurn);
+    return;
+  }
+  isPutOff = false;
   turnStart = undefined;
   wakeNext();
 }
@@ -68,6 +79,74 @@ export type Work<T> = Generator<void, T, void>;
 
 /** Work that also waits: a part may yield a promise. {@link inTurns} does it, and {@link finish} only when it does not wait. */
 export type AwaitingWork<T> = Generator<unknown, T, void>;
+
+/** Small steps that are worth a look at the clock. */
+const stepsOfPart = 256;
+let steps = 0;
+
+/**
+ * Counts one small step of long work, and says whether that should yield now: `if (isPartDone()) yield` costs little for each member of a
+ * large object.
+ */
+export function isPartDone(): boolean {
+  steps = (steps + 1) % stepsOfPart;
+  return steps === 0;
+}
+
+/** As many items as are sorted at once. */
+const sortedAtOnce = 2048;
+
+/** `items.sort(compare)` in parts: equal items keep their order, and the given list stays as it is. */
+export function* sorting<T>(items: readonly T[], compare: (a: T, b: T) => number): Work<T[]> {
+  let runs: T[][] = [];
+  for (let start = 0; start < items.length; start += sortedAtOnce) {
+    runs.push(items.slice(start, start + sortedAtOnce).sort(compare));
+    yield;
+  }
+  while (runs.length > 1) {
+    const merged: T[][] = [];
+    for (let i = 0; i < runs.length; i += 2) merged.push(yield* merging(runs[i] ?? [], runs[i + 1] ?? [], compare));
+    runs = merged;
+  }
+  return runs[0] ?? [];
+}
+
+function* merging<T>(a: readonly T[], b: readonly T[], compare: (a: T, b: T) => number): Work<T[]> {
+  const merged: T[] = [];
+  let [i, j] = [0, 0];
+  while (i < a.length && j < b.length) {
+    if (isPartDone()) yield;
+    merged.push(compare(a[i] as T, b[j] as T) <= 0 ? (a[i++] as T) : (b[j++] as T));
+  }
+  for (; i < a.length; i++) merged.push(a[i] as T);
+  for (; j < b.length; j++) merged.push(b[j] as T);
+  return merged;
+}
+
+/** Steps that are made at once. */
+const fewSteps = 256;
+const tooManySteps = new Error("the work is not small");
+let stepsLeft = 0;
+
+/** Counts a step of what {@link ifSmall} does. */
+export function step(): void {
+  stepsLeft -= 1;
+  if (stepsLeft < 0) throw tooManySteps;
+}
+
+/**
+ * Does something without parts, as parts have a price and nearly all objects are small; undefined when it takes more than a few steps,
+ * which it counts with {@link step}.
+ */
+export function ifSmall<T>(act: () => T): T | undefined {
+  stepsLeft = fewSteps;
+  try {
+    return act();
+  } catch (error) {
+    if (error === tooManySteps) return undefined;
+    throw error;
+  }
+}
 
 /** Does the work at once. */
 export function finish<T>(work: AwaitingWork<T>): T {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-export type { AdmissionScope, ObjectType } from "./admission/environment.ts";
+export { type AdmissionScope, anyObject, type ObjectType, objectTypeOf, typeChecker } from "./admission/environment.ts";
 export {
   type AdmissionExpression,
   compileAdmissionExpression,
@@ -11,13 +11,11 @@ export {
   type PolicyVariable,
   VariableValues,
 } from "./admission/expression.ts";
-export { anyObject, objectTypeOf, typeChecker } from "./admission/type-check.ts";
-export { evaluateExpression, syntaxProblem } from "./evaluate-expression.ts";
 export { type AccessCheck, authorizerValue, type CheckAccess, requestResourceValue } from "./library/authorizer.ts";
-export { parseUrl } from "./library/parse-url.ts";
-export { UrlProblem } from "./library/url-escaping.ts";
+export { parseUrl, UrlProblem } from "./library/parse-url.ts";
+export { evaluateExpression, syntaxProblem } from "./program.ts";
 export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
 export { FieldPathProblem, type FoundField, resolveFieldPath } from "./rules/field-path.ts";
-export { createRuleSet } from "./rules/rule-set.ts";
+export { createRuleSet, declaresRules } from "./rules/rule-set.ts";
 export { validateRules, validatingRules } from "./rules/validate-rules.ts";
-export { untyped as untypedValue } from "./schema/untyped.ts";
+export { untyped as untypedValue } from "./schema/schema-map.ts";

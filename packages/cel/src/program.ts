@@ -2,21 +2,17 @@
 import { check } from "./check/checker.ts";
 import type { Environment } from "./check/environment.ts";
 import { validateAst } from "./check/validators.ts";
-import { Evaluation, maxWork, type Variables } from "./eval/evaluation.ts";
-import { PlanProblem } from "./eval/plan-problem.ts";
+import { Evaluation, maxWork, PlanProblem, type Variables } from "./eval/evaluation.ts";
 import { plan } from "./eval/planner.ts";
-import { PatternStore } from "./library/pattern.ts";
-import type { Expr } from "./syntax/ast.ts";
-import { childrenOf } from "./syntax/ast.ts";
-import { renderIssues } from "./syntax/issues.ts";
+import { PatternStore } from "./library/regex.ts";
+import { toJson } from "./schema/raw-json.ts";
+import { untyped } from "./schema/schema-map.ts";
+import { childrenOf, type Expr } from "./syntax/ast.ts";
 import { parse } from "./syntax/parser.ts";
-import { createSource } from "./syntax/source.ts";
-import type { CelType } from "./types/types.ts";
-import { dynType } from "./types/types.ts";
-import { CelError } from "./values/cel-error.ts";
-import { InternalFailure } from "./values/internal-failure.ts";
+import { createSource, renderIssues } from "./syntax/source.ts";
+import { type CelType, dynType } from "./types/types.ts";
 import { CostExceeded } from "./values/meter.ts";
-import type { Value } from "./values/value.ts";
+import { CelError, InternalFailure, isError, type Value } from "./values/value.ts";
 
 /** What came of an evaluation, and what it cost. */
 export interface Outcome {
@@ -129,4 +125,26 @@ function refersTo(root: Expr, name: string): boolean {
     for (const child of childrenOf(expr)) todo.push(child);
   }
   return false;
+}
+
+const costLimit = 10_000_000;
+
+/** Why a text is not an expression; undefined if it is one. Its variables and functions are not looked up. */
+export function syntaxProblem(text: string): string | undefined {
+  const source = createSource(text);
+  const parsed = parse(source);
+  return "issues" in parsed ? renderIssues(source, parsed.issues) : undefined;
+}
+
+/** The value of an expression over JSON variables, or why there is none. */
+export function evaluateExpression(
+  text: string,
+  variables: Readonly<Record<string, unknown>>,
+): { readonly value: unknown } | { readonly problem: string } {
+  const types = new Map<string, CelType>(Object.keys(variables).map((name) => [name, dynType]));
+  const program = compile(text, { variables: types, objects: new Map() });
+  if ("problem" in program) return { problem: program.problem };
+  const values = Object.fromEntries(Object.entries(variables).map(([name, value]) => [name, untyped(value)]));
+  const { value } = program.evaluate(values, costLimit);
+  return isError(value) ? { problem: value.message } : { value: toJson(value) };
 }

@@ -11,8 +11,7 @@ import { createSchemaEnv } from "./testing/expression.ts";
 import { type ReferenceCase, readSubject, readTable } from "./testing/reference-cases.ts";
 import { showValue } from "./testing/show-value.ts";
 import { formatType } from "./types/types.ts";
-import { isError } from "./values/cel-error.ts";
-import { none, OptionalValue } from "./values/optional.ts";
+import { isError, none, OptionalValue } from "./values/value.ts";
 
 interface Subject {
   readonly schema: Schema;

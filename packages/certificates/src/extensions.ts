@@ -2,7 +2,7 @@
 import { createHash, type KeyObject } from "node:crypto";
 import { ipAddressOf } from "@purlin/base";
 import * as der from "./der-writer.ts";
-import { OID } from "./oids.ts";
+import { OID } from "./der-writer.ts";
 
 /** What a certificate may be used for: to serve TLS, to call over TLS, or both. */
 export type CertificateUsage = "server" | "client";

@@ -5,11 +5,16 @@ import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import * as tls from "node:tls";
 import { createAuthority, issueCertificate, renewAuthority } from "./certificate.ts";
-import type { KeyAlgorithm, KeyPair } from "./key-pair.ts";
+import type { KeyAlgorithm, KeyPair } from "./issuer.ts";
 
 const authority = createAuthority({ commonName: "handshake authority" });
 const stranger = createAuthority({ commonName: "handshake authority" });
 const client = issueCertificate(authority, { commonName: "alice", organizations: ["devs"], usages: ["client"] });
+
+const servers: tls.Server[] = [];
+after(() => {
+  for (const server of servers) server.close();
+});
 
 async function serve(certificate: KeyPair, ca: string = authority.certPem): Promise<number> {
   const options = { cert: certificate.certPem, key: certificate.keyPem, ca, requestCert: true };
@@ -20,7 +25,7 @@ async function serve(certificate: KeyPair, ca: string = authority.certPem): Prom
   server.on("tlsClientError", (_error, socket) => socket.destroy());
   server.listen(0, "localhost");
   await once(server, "listening");
-  after(() => server.close());
+  servers.push(server);
   return (server.address() as AddressInfo).port;
 }
 

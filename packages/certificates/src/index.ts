@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-export { createAuthority, issueCertificate, renewAuthority } from "./certificate.ts";
+export {
+  createAuthority,
+  issueCertificate,
+  readValidity,
+  remainingLifetimeMs,
+  renewAuthority,
+  shouldRenew,
+} from "./certificate.ts";
 export type { CertificateUsage } from "./extensions.ts";
-export type { KeyPair } from "./key-pair.ts";
-export { readValidity, remainingLifetimeMs, shouldRenew } from "./validity.ts";
+export type { KeyPair } from "./issuer.ts";

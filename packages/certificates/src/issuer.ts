@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { createPrivateKey, type KeyObject, X509Certificate } from "node:crypto";
-import { TAG } from "./der-writer.ts";
-import type { KeyPair } from "./key-pair.ts";
-import { OID } from "./oids.ts";
+import { createPrivateKey, generateKeyPairSync, type KeyObject, X509Certificate } from "node:crypto";
+import { OID, TAG } from "./der-writer.ts";
 
 /** What signing needs of an authority: its key, its name as bytes, its key identifier and its end. */
 interface Issuer {
@@ -95,4 +93,28 @@ function subjectKeyIdentifier(extensions: readonly Element[]): Uint8Array | unde
 
 function oneLine(subject: string): string {
   return subject.replaceAll("\n", ", ");
+}
+
+/** A certificate and its private key (PKCS #8), both PEM. */
+export interface KeyPair {
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+/** Key kinds this package makes. RSA takes up to a second to generate and is there for peers that know nothing newer. */
+export type KeyAlgorithm = "ecdsa-p256" | "rsa-2048";
+
+interface Keys {
+  readonly privateKey: KeyObject;
+  readonly publicKey: KeyObject;
+}
+
+export function generateKeys(algorithm: KeyAlgorithm): Keys {
+  return algorithm === "rsa-2048"
+    ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+    : generateKeyPairSync("ec", { namedCurve: "P-256" });
+}
+
+export function privateKeyPem(key: KeyObject): string {
+  return key.export({ type: "pkcs8", format: "pem" }) as string;
 }

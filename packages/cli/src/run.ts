@@ -3,10 +3,9 @@ import { type Command, CommanderError } from "commander";
 import { commandName, ownVersion } from "./command-name.ts";
 import { type Chosen, createProgram, separateSwitches } from "./commands/program.ts";
 import { type Io, isOutputGone } from "./io.ts";
-import { errorEntry, isJsonWanted, jsonErrors } from "./json-errors.ts";
 import { harmlessLine } from "./terminal/harmless.ts";
 import { createStyle } from "./terminal/style.ts";
-import { isAnswer, isUserError, textOf, UserError } from "./user-error.ts";
+import { errorEntry, isAnswer, isJsonWanted, isUserError, jsonErrors, textOf, UserError } from "./user-error.ts";
 
 /** What shells expect of a command that was interrupted. */
 const stoppedExitCode = 130;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Io } from "./io.ts";
 
 /** The codes of errors with `-o json`. Codes never change. */
 export const errorCodes = {
@@ -13,7 +14,7 @@ export const errorCodes = {
   INTERNAL: "The error is a bug in purlin. Run the command with --debug for a stack trace.",
 } as const;
 
-export type ErrorCode = keyof typeof errorCodes;
+type ErrorCode = keyof typeof errorCodes;
 
 const brand = Symbol.for("purlin.dev/cli/user-error");
 
@@ -54,4 +55,48 @@ export function isAnswer(error: unknown): boolean {
 /** The text of anything that was thrown. */
 export function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
+}
+
+/** An error in a JSON document. */
+interface ErrorEntry {
+  readonly code: ErrorCode;
+  /** The reason of the API server's Status. */
+  readonly reason?: string;
+  readonly message: string;
+}
+
+/** What a JSON document says about an error. */
+export function errorEntry(error: unknown): ErrorEntry {
+  const message = textOf(error);
+  if (isUserError(error)) return { code: error.code, message };
+  return isAnswer(error) ? { code: "API", reason: reasonOf(error), message } : { code: "INTERNAL", message };
+}
+
+function reasonOf(error: unknown): string {
+  const { status } = error as { readonly status?: { readonly reason?: string } };
+  return status?.reason ?? "Unknown";
+}
+
+/** Whether the user asked for one JSON document. */
+export function isJsonWanted(words: readonly string[]): boolean {
+  return words.some(
+    (word, at) =>
+      word === "-ojson" || word === "--output=json" || (word === "json" && /^(-o|--output)$/.test(words[at - 1] ?? "")),
+  );
+}
+
+/** A command that asks for JSON gets one document on stdout in every case: the errors, where the command printed nothing. */
+export function jsonErrors(outer: Io): { readonly io: Io; readonly writeError: (error: ErrorEntry) => void } {
+  let hasWritten = false;
+  const write = (text: string): void => {
+    hasWritten ||= text !== "";
+    outer.stdout.write(text);
+  };
+  const stdout = Object.create(outer.stdout, { write: { value: write } }) as Io["stdout"];
+  return {
+    io: { ...outer, stdout },
+    writeError(error) {
+      if (!hasWritten) outer.stdout.write(`${JSON.stringify({ errors: [error] }, undefined, 2)}\n`);
+    },
+  };
 }

@@ -4,7 +4,7 @@
 export { createClaimController } from "./claim/reconciler.ts";
 // Composite resources.
 export { controllerName as compositeControllerName } from "./composite/composite-state.ts";
-export type { CompositeDeps } from "./composite/deps.ts";
+export type { CompositeDeps } from "./composite/context.ts";
 export type { Hold } from "./composite/guard/guard.ts";
 export { clientReader } from "./composite/observe/observe.ts";
 export { createCompositeController } from "./composite/reconciler.ts";
@@ -46,16 +46,19 @@ export { unknownKeywords } from "./definition/unknown-keywords.ts";
 export { activationPolicyType, createActivationController } from "./managed/activation-controller.ts";
 export { countObjects, createManagedDefinitionController } from "./managed/definition-controller.ts";
 export { managedDefinitionType } from "./managed/managed-crd.ts";
-export { storedDefinition } from "./render/render-definition.ts";
+export { storedDefinition } from "./render/render-inputs.ts";
 export {
+  collectors,
   createDeletionGuard,
+  createUsageGuard,
   type DeletionGuard,
   dataLossText,
   dataLossWebhookName,
   deletesItsKind,
   managedDefinitionResource,
+  usageRefusal,
+  usageWebhookName,
 } from "./usage/definition-guard.ts";
 export { createProtectionControllers } from "./usage/deletion-protection.ts";
 export { createDisabledUsageControllers, createUsageControllers } from "./usage/usage-controller.ts";
-export { collectors, createUsageGuard, usageRefusal, usageWebhookName } from "./usage/usage-guard.ts";
 export { UsageIndex, usageTypes } from "./usage/usage-index.ts";

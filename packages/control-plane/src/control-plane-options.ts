@@ -25,6 +25,8 @@ export interface ControlPlaneSettings {
   readonly minPollIntervalMs: number;
   /** How many objects each controller may reconcile at the same time. */
   readonly maxConcurrentReconciles: number;
+  /** A control plane that stops waits this long for reconciles that run, then cancels them: ten seconds unless given. */
+  readonly stopGraceMs?: number | undefined;
   /** One reconcile of a composite resource, with all calls of functions, takes this long at most: two minutes unless given. */
   readonly compositeDeadlineMs?: number | undefined;
   readonly circuitBreaker: {

@@ -22,14 +22,11 @@ export {
   openClusterPackages,
   type PackageRuntimeMode,
 } from "./packages/cluster-packages.ts";
-export { collectRegularly } from "./packages/collect-regularly.ts";
 // Packages on one machine.
 export { openPackageManagement, type PackageManagement } from "./packages/package-management.ts";
-export type { OwnRegistry } from "./packages/package-manager.ts";
-export { defaultNamespace } from "./packages/package-manager.ts";
+export { collectRegularly, defaultNamespace, type OwnRegistry } from "./packages/package-manager.ts";
 // Status endpoints, and recorded runs.
-export { serveRuns } from "./serve-runs.ts";
-export { serveStatus } from "./serve-status.ts";
+export { serveRuns, serveStatus } from "./serve-status.ts";
 export { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";
 // The webhook by which Usages protect on a cluster.
 export { removeUsageWebhook, startUsageWebhook, type UsageWebhook } from "./usage-webhook.ts";

@@ -15,8 +15,7 @@ import { rolloutControllers } from "@purlin/rollout";
 import type { ControlPlaneDeps } from "./control-plane.ts";
 import type { ControlPlaneOptions, ControlPlaneSettings } from "./control-plane-options.ts";
 import { compositionControllers, managedResourceControllers } from "./controllers.ts";
-import { followCrds } from "./follow-crds.ts";
-import { followSensitiveFields } from "./follow-sensitive-fields.ts";
+import { followCrds, followSensitiveFields } from "./follow-crds.ts";
 import { createFunctionPlane } from "./function-plane.ts";
 
 /** Called whenever the list or watch of a type fails; it is retried either way. */
@@ -66,6 +65,7 @@ export async function runControllers(options: RunOptions, signal: AbortSignal): 
     log,
     registry,
     resyncMs: settings.syncIntervalMs,
+    stopGraceMs: settings.stopGraceMs,
     concurrency: settings.maxConcurrentReconciles,
   });
   const { runStep } = functionPlane;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { notFound, type StatusError, serviceUnavailable } from "@purlin/kube-objects/errors";
+import { type RunStore, recorderWaits, runsDocument } from "@purlin/run-store";
 import type { Registry } from "prom-client";
 import type { ControlPlane } from "./control-plane.ts";
 
 /** A response: plain text unless a content type is given. */
-export interface TextAnswer {
+interface TextAnswer {
   readonly code?: number;
   readonly text: string;
   readonly contentType?: string;
@@ -18,7 +19,7 @@ type TextRoutes =
   | ((path: string, query: URLSearchParams) => TextAnswer);
 
 /** A small server that answers GET requests with text. */
-export interface TextServer {
+interface TextServer {
   /** Where it listens, such as `127.0.0.1:8080`. */
   readonly address: string;
   close(): Promise<void>;
@@ -128,4 +129,23 @@ async function find(routes: TextRoutes, { method, url = "/" }: IncomingMessage):
   } catch (error) {
     return { code: 500, text: `${error instanceof Error ? error.message : String(error)}\n` };
   }
+}
+
+const contentType = "application/json";
+
+/**
+ * Serves the recorded runs at an address, for the API server's service proxy. Failures are Status objects, as clients of an API server
+ * expect them. A replica that does not lead has no runs of this control plane, or old ones: it does not answer with them.
+ */
+export function serveRuns(address: string, plane: Pick<ControlPlane, "state">, runs: RunStore): Promise<TextServer> {
+  return serveText(address, (path, query) => {
+    if (plane.state !== "running") return failure(serviceUnavailable(recorderWaits));
+    const document = runsDocument(runs, path, query);
+    if (document === undefined) return failure(notFound({ group: "", resource: "runs" }, path.split("/").at(-1) ?? ""));
+    return { text: JSON.stringify(document), contentType };
+  });
+}
+
+function failure({ status }: StatusError): TextAnswer {
+  return { code: status.code ?? 500, text: JSON.stringify(status), contentType };
 }

@@ -5,8 +5,7 @@ import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { explainObject } from "./explain.ts";
-import type { Explanation } from "./model/explanation.ts";
-import type { RecordedRun, RunHistory } from "./model/run-history.ts";
+import type { Explanation, RecordedRun, RunHistory } from "./model/explanation.ts";
 import { explanationText } from "./print-explanation.ts";
 import {
   app,

@@ -34,20 +34,30 @@ export {
   type SupervisorOptions,
 } from "./process/supervisor.ts";
 export { workerProgram } from "./process/worker-program.ts";
-export type { Launch, LaunchEvents, Launched } from "./spawn/launch.ts";
-export { isWorkerMessage, type WorkerMessage } from "./spawn/launch.ts";
+export { isWorkerMessage, type Launch, type LaunchEvents, type Launched, type WorkerMessage } from "./spawn/launch.ts";
 
 // Limits and sandboxes:
 
 export { type ProviderWiring, providerApiPort } from "./image/prepare-provider.ts";
-export { defaultFunctionLimits, type FunctionLimits, limitsOfRuntimeConfig } from "./limits/function-limits.ts";
+export {
+  defaultFunctionLimits,
+  type FunctionLimits,
+  limitsOfRuntimeConfig,
+  settingsOfRuntimeConfig,
+} from "./limits/function-limits.ts";
 export { type Egress, type EgressSupport, findEgress } from "./sandbox/egress.ts";
 export { findSandbox, type SandboxSupport } from "./sandbox/find-sandbox.ts";
 export { mountPoints, type Sandbox } from "./sandbox/sandbox-arguments.ts";
-export { closeInheritedDescriptors } from "./spawn/inherited-descriptors.ts";
+export { closeInheritedDescriptors } from "./spawn/guarded-process.ts";
 export type { SupervisionOptions } from "./spawn/supervision.ts";
 
 // Logs of functions:
 
-export { collectFunctionLogs, type FunctionLog, functionLogFolder, listFunctionLogs } from "./process/function-logs.ts";
-export { type LogFile, openLogFile } from "./process/function-output.ts";
+export {
+  collectFunctionLogs,
+  type FunctionLog,
+  functionLogFolder,
+  type LogFile,
+  listFunctionLogs,
+  openLogFile,
+} from "./process/function-output.ts";

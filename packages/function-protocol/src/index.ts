@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 export { parseGoDuration } from "@purlin/base";
-export { allCapabilities } from "./capabilities.ts";
 export { decodeInTurns } from "./decode-in-turns.ts";
 export { type DecodeLimits, type EntryLimit, entryLimits } from "./decode-limits.ts";
 export { create, type Message, type MessageType } from "./descriptor.ts";
@@ -38,10 +37,9 @@ export { Timestamp } from "./gen/timestamp.ts";
 export { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./json.ts";
 export { decode } from "./message-decode.ts";
 export { encode, encodeCanonical } from "./message-encode.ts";
-export { fromJson } from "./message-from-json.ts";
-export { toJson } from "./message-to-json.ts";
+export { fromJson, toJson } from "./message-json.ts";
 export { isProtocolError, ProtocolError } from "./protocol-error.ts";
 export { isFatal, type RequirementSource, runUntilSettled } from "./requirements-loop.ts";
 export { isStruct, Struct } from "./struct.ts";
 export { maxMessageDepth } from "./struct-encode.ts";
-export { type ProtocolVersion, runFunctionPaths, serviceNames } from "./wire-methods.ts";
+export { allCapabilities, type ProtocolVersion, runFunctionPaths, serviceNames } from "./wire-methods.ts";

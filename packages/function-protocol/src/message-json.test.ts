@@ -25,8 +25,7 @@ import {
 } from "./gen/run-function.ts";
 import { decode } from "./message-decode.ts";
 import { encode } from "./message-encode.ts";
-import { fromJson } from "./message-from-json.ts";
-import { toJson } from "./message-to-json.ts";
+import { fromJson, toJson } from "./message-json.ts";
 import { Struct } from "./struct.ts";
 import { arbitraryMessage } from "./testing/arbitrary-message.ts";
 import { judgeOf } from "./testing/protobuf-es.ts";

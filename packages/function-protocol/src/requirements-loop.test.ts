@@ -17,8 +17,12 @@ import {
   Severity,
   State,
 } from "./gen/run-function.ts";
-import { requirementsEqual } from "./requirements.ts";
-import { type RequirementSource, runUntilSettled, type SettledResponse } from "./requirements-loop.ts";
+import {
+  type RequirementSource,
+  requirementsEqual,
+  runUntilSettled,
+  type SettledResponse,
+} from "./requirements-loop.ts";
 import { Struct } from "./struct.ts";
 
 type Fn = (request: RunFunctionRequest, call: number) => Partial<RunFunctionResponse>;

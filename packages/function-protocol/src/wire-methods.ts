@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { Capability } from "./gen/run-function.ts";
 
 /** The two versions of the function protocol. Their messages are the same, byte for byte. */
 export type ProtocolVersion = "v1" | "v1beta1";
@@ -14,3 +15,12 @@ export const runFunctionPaths: Readonly<Record<ProtocolVersion, string>> = {
   v1: `/${serviceNames.v1}/RunFunction`,
   v1beta1: `/${serviceNames.v1beta1}/RunFunction`,
 };
+
+/** Everything this version of Purlin can do, as sent with every request. */
+export const allCapabilities: readonly Capability[] = [
+  Capability.CAPABILITY_CAPABILITIES,
+  Capability.CAPABILITY_REQUIRED_RESOURCES,
+  Capability.CAPABILITY_CREDENTIALS,
+  Capability.CAPABILITY_CONDITIONS,
+  Capability.CAPABILITY_REQUIRED_SCHEMAS,
+];

@@ -34,7 +34,7 @@ import type { RequestRecord, ResponseRecord } from "./record/record-runs.ts";
 import { buildRequest, firstState } from "./request/build-request.ts";
 import { secretsFrom } from "./request/secret-reader.ts";
 import { objectsReader } from "./requirements/objects-reader.ts";
-import { createResourceFetcher } from "./requirements/resource-fetcher.ts";
+import { createResourceFetcher } from "./requirements/settle-requirements.ts";
 import { openAPIDocuments } from "./schemas/open-api-documents.ts";
 import { createSchemaFetcher } from "./schemas/schema-fetcher.ts";
 

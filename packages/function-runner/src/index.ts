@@ -6,51 +6,63 @@ export { type AnswerLimits, defaultAnswerLimits, isAnswerLimitName } from "./ans
 export { asCrossplane, type CrossplaneLine, crossplaneLines } from "./compatibility/as-crossplane.ts";
 // Running functions.
 export { createFunctionRunner } from "./create-function-runner.ts";
-export type { NameResolver } from "./dial/channel-context.ts";
+export { type TlsSource, tlsFromDirectory } from "./dial/channel-credentials.ts";
+export type { NameResolver } from "./dial/channel-resolver.ts";
 // The layers one by one, innermost first, for callers that compose them differently.
 export type { LiveRevisions } from "./dial/connection-pool.ts";
 export { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
-export { type TlsSource, tlsFromDirectory } from "./dial/tls-directory.ts";
-export type {
-  CallObserver,
-  CompositeSubject,
-  FunctionRunner,
-  FunctionTarget,
-  RunCall,
-  RunTrace,
+export {
+  type CallObserver,
+  type CompositeSubject,
+  type FunctionRunner,
+  type FunctionTarget,
+  observing,
+  type RunCall,
+  type RunTrace,
 } from "./function-runner.ts";
-export { observing } from "./function-runner.ts";
 export { noMetrics } from "./metrics.ts";
-export { type InspectorReceiver, serveInspector } from "./record/inspector-server.ts";
-export { createInspectorSink, type InspectorSink } from "./record/inspector-sink.ts";
+export { createInspectorSink, type InspectorReceiver, type InspectorSink, serveInspector } from "./record/inspector.ts";
 export type { RunSink } from "./record/record-runs.ts";
 // Requests.
-export { buildRequest, firstState, type RequestSources, type StepState, selectorOf } from "./request/build-request.ts";
+export {
+  buildRequest,
+  firstState,
+  type RequestSources,
+  type StepDefinition,
+  type StepState,
+  selectorOf,
+} from "./request/build-request.ts";
 export { requestTag } from "./request/request-tag.ts";
 export { secretData, secretsFrom } from "./request/secret-reader.ts";
-export type { StepDefinition } from "./request/step-definition.ts";
 // What functions require.
-export { isClusterScoped } from "./requirements/cluster-scoped-kinds.ts";
-export { objectsReader, type ScopeOf, scopesOfCrds } from "./requirements/objects-reader.ts";
-export { observedStruct, observedStructsEncoded } from "./requirements/observed-struct.ts";
-export { createResourceFetcher } from "./requirements/resource-fetcher.ts";
-export type { KindScope, ResourceReader } from "./requirements/resource-reader.ts";
-export { type RequirementFetchers, settleRequirements } from "./requirements/settle-requirements.ts";
-// Which revision serves a step.
 export {
-  type DevelopmentFunction,
-  developmentAnnotations,
-  developmentOf,
-  functionNotFound,
-} from "./resolution/development-function.ts";
+  isClusterScoped,
+  type KindScope,
+  objectsReader,
+  type ResourceReader,
+  type ScopeOf,
+  scopesOfCrds,
+} from "./requirements/objects-reader.ts";
+export {
+  createResourceFetcher,
+  observedStruct,
+  observedStructsEncoded,
+  type RequirementFetchers,
+  settleRequirements,
+} from "./requirements/settle-requirements.ts";
 export {
   createDevelopmentResolver,
   type Functions,
   type RunningSource,
   type SourceRuntime,
 } from "./resolution/development-resolver.ts";
+// Which revision serves a step.
 export {
+  type DevelopmentFunction,
   type DevelopmentTrust,
+  developmentAnnotations,
+  developmentOf,
+  functionNotFound,
   honoredDevelopmentOf,
   type IgnoredDevelopment,
   trustedDevelopmentOf,
@@ -59,15 +71,17 @@ export {
   createStepRunner,
   type FunctionReference,
   type FunctionResolver,
+  limitPipelines,
   type RunStep,
 } from "./resolution/function-resolver.ts";
-export { isServing, readRevision, withheldAnnotation } from "./resolution/function-revision.ts";
-export { limitPipelines } from "./resolution/pipeline-limit.ts";
 export {
   createRevisionResolver,
   type FoundRevision,
   type FunctionRevisions,
   findRevision,
+  isServing,
+  readRevision,
+  withheldAnnotation,
 } from "./resolution/revision-resolver.ts";
 export { createRolloutResolver, type Rollouts } from "./resolution/rollout-resolver.ts";
 export {
@@ -84,7 +98,6 @@ export {
 } from "./resolution/rollout-view.ts";
 export { isRunnerError, RunnerError } from "./runner-error.ts";
 export { openAPIDocuments } from "./schemas/open-api-documents.ts";
-export type { OpenAPIReader } from "./schemas/schema-fetcher.ts";
-export { createSchemaFetcher, noSchemas, type SchemaFetcher } from "./schemas/schema-fetcher.ts";
+export { createSchemaFetcher, noSchemas, type OpenAPIReader, type SchemaFetcher } from "./schemas/schema-fetcher.ts";
 export { ShadowRuns, shadowSteps } from "./shadow/shadow-runs.ts";
 export { type ShadowReports, ShadowStore } from "./shadow/shadow-store.ts";

@@ -33,35 +33,35 @@ export {
   Struct,
   toJson,
 } from "@purlin/function-protocol";
-export { errorText } from "./errors/error-text.ts";
-export { FunctionError, type FunctionErrorCode, isFunctionError } from "./errors/function-error.ts";
+export { errorText, FunctionError, type FunctionErrorCode, isFunctionError } from "./errors/function-error.ts";
 export { formatPath, parsePath, type Segment, wildcard } from "./field-path/parse-path.ts";
 export { FieldPathError } from "./field-path/read-path.ts";
-export type { LogFields, Logger } from "./logging/new-logger.ts";
-export { type LoggerOptions, newLogger, nopLogger } from "./logging/new-logger.ts";
-export type { DataCredentials } from "./request/credentials.ts";
+export { type LogFields, type Logger, type LoggerOptions, newLogger, nopLogger } from "./logging/new-logger.ts";
+export type { Bytes, Composite, DataCredentials, ObservedComposed } from "./request/read-request.ts";
 export type { RequiredResource } from "./request/requirements.ts";
-export type { Bytes, Composite, ObservedComposed } from "./request/state.ts";
 export * as request from "./request.ts";
 export { CompositeObject } from "./resource/composite-object.ts";
-export type { DesiredComposed } from "./resource/convert.ts";
-export { ComposedObject } from "./resource/convert.ts";
-export type { ConditionStatus, ObjectCondition } from "./resource/object-condition.ts";
+export { ComposedObject, type DesiredComposed } from "./resource/convert.ts";
+export type { ConditionStatus, ObjectCondition } from "./resource/kube-object.ts";
 export * as resource from "./resource.ts";
 export type { ResourceSelection } from "./response/requirements.ts";
 export type { BuiltResult, ResultBuilder } from "./response/result-builder.ts";
 export type { ResultOption } from "./response/results.ts";
-export { Target } from "./response/target.ts";
-export type { Ttl } from "./response/to.ts";
+export { Target, type Ttl } from "./response/to.ts";
 export * as response from "./response.ts";
 export * as result from "./result.ts";
 export type { OnHandlerError } from "./runtime/function-call.ts";
-export type { CallContext, FunctionHandler, HandlerResult, RunFunction } from "./runtime/function-handler.ts";
 export { type MainOptions, main } from "./runtime/main.ts";
 export { type CustomFlag, type FlagsInput, type ParsedFlags, parseFlags, usageText } from "./runtime/parse-flags.ts";
-export { type ServeUntilOptions, serve } from "./runtime/serve.ts";
-export type { MetricsSource, ServeOptions } from "./runtime/serve-options.ts";
-export { type RunningFunction, start } from "./runtime/start.ts";
+export type {
+  CallContext,
+  FunctionHandler,
+  HandlerResult,
+  MetricsSource,
+  RunFunction,
+  ServeOptions,
+} from "./runtime/serve-options.ts";
+export { type RunningFunction, type ServeUntilOptions, serve, start } from "./runtime/start.ts";
 export {
   type CheckObjectOptions,
   checkObject,

@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `request` namespace of the SDK.
 
-export { type DataCredentials, getCredentials, lookupCredentials } from "./request/credentials.ts";
-export { getContextKey, getInput, hasContextKey, type InputDecoder, requireInput } from "./request/input.ts";
+export {
+  type Composite,
+  type DataCredentials,
+  getContextKey,
+  getCredentials,
+  getDesiredComposedResources,
+  getDesiredCompositeResource,
+  getInput,
+  getObservedComposedResources,
+  getObservedCompositeResource,
+  hasContextKey,
+  type InputDecoder,
+  lookupCredentials,
+  type ObservedComposed,
+  requireInput,
+} from "./request/read-request.ts";
 export {
   advertisesCapabilities,
   advertisesCapabilities as advertiseCapabilities,
@@ -22,11 +36,3 @@ export {
   type ResourcesLookup,
   type SchemaLookup,
 } from "./request/requirements.ts";
-export {
-  type Composite,
-  getDesiredComposedResources,
-  getDesiredCompositeResource,
-  getObservedComposedResources,
-  getObservedCompositeResource,
-  type ObservedComposed,
-} from "./request/state.ts";

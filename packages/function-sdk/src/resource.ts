@@ -18,16 +18,24 @@ export {
   toObject,
   toStruct,
   toStruct as asStruct,
+  type UpdateOptions,
+  update,
+  updateStatus,
 } from "./resource/convert.ts";
-export { KubeObject, type SecretReference } from "./resource/kube-object.ts";
-export { fromModel, type Model } from "./resource/model.ts";
 export {
   type Conditioned,
   type ConditionStatus,
   getCondition,
   isReady,
+  KubeObject,
   type ObjectCondition,
-} from "./resource/object-condition.ts";
-export type { ObjectSource, ReadyInput, ResourceParts } from "./resource/resource-message.ts";
-export { type UpdateOptions, update, updateStatus } from "./resource/update.ts";
+  type SecretReference,
+} from "./resource/kube-object.ts";
+export {
+  fromModel,
+  type Model,
+  type ObjectSource,
+  type ReadyInput,
+  type ResourceParts,
+} from "./resource/resource-message.ts";
 export { childName, KEY_ENVIRONMENT, KEY_EXTRA_RESOURCES, WATCHED_RESOURCE } from "./resource/well-known.ts";

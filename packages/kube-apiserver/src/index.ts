@@ -2,8 +2,6 @@
 
 export type { AuditOptions } from "./audit/audit.ts";
 export { type AuditPolicy, parseAuditPolicy } from "./audit/audit-policy.ts";
-export type { Credentials, TokenAuthenticator } from "./auth/authenticate.ts";
-export { staticTokens } from "./auth/authenticate.ts";
 export {
   type AccessAttributes,
   type AccessDecision,
@@ -11,7 +9,7 @@ export {
   type Authorizer,
   adminAuthorizer,
 } from "./auth/authorizer.ts";
-export { mastersGroup, type User } from "./auth/user.ts";
+export { type Credentials, mastersGroup, staticTokens, type TokenAuthenticator, type User } from "./auth/user.ts";
 export type { ApiRequest, ApiResponse, EventStream, Payload, RequestBody, StreamEvent } from "./request/api-request.ts";
 export type { DeleteGuard } from "./rest/delete-guard.ts";
 export type { WriteGuard } from "./rest/rest-context.ts";

@@ -2,8 +2,7 @@
 // The entry for packages of kinds: the types of their rules, and helpers to read, validate and print objects.
 
 export type { AdmissionPlugin } from "./admission/admission.ts";
-export { webhookConditionErrors } from "./admission/match-conditions.ts";
-export { operationRuleErrors } from "./admission/match-rules.ts";
+export { operationRuleErrors, webhookConditionErrors } from "./admission/match-rules.ts";
 export {
   mutatingBindingErrors,
   mutatingPolicyErrors,
@@ -33,22 +32,21 @@ export {
   within,
 } from "./objects/checks.ts";
 export { metaOf, textFields, withMeta } from "./objects/object-meta.ts";
-export type { ResourceType } from "./registry/resource-type.ts";
+export type { ResourceType } from "./registry/registry.ts";
 export { StoreFollower } from "./server/store-follower.ts";
 export type { Entry, Store, Watch } from "./store/store.ts";
+export type { VersionConversions } from "./strategy/apply-versions.ts";
 export {
   defineKinds,
-  type KindRow,
-  scaleSubresource,
-  statusSubresource,
-} from "./strategy/define-kinds.ts";
-export {
   type KindController,
   type KindControllerDeps,
   type KindDefinition,
+  type KindRow,
   type KindRules,
   type KindSource,
   type ScalePaths,
+  scaleSubresource,
+  statusSubresource,
   wholeMetaChecks,
   withEmptyLists,
 } from "./strategy/kind-rules.ts";
@@ -57,6 +55,7 @@ export {
   ageColumn,
   ageOfObject,
   at,
+  column,
   count,
   integerColumn,
   items,
@@ -65,7 +64,8 @@ export {
   nameOfObject,
   number,
   selectorText,
+  type TableColumn,
+  type TablePrinter,
   text,
   wideColumn,
-} from "./table/cell-values.ts";
-export { column, type TableColumn, type TablePrinter } from "./table/table.ts";
+} from "./table/table.ts";

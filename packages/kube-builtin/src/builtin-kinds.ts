@@ -25,10 +25,11 @@ import { configMapRules, secretRules } from "./config/config-data.ts";
 import { builtinDefaults } from "./defaults/builtin-defaults.ts";
 import { coreEventRules, namedEventRules } from "./events/event-rules.ts";
 import { networkingKinds } from "./networking/networking-kinds.ts";
+import { withoutDisabledFields } from "./pods/disabled-fields.ts";
 import { podAdmission, priorityClassAdmission } from "./pods/pod-admission.ts";
 import { podRules } from "./pods/pod-rules.ts";
+import { ServicePlaces } from "./services/allocation.ts";
 import { endpointSliceRules, endpointsRules } from "./services/endpoint-rules.ts";
-import { ServicePlaces } from "./services/service-places.ts";
 import { serviceRules } from "./services/service-rules.ts";
 import { storageKinds, volumeKinds } from "./storage/storage-kinds.ts";
 import { webhookRules } from "./webhooks/webhook-rules.ts";
@@ -146,7 +147,7 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
         proxy: "proxy requests to",
       },
       write: { generation: "spec", returnsDeleted: true },
-      rules: { ...podRules, metaChecks: wholeMetaChecks },
+      rules: { ...podRules(now), ...withoutDisabledFields("spec"), metaChecks: wholeMetaChecks },
       admission: [...podAdmission(store), priorityClassAdmission(store)],
     },
     { resource: "secrets", kind: "Secret", rules: { ...secretRules, metaChecks: wholeMetaChecks } },
@@ -166,6 +167,9 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
   ]);
 }
 
+/** What workloads do with the templates of their Pods. */
+const ofTemplate = withoutDisabledFields("spec", "template", "spec");
+
 const scaled: Pick<KindRules, "scale" | "emptyMembers"> = {
   scale: workloadScale,
   emptyMembers: { spec: { replicas: 0 } },
@@ -180,7 +184,7 @@ const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }
     ...workload,
     subresources: [statusSubresource],
     write: { generation: "spec" },
-    rules: daemonSetRules,
+    rules: { ...daemonSetRules, ...ofTemplate },
   },
   {
     resource: "deployments",
@@ -189,7 +193,7 @@ const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }
     ...workload,
     subresources: [scaleSubresource, statusSubresource],
     write: { generation: "spec-and-annotations" },
-    rules: { ...deploymentRules, ...scaled, resets: { status: [["spec"], ["metadata", "labels"]] } },
+    rules: { ...deploymentRules, ...ofTemplate, ...scaled, resets: { status: [["spec"], ["metadata", "labels"]] } },
   },
   {
     resource: "replicasets",
@@ -198,7 +202,7 @@ const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }
     ...workload,
     subresources: [scaleSubresource, statusSubresource],
     write: { generation: "spec" },
-    rules: { ...replicaSetRules, ...scaled },
+    rules: { ...replicaSetRules, ...ofTemplate, ...scaled },
   },
   {
     resource: "statefulsets",
@@ -207,7 +211,7 @@ const appsKinds = defineKinds({ group: "apps", version: "v1", priority: 17_800 }
     ...workload,
     subresources: [scaleSubresource, statusSubresource],
     write: { name: labelName, generation: "spec" },
-    rules: { ...statefulSetRules, ...scaled },
+    rules: { ...statefulSetRules, ...ofTemplate, ...scaled },
   },
 ]);
 
@@ -219,7 +223,11 @@ const batchKinds = defineKinds({ group: "batch", version: "v1", priority: 17_400
     ...workload,
     subresources: [statusSubresource],
     write: { generation: "spec" },
-    rules: { ...cronJobRules, metaChecks: (endpoint) => ({ ofChange: endpoint !== "status", ofWhole: false }) },
+    rules: {
+      ...cronJobRules,
+      ...withoutDisabledFields("spec", "jobTemplate", "spec", "template", "spec"),
+      metaChecks: (endpoint) => ({ ofChange: endpoint !== "status", ofWhole: false }),
+    },
   },
   {
     resource: "jobs",
@@ -227,7 +235,7 @@ const batchKinds = defineKinds({ group: "batch", version: "v1", priority: 17_400
     ...workload,
     subresources: [statusSubresource],
     write: { generation: "spec", orphansByDefault: true },
-    rules: { ...jobRules, metaChecks: wholeMetaChecks },
+    rules: { ...jobRules, ...ofTemplate, metaChecks: wholeMetaChecks },
   },
 ]);
 

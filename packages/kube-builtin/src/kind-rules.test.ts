@@ -229,16 +229,20 @@ for (const [name, { reason, path, object, patch, want }] of Object.entries(chang
   });
 }
 
-test("every service has an address of its own", async () => {
+test("services created at the same time have addresses and ports of their own", async () => {
+  const nodePorts = new Set<string>();
   const addresses = await Promise.all(
     Array.from({ length: 20 }, async () => {
       const service = await server.post(namespaced("/api/v1/ns/services"), {
         metadata: { generateName: "s-" },
-        spec: { ports: [{ port: 80 }] },
+        spec: { type: "NodePort", ports: [{ port: 80 }] },
       });
-      return (service["spec"] as JsonObject)["clusterIP"];
+      const { clusterIP, ports } = service["spec"] as JsonObject;
+      nodePorts.add(JSON.stringify(ports));
+      return clusterIP;
     }),
   );
+  assert.equal(nodePorts.size, 20);
   assert.equal(new Set(addresses).size, 20);
   assert.ok(addresses.every((address) => /^10\.0\.\d+\.\d+$/.test(String(address))));
 });

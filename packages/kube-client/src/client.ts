@@ -11,8 +11,7 @@ import {
   type WatchEvent,
 } from "@purlin/kube-objects/object";
 import { createRestMapper, NoMatchError, type RestMapper, resourcePath } from "./rest-mapper.ts";
-import type { KubeRequest, KubeTransport } from "./transport.ts";
-import { readWatchEvents } from "./watch-events.ts";
+import { type KubeRequest, type KubeTransport, readWatchEvents } from "./transport.ts";
 
 /** What every call accepts. */
 export interface CallOptions {

@@ -6,7 +6,6 @@ import { type JsonValue, parseJson, printJson } from "@purlin/kube-objects/json"
 import type { ClusterAccess, Credentials } from "./cluster-access.ts";
 import { type HttpSession, openSession, type WireResponse } from "./http-session.ts";
 import type { KubeRequest, KubeResponse, KubeTransport } from "./transport.ts";
-import { parseWarnings } from "./warning-header.ts";
 
 /** Options of {@link createHttpsTransport}. */
 export interface HttpsTransportOptions {
@@ -160,4 +159,12 @@ async function* readLines(body: Readable, signal?: AbortSignal): AsyncGenerator<
   } finally {
     body.destroy();
   }
+}
+
+/** The texts in Warning headers: `299 - "text"`, several joined by commas, quotes and backslashes escaped. */
+export function parseWarnings(header: string | readonly string[] | undefined): string[] {
+  const joined = typeof header === "string" ? header : (header ?? []).join(", ");
+  return [...joined.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map((match) =>
+    (match[1] ?? "").replaceAll(/\\(.)/g, "$1"),
+  );
 }

@@ -4,10 +4,8 @@ import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { checkKubeconfig } from "./check-kubeconfig.ts";
-import type { ExecConfig } from "./exec-credentials.ts";
-import { inClusterAccess } from "./in-cluster.ts";
-import { accessFromKubeconfig, type Kubeconfig } from "./kubeconfig.ts";
+import { type ExecConfig, inClusterAccess } from "./cluster-access.ts";
+import { accessFromKubeconfig, checkKubeconfig, type Kubeconfig } from "./kubeconfig.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "kubeconfig-"));
 after(() => rmSync(directory, { recursive: true }));

@@ -8,7 +8,7 @@ export type {
   ControllerClient,
 } from "./client/controller-client.ts";
 export { createControllerClient } from "./client/create-controller-client.ts";
-export type { Reconcile, ReconcileResult } from "./controller/reconcile.ts";
+export type { Reconcile, ReconcileResult } from "./controller/controller.ts";
 export {
   attempt,
   isReconcileError,
@@ -16,11 +16,17 @@ export {
   type StepText,
   TerminalError,
 } from "./controller/reconcile-error.ts";
-export { type CrdVersion, crdType, createCrd, isEstablished, type KindDocs, refusalOf } from "./crd/crd.ts";
-export { describeFields, type FieldTexts, under } from "./crd/describe-fields.ts";
-export { type InstallProgress, installCrds } from "./crd/install-crds.ts";
-export { reservedFor } from "./crd/reserved-groups.ts";
 // CRDs of our kinds: how they are written down and installed.
+export {
+  type CrdVersion,
+  crdType,
+  createCrd,
+  isEstablished,
+  type KindDocs,
+  refusalOf,
+  reservedFor,
+} from "./crd/crd.ts";
+export { type InstallProgress, installCrds } from "./crd/install-crds.ts";
 export {
   ageColumn,
   atomicMap,
@@ -33,7 +39,9 @@ export {
   conditionColumn,
   conditions,
   defaulted,
+  describeFields,
   type Fields,
+  type FieldTexts,
   flag,
   free,
   immutable,
@@ -45,6 +53,7 @@ export {
   object,
   text,
   time,
+  under,
   wideColumn,
 } from "./crd/schema.ts";
 // Running controllers.
@@ -56,8 +65,7 @@ export type {
   WatchSpec,
 } from "./engine/controller-engine.ts";
 export { createControllerEngine } from "./engine/create-controller-engine.ts";
-export { createEventRecorder } from "./events/create-event-recorder.ts";
-export { type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
+export { createEventRecorder, type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
 // Writing controllers.
 export { explainTimeout } from "./kit/deadline.ts";
 export {
@@ -68,6 +76,5 @@ export {
   reportPaused,
 } from "./kit/define-controller.ts";
 export { withConditionTexts, writeStatus } from "./kit/write-status.ts";
-export { runWhileLeading } from "./leader/leader-election.ts";
-export { leaseSpecOf, leaseType } from "./leader/lease.ts";
+export { leaseSpecOf, leaseType, runWhileLeading } from "./leader/leader-election.ts";
 export { DelayHeap } from "./queue/work-queue.ts";

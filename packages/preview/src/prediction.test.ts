@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { compareValues } from "@purlin/kube-objects/difference";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { jsonEqual } from "@purlin/kube-objects/json";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import {
   annotationOf,
   controllerOf,
@@ -15,8 +14,8 @@ import {
   objectsAt,
   textAt,
 } from "@purlin/kube-objects/object";
+import { projected } from "./plan/object-changes.ts";
 import type { Plan } from "./plan/plan.ts";
-import { projected } from "./plan/projection.ts";
 import { type Scene, startScene } from "./testing/scene.ts";
 import { app, appFields, appType, composition, definition, functionAt } from "./testing/scene-objects.ts";
 

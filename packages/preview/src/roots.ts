@@ -1,12 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-import { compositionKinds, crossplaneLabels, type DefinitionFacts } from "@purlin/composition";
+import {
+  compositionKinds,
+  compositionRefOf,
+  crossplaneLabels,
+  type DefinitionFacts,
+  definitionFacts,
+  revisionRefOf,
+  updatePolicyOf,
+  withCrossplaneFields,
+} from "@purlin/composition";
+import { isNoMatch } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
-import { type KubeObject, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
+import { type KubeObject, numberAt, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { type LabelSelector, matchesLabels } from "@purlin/kube-objects/selector";
 import type { ChangeSet } from "./change-set.ts";
-import { listComposites } from "./move-pinned.ts";
-import { kindIdentity } from "./overlay/live-reads.ts";
-import type { Pass } from "./settle/run-pass.ts";
+import { identityOf, kindIdentity } from "./overlay/live-reads.ts";
+import type { ApplyStage, Pass } from "./settle/run-pass.ts";
 
 /** Which composite resources a preview looks at. */
 export interface RootOptions {
@@ -111,4 +120,61 @@ function isChosen({ metadata }: KubeObject, { only, labelSelector }: RootOptions
   // Nested composite resources belong to the one at the root of their tree.
   const root = labels?.[crossplaneLabels.composite] ?? name;
   return only.length === 0 || only.includes(name) || only.includes(root) || only.includes(`${namespace ?? ""}/${name}`);
+}
+
+const compositionNameLabel = "crossplane.io/composition-name";
+
+/**
+ * Moves composite resources with a Manual update policy to the newest revision of the Compositions that a change set contains, as their
+ * owners may do later. Adds the identities of those that it moves to a set.
+ */
+export function movePinned({ stages }: ChangeSet, moved: Set<string>): ApplyStage {
+  const changed = stages.flat().filter((object) => kindIdentity(object) === kindIdentity(compositionKinds.composition));
+  return async (client) => {
+    const newest = new Map<string, string>();
+    for (const { metadata } of changed) {
+      const revision = await newestRevision(client, metadata.name ?? "");
+      if (revision !== undefined) newest.set(metadata.name ?? "", revision);
+    }
+    if (newest.size === 0) return;
+    for (const definition of await client.list(compositionKinds.definition)) {
+      const facts = definitionFacts(definition);
+      for (const xr of await listComposites(client, facts))
+        if (await moveOne(client, xr, { facts, newest })) moved.add(identityOf(xr));
+    }
+  };
+}
+
+async function moveOne(
+  client: ControllerClient,
+  xr: KubeObject,
+  { facts, newest }: { readonly facts: DefinitionFacts; readonly newest: ReadonlyMap<string, string> },
+): Promise<boolean> {
+  const { schema } = facts;
+  const revision = newest.get(compositionRefOf(xr, schema) ?? "");
+  const isPinned = updatePolicyOf(xr, schema) === "Manual" && !xr.metadata.deletionTimestamp;
+  if (!isPinned || revision === undefined || revisionRefOf(xr, schema) === revision) return false;
+  await client.update(withCrossplaneFields(xr, schema, { compositionRevisionRef: { name: revision } }), {
+    fieldManager: "purlin-diff",
+  });
+  return true;
+}
+
+async function newestRevision(client: ControllerClient, name: string): Promise<string | undefined> {
+  const revisions = await client.list(compositionKinds.revision, { labels: { [compositionNameLabel]: name } });
+  const numberOf = (one: KubeObject): number => numberAt(one, ["spec", "revision"]) ?? 0;
+  return [...revisions].sort((a, b) => numberOf(b) - numberOf(a))[0]?.metadata.name;
+}
+
+/** The composite resources of a definition. A kind that is not served has no objects; its definition reports why. */
+async function listComposites(
+  client: ControllerClient,
+  { compositeType }: DefinitionFacts,
+): Promise<readonly KubeObject[]> {
+  try {
+    return await client.list(compositeType);
+  } catch (error) {
+    if (!isNoMatch(error)) throw error;
+    return [];
+  }
 }

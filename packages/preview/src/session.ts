@@ -6,7 +6,7 @@ import { createDirectTransport, createKubeClient, type KubeClient } from "@purli
 import { type KubeObject, keyOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { operationControllerName } from "@purlin/operations";
 import { kindIdentity, LiveReads } from "./overlay/live-reads.ts";
-import { failureText } from "./plan/failure-text.ts";
+import { failureText } from "./plan/composite-facts.ts";
 import { assumeReady } from "./settle/assume.ts";
 import { itemId } from "./settle/preview-engine.ts";
 import { openPass, type Pass, type PlaneOptions, referencedBy, settle, startDefinitions } from "./settle/run-pass.ts";

@@ -11,7 +11,7 @@ import { eventually, startTestServer } from "@purlin/kube-controller/testing";
 import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
 import { fileResource } from "../../../examples/provider/src/file.ts";
-import { managedResourceCrd } from "./managed-crd.ts";
+import { managedResourceCrd } from "./managed-resource.ts";
 import { runProvider, serveHealth } from "./run-provider.ts";
 import { startProvider } from "./start-provider.ts";
 

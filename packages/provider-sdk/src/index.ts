@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Declaring managed resources.
-export { managedResourceCrd } from "./managed-crd.ts";
 export {
   type ConnectionDetails,
   defineManagedResource,
   type Managed,
   type ManagedHandler,
   type ManagedResource,
+  managedResourceCrd,
   type Observation,
 } from "./managed-resource.ts";
 export type { ReferenceSpec } from "./references.ts";

@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { Log } from "@purlin/base";
-import type { ControllerClient } from "@purlin/kube-controller";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import {
+  ageColumn,
+  type ControllerClient,
+  choice,
+  column,
+  conditionColumn,
+  conditions,
+  createCrd,
+  defaulted,
+  type Fields,
+  flag,
+  listOf,
+  mapOf,
+  object,
+  text,
+} from "@purlin/kube-controller";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, parseApiVersion, type TypeRef } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import type { ReferenceSpec } from "./references.ts";
 
@@ -101,4 +115,71 @@ export function defineManagedResource(resource: ManagedResource): ManagedResourc
   if (!type.apiVersion.includes("/")) throw new Error(`${type.kind}: apiVersion must be GROUP/VERSION`);
   if (plural !== plural.toLowerCase()) throw new Error(`${type.kind}: plural must be lower case`);
   return resource;
+}
+
+/** The fields with the given values where they are not set, at any depth; the same object when all are set. Lists are not merged. */
+export function lateInitialized(fields: JsonObject, values: JsonObject): JsonObject {
+  let result = fields;
+  for (const [key, value] of Object.entries(values)) {
+    const current = fields[key];
+    if (value === null || value === undefined) continue;
+    if (current === undefined) result = { ...result, [key]: value };
+    else if (isJsonObject(current) && isJsonObject(value)) {
+      const merged = lateInitialized(current, value);
+      if (merged !== current) result = { ...result, [key]: merged };
+    }
+  }
+  return result;
+}
+
+const actions = choice("Observe", "Create", "Update", "Delete", "LateInitialize", "*");
+
+const policy = object({ resolution: choice("Required", "Optional"), resolve: choice("Always", "IfNotPresent") });
+
+function referenceFields({ field }: ReferenceSpec): Fields {
+  return {
+    [`${field}Ref`]: object({ "name*": text, namespace: text, policy }),
+    [`${field}Selector`]: object({ matchLabels: mapOf(), matchControllerRef: flag, namespace: text, policy }),
+  };
+}
+
+/** The CRD of a kind of managed resources: its own fields, and those that all managed resources have. */
+export function managedResourceCrd(resource: ManagedResource): KubeObject {
+  const { type, plural, scope = "Namespaced", forProvider, atProvider, references = [] } = resource;
+  const { group, version } = parseApiVersion(type.apiVersion);
+  const isCluster = scope === "Cluster";
+  const added = Object.assign({}, ...references.map(referenceFields)) as Fields;
+  const secretRef = isCluster ? object({ "name*": text, "namespace*": text }) : object({ "name*": text });
+  const spec = object({
+    "forProvider*": withProperties(forProvider, object(added).properties ?? {}),
+    managementPolicies: defaulted(listOf(actions), ["*"]),
+    providerConfigRef: object({ "name*": text, kind: text }),
+    writeConnectionSecretToRef: secretRef,
+    ...(isCluster && { deletionPolicy: defaulted(choice("Orphan", "Delete"), "Delete") }),
+  });
+  const status = object({ atProvider: atProvider ?? object({}), conditions, lastHandledReconcileAt: text });
+  return createCrd({
+    group,
+    kind: type.kind,
+    plural,
+    categories: ["crossplane", "managed"],
+    isNamespaced: !isCluster,
+    versions: [
+      {
+        name: version,
+        fields: { "spec*": spec, status },
+        columns: [
+          conditionColumn("SYNCED", "Synced"),
+          conditionColumn("READY", "Ready"),
+          column("EXTERNAL-NAME", ".metadata.annotations.crossplane\\.io/external-name"),
+          ageColumn,
+        ],
+        hasStatus: true,
+      },
+    ],
+  });
+}
+
+function withProperties(schema: Schema, properties: Readonly<Record<string, Schema>>): Schema {
+  return { ...schema, properties: { ...properties, ...schema.properties } };
 }

@@ -6,8 +6,7 @@ import { createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { eventually, recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { managedResourceCrd } from "./managed-crd.ts";
-import { defineManagedResource } from "./managed-resource.ts";
+import { defineManagedResource, managedResourceCrd } from "./managed-resource.ts";
 import { startProvider } from "./start-provider.ts";
 
 const count = 1000;

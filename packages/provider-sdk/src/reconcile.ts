@@ -35,8 +35,13 @@ import {
   isCreateIncomplete,
   wasCreatedWithin,
 } from "./external-name.ts";
-import { lateInitialized } from "./late-init.ts";
-import type { ConnectionDetails, Managed, ManagedResource, Observation } from "./managed-resource.ts";
+import {
+  type ConnectionDetails,
+  lateInitialized,
+  type Managed,
+  type ManagedResource,
+  type Observation,
+} from "./managed-resource.ts";
 import { type ManagementPolicy, managementPolicyOf } from "./policies.ts";
 import { resolveReferences } from "./references.ts";
 

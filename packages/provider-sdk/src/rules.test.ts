@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { annotationTime, isCreateIncomplete, wasCreatedWithin } from "./external-name.ts";
-import { lateInitialized } from "./late-init.ts";
+import { lateInitialized } from "./managed-resource.ts";
 import { managementPolicyOf } from "./policies.ts";
 
 const objectOf = (spec: object, annotations: Record<string, string> = {}): KubeObject =>

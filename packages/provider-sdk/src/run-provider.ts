@@ -16,8 +16,7 @@ import {
 } from "@purlin/kube-client";
 import { load } from "js-yaml";
 import { Registry } from "prom-client";
-import { managedResourceCrd } from "./managed-crd.ts";
-import type { ManagedResource } from "./managed-resource.ts";
+import { type ManagedResource, managedResourceCrd } from "./managed-resource.ts";
 import { type RunningProvider, startProvider } from "./start-provider.ts";
 
 /** A provider that runs as its own process. */

@@ -7,8 +7,7 @@ import { installCrds } from "@purlin/kube-controller";
 import { eventually, startTestServer } from "@purlin/kube-controller/testing";
 import { StatusError } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { managedResourceCrd } from "./managed-crd.ts";
-import { defineManagedResource } from "./managed-resource.ts";
+import { defineManagedResource, managedResourceCrd } from "./managed-resource.ts";
 import { startProvider } from "./start-provider.ts";
 
 const refusals = {

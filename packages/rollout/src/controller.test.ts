@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { systemClock } from "@purlin/base";
 import { ShadowStore } from "@purlin/function-runner";
-import { annotationOf, numberAt, stringAt } from "@purlin/kube-objects/object";
+import { annotationOf, type KubeObject, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
 
 const withheld = "pkg.crossplane.io/withheld";
@@ -91,6 +92,37 @@ test("a gate does not take a revision that does not exist for a healthy one", as
     paused.status?.gates?.map(({ result }) => result),
     ["Unknown"],
   );
+});
+
+test("an outage counts from the first look of a process, by a clock that never jumps", async () => {
+  const cluster = memoryCluster(2);
+  let [wall, steady] = [Date.parse("2026-03-01T00:00:00Z"), 0];
+  const clock = { now: () => wall, schedule: systemClock.schedule };
+  const start = () => cluster.controller({ clock, monotonic: () => steady });
+  const result = async (look: (rollout: string) => Promise<unknown>): Promise<string> => {
+    await look("r");
+    const rollout = cluster.get("FunctionRollout", "r") ?? {};
+    return `${stringAt(rollout, ["status", "phase"])} ${stringAt(objectsAt(rollout, ["status", "gates"])[0] ?? {}, ["result"])}`;
+  };
+  cluster.put(rolloutOf("r", { candidate: named("f-2"), steps, healthGates: [{ type: "RuntimeHealthy" }] }));
+  let look = start();
+  await look("r");
+  const { status, ...revision } = cluster.get("FunctionRevision", "f-2") as KubeObject & { status: object };
+  const condition = { type: "RuntimeHealthy", status: "False", lastTransitionTime: "2026-03-01T00:00:00Z" };
+  cluster.put({ ...revision, status: { ...status, conditions: [condition] } } as KubeObject);
+  assert.equal(await result(look), "Progressing Unknown");
+  wall += 3_600_000;
+  assert.equal(await result(look), "Progressing Unknown", "the wall clock has jumped");
+  look = start();
+  assert.equal(await result(look), "Progressing Unknown", "another process gives functions time to start");
+  steady += 29_000;
+  assert.equal(await result(look), "Progressing Unknown");
+  const again = { ...condition, lastTransitionTime: "2026-03-01T01:00:29Z" };
+  cluster.put({ ...revision, status: { ...status, conditions: [again] } } as KubeObject);
+  steady += 1000;
+  assert.equal(await result(look), "Progressing Unknown", "it was healthy in between");
+  steady += 30_000;
+  assert.equal(await result(look), "RollingBack Failed");
 });
 
 test("a rollout of a Composition stops when one of its revisions is deleted", async () => {

@@ -30,19 +30,17 @@ import {
 import { rolloutType } from "@purlin/package-manager";
 import type { Registry } from "prom-client";
 import type { CallSamples } from "./call-samples.ts";
-import { type Claims, createClaims } from "./claims.ts";
 import { type CompositeRow, collectComposites } from "./composites.ts";
 import { type Decision, decide, type SidesFound } from "./decide.ts";
 import { createExternalGates, type ExternalGates } from "./external-gates.ts";
 import { createMover, type Mover } from "./mover.ts";
-import { createJumpDetector, type JumpDetector, observe } from "./observe.ts";
+import { createJumpDetector, createOutageWatch, type JumpDetector, type OutageWatch, observe } from "./observe.ts";
 import { type RolloutPlan, readPlan } from "./plan.ts";
-import { createRolloutMetrics, type RolloutMetrics, withState } from "./report.ts";
-import { conflict, rivalOf, targets } from "./rivals.ts";
+import { createRolloutMetrics, type RolloutMetrics, supersededText, supersededType, withState } from "./report.ts";
+import { type Claims, conflict, createClaims, rivalOf, targets } from "./rivals.ts";
 import { type ShadowSource, shadowStatus } from "./shadow-numbers.ts";
 import { findSides } from "./sides.ts";
 import { isEnded, type RolloutState, readState } from "./state.ts";
-import { supersededText, supersededType } from "./superseded.ts";
 import { release, withhold } from "./withhold.ts";
 
 /** The dependencies of the controller of rollouts. */
@@ -111,8 +109,9 @@ function createShell(deps: RolloutDeps): Shell {
   const external = deps.external ?? createExternalGates(deps.clock);
   const mover = createMover(deps);
   const jumps = createJumpDetector(deps);
+  const outages = createOutageWatch(deps);
   const claims = createClaims();
-  const parts = { ...deps, metrics, external, mover, jumps, memories, claims };
+  const parts = { ...deps, metrics, external, mover, jumps, outages, memories, claims };
   return {
     reconcile: (context) => reconcile(context, parts),
     async gone({ name: rollout }, signal) {
@@ -147,6 +146,7 @@ interface ShellParts extends RolloutDeps {
   readonly external: ExternalGates;
   readonly mover: Mover;
   readonly jumps: JumpDetector;
+  readonly outages: OutageWatch;
   readonly memories: Map<string, Memory>;
   readonly claims: Claims;
 }
@@ -158,6 +158,7 @@ function forget(rollout: string, { uid, buckets }: Memory, parts: ShellParts): v
   parts.external.forget(uid);
   parts.shadow?.forget(uid);
   parts.jumps.forget(uid);
+  parts.outages.forget(uid);
   parts.mover.forget(uid);
 }
 

@@ -64,3 +64,26 @@ function throughLastStep(candidateP95Ms: number): RolloutState {
 test("in the last step calls are compared with those that the stable revision answered before", () => {
   assert.equal(throughLastStep(6).phase, "Succeeded");
 });
+
+test("the time that a person took does not count against the deadline of later steps", () => {
+  const steps = [{ percent: 10, approval: "Manual", name: "a" }, { percent: 50, minDuration: "5m" }, { percent: 100 }];
+  const spec = plan({ steps, progressDeadline: "10m" });
+  let state = decide(spec, first, world(0)).state;
+  state = decide(spec, state, world(minute)).state;
+  assert.equal(state.awaitingApproval, "a");
+  state = decide(spec, state, world(300 * minute, { approvals: ["a"] })).state;
+  const late = (at: number) => decide(spec, state, world(at * minute, { candidateCalls: { ...calm, calls: 0 } })).state;
+  assert.equal(late(308).phase, "Progressing", "eight minutes of the ten are used");
+  assert.equal(late(309).phase, "RollingBack", "one before the approval, nine after it");
+});
+
+test("after a pause a step begins again: what failed before it does not count", () => {
+  const spec = plan({ steps: [{ percent: 10, minDuration: "5m" }, { percent: 100 }], failurePolicy: "Pause" });
+  const started = decide(spec, first, world(0)).state;
+  const paused = decide(spec, started, world(minute, { candidateCalls: broken })).state;
+  const resumeToken = paused.pauseToken;
+  const resumed = decide(spec, paused, world(4 * minute, { resumeToken })).state;
+  assert.deepEqual([resumed.phase, resumed.stepStartedAt], ["Progressing", 4 * minute]);
+  assert.equal(decide(spec, resumed, world(6 * minute, { resumeToken })).state.currentStep, 0);
+  assert.equal(decide(spec, resumed, world(9 * minute, { resumeToken })).state.currentStep, 1);
+});

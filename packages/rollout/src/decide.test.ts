@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decide } from "./decide.ts";
-import type { RolloutState } from "./state.ts";
+import { type RolloutState, readState, statusFields } from "./state.ts";
 import { broken, first, minute, plan, world } from "./testing/decide-world.ts";
 
 /** Lets a rollout run, minute by minute, until it stops changing. */
@@ -180,4 +180,53 @@ test("the history is bounded", () => {
     ).state;
   }
   assert.equal(state.history.length, 30);
+});
+
+test("a step without a share leaves all members where they are", () => {
+  const pause = { pause: true, name: "look" };
+  const cohort = { cohort: { matchLabels: { tier: "dev" } }, minDuration: "100h" };
+  const spec = { steps: [{ percent: 40 }, pause, cohort, { percent: 100 }], progressDeadline: "1000h" };
+  const paused = run(spec, { minutes: 5 }).state;
+  assert.deepEqual([paused.awaitingApproval, paused.threshold], ["look", 4000]);
+  const later = run(spec, { state: paused, minutes: 5, at: () => ({ approvals: ["look"] }) }).state;
+  assert.deepEqual([later.currentStep, later.threshold], [2, 4000]);
+});
+
+test("a step is not left before its wave has moved, also without gates", () => {
+  const spec = plan({ steps: [{ percent: 40 }, { percent: 100 }], healthGates: [] });
+  const { state } = decide(spec, first, world(0));
+  const samples = { ...world(minute).samples, pendingMoves: 1 };
+  const waiting = decide(spec, state, world(minute, { samples }));
+  assert.equal(waiting.state.currentStep, 0);
+  assert.match(waiting.state.message, /1 composite resources have not moved yet/);
+  assert.equal(decide(spec, waiting.state, world(2 * minute)).state.currentStep, 1);
+});
+
+test("a rollback ends when all composite resources are back, or after ten minutes", () => {
+  const spec = plan({ steps: [{ percent: 40 }, { percent: 100 }] });
+  const { state } = decide(spec, first, world(0));
+  const back = decide(spec, state, world(minute, { isAborted: true })).state;
+  assert.deepEqual([back.phase, back.threshold], ["RollingBack", 0]);
+  const still = decide(spec, back, world(2 * minute, { leftBehind: 1 }));
+  assert.deepEqual([still.state.phase, still.decision], ["RollingBack", undefined]);
+  assert.equal(decide(spec, still.state, world(3 * minute)).state.phase, "RolledBack");
+  const late = decide(spec, still.state, world(11 * minute, { leftBehind: 1 }));
+  assert.equal(late.state.phase, "RolledBack");
+  assert.match(late.decision?.message ?? "", /all but 1 composite resources are back/);
+});
+
+test("an approval is kept in the status: a later one replaces the annotation", () => {
+  const steps = [
+    { percent: 10, approval: "Manual", name: "a" },
+    { percent: 50, minDuration: "5m" },
+    { percent: 100, approval: "Manual", name: "b" },
+  ];
+  const stored = (state: RolloutState): RolloutState =>
+    readState({ status: statusFields(state, { isComposition: false, generation: 1 }) });
+  let state = decide(plan({ steps }), first, world(0)).state;
+  // Approved before it is asked for, and read back from the status since.
+  for (const approvals of [["a"], ["b"], ["b"]]) {
+    state = stored(decide(plan({ steps }), state, world(minute, { approvals })).state);
+  }
+  assert.deepEqual([state.currentStep, state.approvedSteps], [1, ["a", "b"]]);
 });

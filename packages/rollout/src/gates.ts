@@ -56,8 +56,10 @@ export interface GateSamples {
   readonly moved: SideNumbers;
   readonly stayed: SideNumbers;
   readonly shadow: ShadowNumbers | undefined;
-  /** The health of the runtime of the candidate, and since when it is so. */
-  readonly runtime: { readonly status: "True" | "False" | "Unknown"; readonly since: number; readonly message: string };
+  /** For how long this process has looked at the rollout. */
+  readonly watchedMs: number;
+  /** The health of the runtime of the candidate, and for how long this process has seen it like that. */
+  readonly runtime: { readonly status: "True" | "False" | "Unknown"; readonly forMs: number; readonly message: string };
   readonly external: (gate: Gate) => ExternalNumber | undefined;
 }
 
@@ -77,7 +79,7 @@ export function judge(gate: Gate, samples: GateSamples): GateResult {
 }
 
 const judges: Readonly<Record<Gate["type"], (gate: Gate, samples: GateSamples) => Verdict>> = {
-  RuntimeHealthy: (_, { runtime, now }) => runtimeHealth(runtime, now),
+  RuntimeHealthy: (_, { runtime }) => runtimeHealth(runtime),
   FunctionErrors: (gate, samples) => callRatio(gate, samples, ({ errors, fatals }) => errors + fatals),
   FatalResults: (gate, samples) => callRatio(gate, samples, ({ fatals }) => fatals),
   CompositeCondition: compositeCondition,
@@ -104,11 +106,11 @@ const notMoved = "no composite resource is on the candidate yet";
 /** A function that restarts is given a moment. */
 const restartMs = 30_000;
 
-function runtimeHealth({ status, since, message }: GateSamples["runtime"], now: number): Verdict {
+function runtimeHealth({ status, forMs, message }: GateSamples["runtime"]): Verdict {
   if (status === "True") return passed("the candidate is healthy", 1);
   const text = `the candidate is not healthy${message === "" ? "" : `: ${message}`}`;
-  const isLasting = status === "False" && now - since >= restartMs;
-  return isLasting ? failed(`${text} (for ${Math.round((now - since) / 1000)} s)`, 1) : unknown(text);
+  const isLasting = status === "False" && forMs >= restartMs;
+  return isLasting ? failed(`${text} (for ${Math.round(forMs / 1000)} s)`, 1) : unknown(text);
 }
 
 function callRatio(gate: Gate, samples: GateSamples, failures: (calls: CallNumbers) => number): Verdict {
@@ -134,7 +136,7 @@ function beforeMoves({ isShadowStep }: GateSamples): Verdict {
 }
 
 function compositeCondition(gate: Gate, samples: GateSamples): Verdict {
-  const { moved, stayed, pendingMoves, now, stepStartedAt } = samples;
+  const { moved, stayed, pendingMoves, now, stepStartedAt, watchedMs } = samples;
   if (samples.members === 0) return beforeMoves(samples);
   const good = moved.has(gate.condition, gate.status);
   const stayedGood = stayed.has(gate.condition, gate.status);
@@ -147,7 +149,9 @@ function compositeCondition(gate: Gate, samples: GateSamples): Verdict {
     return unknown(`${moved.total} of ${gate.minSample} composite resources`, moved.total);
   if (pendingMoves > 0) return unknown(`${pendingMoves} composite resources have not moved yet`, moved.total);
   if (ratio >= limit) return passed(text, moved.total);
-  if (now - stepStartedAt < gate.withinMs || ratio >= stayedRatio) return unknown(text, moved.total);
+  // A control plane that was just started may have started its functions, too: composite resources get the same time again.
+  const isEarly = Math.min(now - stepStartedAt, watchedMs) < gate.withinMs;
+  if (isEarly || ratio >= stayedRatio) return unknown(text, moved.total);
   return failed(text, moved.total);
 }
 

@@ -41,12 +41,13 @@ interface ObserveDeps {
   readonly external: ExternalGates;
   readonly shadow?: ShadowSource | undefined;
   readonly jumps: JumpDetector;
+  readonly outages: OutageWatch;
 }
 
 /** Collects what a rollout is decided on. */
 export async function observe(
   { rollout, plan, state, rows, sides, signal }: ObserveInput,
-  { client, clock, samples, external, shadow, jumps }: ObserveDeps,
+  { client, clock, samples, external, shadow, jumps, outages }: ObserveDeps,
 ): Promise<Observation> {
   const facts = factsOf(rows, state);
   const uid = rollout.metadata.uid ?? "";
@@ -72,9 +73,10 @@ export async function observe(
     stableCalls: (from) => samples.numbers(stables, from),
     moved: facts.moved,
     stayed: facts.stayed,
-    runtime: runtimeOf(
+    watchedMs: outages.watchedMs(uid),
+    runtime: outages.see(
+      uid,
       candidates.map((one) => revisions.get(one)),
-      now,
     ),
     external: (gate) => external.answer(gate, { rolloutUid: uid, since, body }),
   };
@@ -107,15 +109,47 @@ async function revisionsOf(
   return new Map(names.map((one, index) => [one, found[index]]));
 }
 
-function runtimeOf(candidates: readonly (KubeObject | undefined)[], now: number): GateSamples["runtime"] {
-  const conditions = candidates.map((one) => conditionOf(one === undefined ? [] : conditionsOf(one), "RuntimeHealthy"));
-  const worst = conditions.find(({ status }) => status !== "True");
-  if (worst === undefined) return { status: candidates.length > 0 ? "True" : "Unknown", since: now, message: "" };
-  const since = Date.parse(worst.lastTransitionTime ?? "");
+/** Knows for how long this process has looked at a rollout, and for how long the runtime of the candidate has not been healthy. */
+export interface OutageWatch {
+  /** To be asked at each look. */
+  watchedMs(rolloutUid: string): number;
+  /** The health of the runtimes of all candidates of a rollout: that of the worst. */
+  see(rolloutUid: string, candidates: readonly (KubeObject | undefined)[]): GateSamples["runtime"];
+  forget(rolloutUid: string): void;
+}
+
+/**
+ * Counts from the first look at an outage, with a clock that never jumps: the time in the condition may be that of a control plane
+ * that was killed meanwhile, whose functions went with it.
+ */
+export function createOutageWatch({ monotonic = () => performance.now() }: Pick<JumpDeps, "monotonic">): OutageWatch {
+  const seen = new Map<string, { readonly outage: string; readonly at: number }>();
+  const first = new Map<string, number>();
   return {
-    status: worst.status === "False" ? "False" : "Unknown",
-    since: Number.isNaN(since) ? now : since,
-    message: worst.message ?? "",
+    watchedMs(uid) {
+      const at = first.get(uid) ?? monotonic();
+      first.set(uid, at);
+      return monotonic() - at;
+    },
+    see(uid, candidates) {
+      const conditions = candidates.map((one) =>
+        conditionOf(one === undefined ? [] : conditionsOf(one), "RuntimeHealthy"),
+      );
+      const worst = conditions.find(({ status }) => status !== "True");
+      if (worst === undefined) {
+        seen.delete(uid);
+        return { status: candidates.length > 0 ? "True" : "Unknown", forMs: 0, message: "" };
+      }
+      const { status, message = "", lastTransitionTime: outage = "" } = worst;
+      const before = seen.get(uid);
+      const at = before?.outage === outage ? before.at : monotonic();
+      seen.set(uid, { outage, at });
+      return { status: status === "False" ? "False" : "Unknown", forMs: monotonic() - at, message };
+    },
+    forget(uid) {
+      seen.delete(uid);
+      first.delete(uid);
+    },
   };
 }
 

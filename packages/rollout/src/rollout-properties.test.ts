@@ -143,7 +143,8 @@ class World {
         moved: facts.moved,
         stayed: facts.stayed,
         shadow: undefined,
-        runtime: { status: "True", since: 0, message: "" },
+        watchedMs: 1_000_000,
+        runtime: { status: "True", forMs: 0, message: "" },
         external: () => undefined,
       },
     });

@@ -103,7 +103,7 @@ class World {
       this.rollOut({ candidate: { functionRevisionRef: { name } } });
     } else {
       if (how < 0.8 && live.length === 0) {
-        await this.look(this.rollOut({}));
+        await this.lookAt(this.rollOut({}));
       }
       this.cluster.put(functionRevision(number));
     }
@@ -164,11 +164,42 @@ class World {
     });
   }
 
+  /** The revision that each composite resource would run now, by name; those that none can run for are left out. */
+  async placements(): Promise<ReadonlyMap<string, string>> {
+    const found = new Map<string, string>();
+    for (const { metadata } of await this.client.list(app)) {
+      const { uid = "", name = "" } = metadata;
+      const composite = { ...app, uid, name, labels: metadata.labels ?? {}, compositionLabels: {} };
+      const target = await this.#resolver.resolve({ step: "s", functionName: "f", composite }).catch(() => undefined);
+      if (target !== undefined) found.set(name, target.revisionName);
+    }
+    return found;
+  }
+
+  /** The controller looks at a rollout. One that finds its revisions takes over where the one before it left everything. */
+  async lookAt(name: string): Promise<void> {
+    const sidesOf = (): string =>
+      stringAt(this.cluster.get("FunctionRollout", name) ?? {}, ["status", "stableRevision"]);
+    const isNew = sidesOf() === "";
+    const before = isNew ? await this.placements() : undefined;
+    await this.look(name);
+    if (before === undefined || sidesOf() === "") return;
+    const view = readRollout(this.cluster.get("FunctionRollout", name) ?? {});
+    const after = await this.placements();
+    for (const { metadata } of await this.client.list(app)) {
+      const { uid = "", name: composite = "" } = metadata;
+      if (isMember(view, { uid, labels: metadata.labels ?? {} })) continue;
+      const earlier = before.get(composite);
+      if (earlier === undefined) continue;
+      assert.equal(after.get(composite), earlier, `${name} begins, and moves ${composite}, which is not a member`);
+    }
+  }
+
   async turn(): Promise<void> {
     this.now += 20_000;
     if (this.chance(0.1)) this.look = this.#start();
     for (const { name } of await this.client.list(rolloutType).then((all) => all.map(({ metadata }) => metadata))) {
-      await this.look(name ?? "");
+      await this.lookAt(name ?? "");
     }
     for (const view of await this.views()) {
       const { candidate } = view.functions.get("f") ?? {};

@@ -1,14 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Reading runs.
-export { type BlamedField, blame, blameAt } from "./read/blame.ts";
-export { changesBetween, childrenOf, type FieldChange, leavesOf } from "./read/field-paths.ts";
-export { inflateRun, type Run, type RunStepMessages } from "./read/inflate-run.ts";
-export { compositeName, desiredObjects, lastCall, omittedIn, requestJson, responseJson } from "./read/run-views.ts";
+export {
+  type BlamedField,
+  blame,
+  blameAt,
+  changesBetween,
+  childrenOf,
+  type FieldChange,
+  leavesOf,
+} from "./read/blame.ts";
+export {
+  compositeName,
+  desiredObjects,
+  inflateRun,
+  lastCall,
+  omittedIn,
+  type Run,
+  type RunStepMessages,
+  requestJson,
+  responseJson,
+} from "./read/run-views.ts";
 // Recording runs.
 export { InspectedRuns } from "./record/inspected-runs.ts";
-export type { CallRecord, RunOutcome, RunRecord, StepRecord, WriteRecord } from "./record/run-record.ts";
-export type { RunSummary } from "./record/stored-run.ts";
+export type { CallRecord, RunOutcome, RunRecord, RunSummary, StepRecord, WriteRecord } from "./record/stored-run.ts";
 // Removing secrets.
 export { keyedMark, type Mark, plainMark } from "./redact/marks.ts";
 export { createRedactor } from "./redact/redact-messages.ts";

@@ -1,4 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-export { simulatorRules } from "./simulator-rules.ts";
+export { simulatorRules } from "./kinds.ts";
 export { startWorkloadSimulator } from "./start-simulator.ts";

@@ -7,7 +7,7 @@ import {
   type WatchSpec,
 } from "@purlin/kube-controller";
 import { keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
-import { watchDependents } from "./owned/wake-owner.ts";
+import { watchDependents } from "./owned/claim-children.ts";
 import { type SimulatorDeps, simulatedMark } from "./simulator-deps.ts";
 
 const timeoutMs = 60_000;

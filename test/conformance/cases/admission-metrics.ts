@@ -88,7 +88,7 @@ const labelled = (name: string): Loose => ({ ...configMap(name), metadata: { nam
 /** The families of admission: type, labels and bounds of buckets, and the counts of the series that name an object of the case. */
 function families(s: Session, text: string): Loose {
   const found: Record<string, Loose> = {};
-  for (const [, family = "", type] of text.matchAll(/^# TYPE (apiserver_\S*admission_\S+) (\w+)$/gm)) {
+  for (const [, family = "", type] of text.matchAll(/^# TYPE (apiserver_(?:\S*admission|cel)_\S+) (\w+)$/gm)) {
     const lines = text.split("\n").filter((line) => line.startsWith(`${family}{`) || line.startsWith(`${family}_`));
     const own = lines.filter((line) => new RegExp(`^${family}(?:_bucket|_sum|_count)?\\{`).test(line));
     const labels = own.flatMap((line) => [...line.matchAll(/[{,](\w+)="/g)].map(([, name]) => name));

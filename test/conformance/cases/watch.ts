@@ -386,12 +386,16 @@ export const watchCases: readonly Case[] = [
     }
   }),
 
-  scenario("a watch that is idle for two minutes", async (s) => {
-    const watch = await watchFromNow(s, core(s, "configmaps"));
-    await delay(121_000);
-    await s.post(core(s, "configmaps"), configMap("late"), { quiet: true });
-    await watch.next();
-  }),
+  scenario(
+    "a watch that is idle for two minutes",
+    async (s) => {
+      const watch = await watchFromNow(s, core(s, "configmaps"));
+      await delay(121_000);
+      await s.post(core(s, "configmaps"), configMap("late"), { quiet: true });
+      await watch.next();
+    },
+    { waits: true },
+  ),
 
   scenario("a kind that goes while it is watched", async (s) => {
     await withOwnWidgets(s);

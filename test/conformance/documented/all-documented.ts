@@ -14,4 +14,6 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
   "Values of one body: fields, items, lists and objects": "test/hostile/objects/fields.test.ts",
   "Errors, unknown fields and conflicts that one response lists": "test/hostile/objects/bodies.test.ts",
   "Requests of one user": "test/hostile/objects/responses.test.ts",
+  "A wrong text in an error": "packages/kube-objects/src/errors/status-error.test.ts",
+  "Response of a webhook": "packages/kube-apiserver/src/admission/webhook-safety.test.ts",
 };

@@ -61,11 +61,6 @@ async function refusedJob(s: Session): Promise<string> {
   return `${code} ${names}`;
 }
 
-async function created(s: Session, spec: Loose): Promise<number> {
-  await withAccount(s);
-  return (await s.post(core(s, "pods"), pod("p", spec), quiet)).code;
-}
-
 async function deletedOnNode(s: Session): Promise<number> {
   await withAccount(s);
   await s.post(core(s, "pods"), pod("p", { nodeName: "node-1" }), quiet);
@@ -108,16 +103,16 @@ async function lengthOfErrors(s: Session): Promise<string> {
   return `${code}, ${text.length > 3 * 1024 * 1024 ? "all of it" : "some of it"}`;
 }
 
-const requiredAffinity = "requiredDuringSchedulingIgnoredDuringExecution";
-
 async function dryRun(s: Session, path: string, object: Loose): Promise<number> {
   return (await s.post(`${path}?dryRun=All`, object, quiet)).code;
 }
 
-function unvalidatedJob(s: Session): Promise<number> {
+async function unvalidatedJob(s: Session): Promise<number> {
   const template = { spec: { restartPolicy: "Never", containers: [container] } };
-  const object = { metadata: { name: "documented" }, spec: { managedBy: "none", template } };
-  return dryRun(s, inGroup(s, "batch/v1/jobs"), object);
+  const path = inGroup(s, "batch/v1/jobs");
+  await s.post(path, { metadata: { name: "documented" }, spec: { suspend: true, template } }, quiet);
+  const change = { status: { failedIndexes: "1" } };
+  return (await s.patch(`${path}/documented/status?dryRun=All`, "merge", change, quiet)).code;
 }
 
 function unvalidatedDevice(s: Session): Promise<number> {
@@ -143,11 +138,14 @@ function malformedRequest(s: Session): Promise<number> {
 }
 
 /** The code of a dry run, and whether there was a warning. */
-async function annotatedVolume(s: Session): Promise<string> {
-  const annotations = { "volume.beta.kubernetes.io/storage-class": "old" };
-  const spec = { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/x" } };
-  const object = { metadata: { name: "documented", annotations }, spec };
-  const { code, headers } = await s.post("/api/v1/persistentvolumes?dryRun=All", object, quiet);
+async function deprecatedLabel(s: Session): Promise<string> {
+  const matchLabelExpressions = [{ key: "beta.kubernetes.io/arch", values: ["amd64"] }];
+  const object = {
+    metadata: { name: "documented" },
+    provisioner: "example.org/p",
+    allowedTopologies: [{ matchLabelExpressions }],
+  };
+  const { code, headers } = await s.post("/apis/storage.k8s.io/v1/storageclasses?dryRun=All", object, quiet);
   return headers["warning"] === undefined ? String(code) : `${code} warned`;
 }
 
@@ -175,21 +173,15 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
       return body.status.used === undefined ? "none" : JSON.stringify(body.status.used);
     },
   },
-  {
-    topic: "Validation of Pods and templates",
-    ours: 201,
-    theirs: 422,
-    run: (s) => created(s, { affinity: { podAffinity: { [requiredAffinity]: [{ topologyKey: "" }] } } }),
-  },
-  { topic: "Validation of Jobs", ours: 201, theirs: 422, run: unvalidatedJob },
+  { topic: "Validation of the status of a Job", ours: 200, theirs: 422, run: unvalidatedJob },
   { topic: "Validation of devices (`resource.k8s.io`)", ours: 201, theirs: 422, run: unvalidatedDevice },
   { topic: "PersistentVolumes and claims: a change that is refused", ours: "422", theirs: "422 @@", run: refusedClaim },
   { topic: "CertificateSigningRequests", ours: 201, theirs: 422, run: malformedRequest },
   {
-    topic: "Deprecated annotations of PersistentVolumes and classes",
+    topic: "Deprecated labels of nodes in StorageClasses and PersistentVolumes",
     ours: "201",
     theirs: "201 warned",
-    run: annotatedVolume,
+    run: deprecatedLabel,
   },
   {
     topic: "ComponentStatuses",
@@ -209,19 +201,6 @@ export const builtinDifferences: readonly DocumentedDifference[] = [
     ours: '422 "spec":{"containers"',
     theirs: '422 "Spec":{"Volumes"',
     run: refusedJob,
-  },
-  {
-    topic: "Privileged containers",
-    ours: 201,
-    theirs: 422,
-    run: (s) => created(s, { containers: [{ ...container, securityContext: { privileged: true } }] }),
-  },
-  {
-    topic: "Pod overhead, resize policies",
-    ours: 201,
-    theirs: 422,
-    run: (s) =>
-      created(s, { containers: [{ ...container, resizePolicy: [{ resourceName: "disk", restartPolicy: "x" }] }] }),
   },
   { topic: "Pods that are assigned to a node and deleted", ours: 404, theirs: 200, run: deletedOnNode },
   {

@@ -8,6 +8,8 @@ export interface Case {
   readonly run: (session: Session) => Promise<void>;
   /** Runs after all others, because it changes what the whole server does. */
   readonly alone?: boolean;
+  /** Waits for most of its time: it begins before the others, which then do not wait for it. */
+  readonly waits?: boolean;
 }
 
 /** Declares a case. */

@@ -54,7 +54,7 @@ export async function startUpMachine(env: NodeJS.ProcessEnv, first: readonly str
     },
     output: () => running.output(),
     children: () => descendantsOf(running.pid),
-    functions: () => functionsAmong(descendantsOf(running.pid)),
+    functions: () => functionsBelow(running.pid),
     kill: () => running.kill(),
     stop: async () => void (await running.stop()),
     async start(flags = current) {
@@ -68,12 +68,12 @@ export async function startUpMachine(env: NodeJS.ProcessEnv, first: readonly str
 }
 
 /**
- * Guards and sandboxes have all words of the function's command line in their own; only the function itself is a Node that was started
- * with them.
+ * The functions that run below a process. Guards and sandboxes have all words of the function's command line in their own; only the
+ * function itself is a Node that was started with them.
  */
-function functionsAmong(processes: readonly SeenProcess[]): readonly SeenProcess[] {
+export function functionsBelow(pid: number): readonly SeenProcess[] {
   const [, ...words] = bundleCommand;
-  return processes.filter(({ command: [, ...args] }) =>
+  return descendantsOf(pid).filter(({ command: [, ...args] }) =>
     words.every((word, at) => args[at] === word || (word === `/${bundlePath}` && args[at]?.endsWith(word))),
   );
 }

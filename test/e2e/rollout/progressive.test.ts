@@ -92,6 +92,7 @@ test("rollouts that make no sense are refused, and others held with a reason", a
     ],
     ["a deadline of zero", { steps: all, progressDeadline: "0s" }],
     ["a negative deadline", { steps: all, progressDeadline: "-1h" }],
+    ["a deadline that cannot be met", { steps: [{ percent: 100, minDuration: "3h" }], progressDeadline: "1h" }],
     ["a gate without its limit", { steps: all, healthGates: [{ type: "FunctionErrors" }] }],
     ["a comparison without a shadow step", { steps: all, healthGates: [{ type: "DesiredDiff" }] }],
     ["a function and a Composition", { steps: all, compositionRef: { name: "buckets" } }],
@@ -110,7 +111,6 @@ test("rollouts that make no sense are refused, and others held with a reason", a
     ["RevisionNotFound", { steps: all, candidate: { functionRevisionRef: { name: "nothing" } } }],
     ["RevisionNotFound", { steps: all, candidate: { functionRevisionSelector: { matchLabels: { channel: "none" } } } }],
     ["WaitingForCandidate", { steps: all }],
-    ["InvalidSpec", { steps: [{ percent: 100, minDuration: "3h" }], progressDeadline: "1h" }],
     ["InvalidSpec", { steps: [{ percent: 100, window: { schedule: "61 * * * *", duration: "1h" } }] }],
   ];
   // One that waits, and another one of the same function beside others.

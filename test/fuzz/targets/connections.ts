@@ -2,15 +2,15 @@
 // What comes over a connection to the API server, and what clients of clusters read.
 import { createAuthority, issueCertificate, readValidity } from "../../../packages/certificates/src/index.ts";
 import { readIssuer } from "../../../packages/certificates/src/issuer.ts";
-import { parseCertificates } from "../../../packages/certificates/src/peer/tls-identity.ts";
+import { parseCertificates } from "../../../packages/certificates/src/peer/verified-connection.ts";
 import { parseYaml } from "../../../packages/cli/src/files/yaml-file.ts";
 import { isUserError } from "../../../packages/cli/src/user-error.ts";
 import { parseAccept } from "../../../packages/kube-apiserver/src/request/negotiate.ts";
-import { decodeContinue } from "../../../packages/kube-apiserver/src/rest/continue-token.ts";
+import { decodeContinue } from "../../../packages/kube-apiserver/src/rest/list.ts";
 import { definitionsPath, widgetCrd } from "../../../packages/kube-apiserver/src/testing/widget-crd.ts";
 import { startTestServer, type TestServer } from "../../../packages/kube-builtin/src/testing/index.ts";
+import { parseWarnings } from "../../../packages/kube-client/src/https-transport.ts";
 import { accessFromKubeconfig, checkKubeconfig } from "../../../packages/kube-client/src/index.ts";
-import { parseWarnings } from "../../../packages/kube-client/src/warning-header.ts";
 import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
 import { accepted, acceptedAsync, isRefusal, type Target } from "../engine/target.ts";
 
@@ -126,11 +126,7 @@ export const http: Target = {
 };
 
 export const headers: Target = {
-  covers: [
-    "kube-apiserver/src/request",
-    "kube-apiserver/src/rest/continue-token.ts",
-    "kube-client/src/warning-header.ts",
-  ],
+  covers: ["kube-apiserver/src/request", "kube-apiserver/src/rest/list.ts", "kube-client/src/https-transport.ts"],
   dictionary: [
     "application/json",
     ";",

@@ -2,7 +2,7 @@
 // Small languages: CEL, regular expressions, JSONPath, selectors, field paths, versions, quantities and durations.
 import { compileExpression, createSchemaEnv } from "../../../packages/cel/src/testing/expression.ts";
 import { parseFieldPath } from "../../../packages/cli/src/files/yaml-position.ts";
-import { parseDuration } from "../../../packages/cli/src/options/duration.ts";
+import { parseDuration } from "../../../packages/cli/src/options/command-spec.ts";
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";
 import { FunctionError } from "../../../packages/function-sdk/src/errors/function-error.ts";
 import { formatPath, parsePath } from "../../../packages/function-sdk/src/field-path/parse-path.ts";
@@ -19,10 +19,14 @@ import {
   parseFieldSelector,
   parseLabelSelector,
 } from "../../../packages/kube-objects/src/selector/index.ts";
-import { parseGoTime } from "../../../packages/kube-objects/src/typed/go-time.ts";
 import { canonicalQuantity, compareQuantities } from "../../../packages/kube-objects/src/typed/index.ts";
-import { ConstraintError, parseConstraint } from "../../../packages/oci/src/version/constraint.ts";
-import { compareVersions, parseVersion } from "../../../packages/oci/src/version/version.ts";
+import { parseGoTime } from "../../../packages/kube-objects/src/typed/special-forms.ts";
+import {
+  ConstraintError,
+  compareVersions,
+  parseConstraint,
+  parseVersion,
+} from "../../../packages/oci/src/version/version.ts";
 import { accepted, isRefusal, property, type Target } from "../engine/target.ts";
 
 const subject = {
@@ -132,8 +136,13 @@ export const cel: Target = {
   },
 };
 
+let patterns = 0;
+
+/** The end of a pattern that was not compiled before: compiled ones are kept. */
+const another = (): string => `#${patterns++}`;
+
 export const pattern: Target = {
-  covers: ["kube-objects/src/schema", "cel/src/library"],
+  covers: ["kube-objects/src/regexp"],
   dictionary: [
     "(",
     ")",
@@ -171,8 +180,8 @@ export const pattern: Target = {
     "\\Qabc\\E.*?",
   ],
   growth: {
-    stars: (count) => "a*".repeat(Math.min(count, 4000)),
-    classes: (count) => "[a-z]".repeat(Math.min(count, 3000)),
+    stars: (count) => "a*".repeat(Math.min(count, 4000)) + another(),
+    classes: (count) => "[a-z]".repeat(Math.min(count, 3000)) + another(),
   },
   run(input) {
     const source = input.toString();
@@ -346,7 +355,7 @@ export const quantity: Target = {
 };
 
 export const durations: Target = {
-  covers: ["base/src/go-duration.ts", "cli/src/commands", "kube-objects/src/typed"],
+  covers: ["base/src/clock.ts", "cli/src/commands", "kube-objects/src/typed"],
   dictionary: ["h", "m", "s", "ms", "us", "µs", "ns", ".", "-", "+", "1", "T", "Z", ":", "2026-01-01T00:00:00Z"],
   seeds: ["1h2m3.5s", "-1.5ms", "2026-01-01T00:00:00Z", "2026-02-30T25:00:00.123456789+14:00", "1ns"],
   growth: { parts: (count) => "1s".repeat(count), digits: (count) => `${"1".repeat(count)}s` },

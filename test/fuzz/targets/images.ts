@@ -7,8 +7,7 @@ import { Readable } from "node:stream";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { parseElf } from "../../../packages/function-process/src/elf/read-elf.ts";
 import { parseChallenges } from "../../../packages/oci/src/client/registry-auth.ts";
-import { parseManifest } from "../../../packages/oci/src/content/manifest.ts";
-import { mediaTypes } from "../../../packages/oci/src/content/media-types.ts";
+import { mediaTypes, parseManifest } from "../../../packages/oci/src/content/manifest.ts";
 import {
   credentialsFromDockerConfig,
   formatReference,
@@ -22,8 +21,8 @@ import {
   readArchive,
   unpackLayer,
 } from "../../../packages/oci/src/index.ts";
-import { parseRegistryPath } from "../../../packages/oci/src/registry/registry-path.ts";
-import { decodeMappings, encodeMappings } from "../../../packages/oci/src/xpkg/source-map-mappings.ts";
+import { parseRegistryPath } from "../../../packages/oci/src/registry/registry-handler.ts";
+import { decodeMappings, encodeMappings } from "../../../packages/oci/src/xpkg/bundle-function.ts";
 import { accepted, acceptedAsync, isRefusal, property, type Target } from "../engine/target.ts";
 
 export const imageReference: Target = {

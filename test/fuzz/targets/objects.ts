@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Patches, server-side apply, field ownership, schemas and OpenAPI documents.
+import { finish } from "../../../packages/base/src/index.ts";
 import { checkRules } from "../../../packages/cel/src/index.ts";
 import { withCrdDefaults } from "../../../packages/kube-apiserver/src/crd/crd-spec.ts";
 import { validateCrd } from "../../../packages/kube-apiserver/src/crd/validate-crd.ts";
@@ -27,9 +28,9 @@ import { validateManagedFieldEntries } from "../../../packages/kube-objects/src/
 import type { ManagedFieldsEntry } from "../../../packages/kube-objects/src/object/index.ts";
 import { crdToOpenAPI, inlineReferences, isOpenAPIError } from "../../../packages/kube-objects/src/openapi/index.ts";
 import {
+  applyingWrittenPatch,
   applyMergePatch,
   applyStrategicMergePatch,
-  applyWrittenPatch,
   createMergePatch,
   decodeJsonPatch,
   decodeMergePatch,
@@ -104,7 +105,7 @@ export const jsonPatch: Target = {
   run(input) {
     for (const validation of ["Ignore", "Strict"] as const) {
       const decoded = accepted(() => decodeJsonPatch(input.toString(), validation), isStatus);
-      if (decoded !== undefined) accepted(() => applyWrittenPatch(document, decoded.patch), isStatus);
+      if (decoded !== undefined) accepted(() => finish(applyingWrittenPatch(document, decoded.patch)), isStatus);
     }
     property(document["kind"] === "Widget", "a patch changed the object it was applied to");
   },

@@ -84,6 +84,22 @@ const deepSchema = (depth: number): JsonObject => {
   return definition("Deep", { a: schema });
 };
 
+/** A patch that makes a manager own these fields of the spec. */
+const owned = (spec: JsonObject): JsonObject => ({
+  metadata: {
+    managedFields: [
+      {
+        manager: "m",
+        operation: "Update",
+        apiVersion: "hostile.example.org/v1",
+        time: "2026-01-01T00:00:00Z",
+        fieldsType: "FieldsV1",
+        fieldsV1: { "f:spec": spec },
+      },
+    ],
+  },
+});
+
 const attacks: Record<string, Attack> = {
   "a ConfigMap of 90,000 keys": post(configMaps, configMap("keys", { data: map(90_000, () => "") }), json, ok),
   "a ConfigMap of 90,000 wrong keys": post(
@@ -311,6 +327,77 @@ const attacks: Record<string, Attack> = {
     objectNamed("Free", "applied", {}),
     applyPatch,
     ok,
+  ),
+  "an apply of 89,000 keys and a wrong one": patch(
+    `${frees}/applied?fieldManager=four`,
+    objectNamed("Free", "applied", { map: { ...map(89_000, () => "v"), zz: 1 } }),
+    applyPatch,
+    [500],
+  ),
+  "a merge patch of 90,000 labels": patch(
+    `${frees}/target`,
+    { metadata: { labels: map(90_000, () => "v") } },
+    mergePatch,
+    [200],
+  ),
+  "a merge patch of 89,000 labels and a wrong one": patch(
+    `${frees}/target`,
+    { metadata: { labels: { ...map(89_000, () => "v"), "?": "" } } },
+    mergePatch,
+    [422],
+  ),
+  "a merge patch that removes 90,000 labels": patch(
+    `${frees}/target`,
+    { metadata: { labels: null } },
+    mergePatch,
+    [200],
+  ),
+  "a merge patch of 90,000 unknown fields, strictly": patch(
+    `${frees}/target?fieldValidation=Strict`,
+    { spec: map(90_000, () => 1) },
+    mergePatch,
+    [422],
+  ),
+  "a merge patch that makes 90,000 keys of another kind": patch(
+    `${frees}/target`,
+    { kind: "", spec: { map: map(90_000, () => "v") } },
+    mergePatch,
+    refused,
+  ),
+  "a strategic merge patch of 90,000 wrong values": patch(
+    `${configMaps}/target`,
+    { data: map(90_000, () => 1) },
+    strategicPatch,
+    refused,
+  ),
+  "a strategic merge patch of a list of different items": patch(
+    `${configMaps}/target`,
+    { metadata: { finalizers: ["a/b", ...list(90_000, (i) => i)] } },
+    strategicPatch,
+    refused,
+  ),
+  "a strategic merge patch whose order of 30,000 items does not fit": patch(
+    `${configMaps}/target`,
+    {
+      metadata: {
+        "$setElementOrder/ownerReferences": list(20_000, (i) => ({ uid: `u${i}` })),
+        ownerReferences: list(12_000, (i) => ({ apiVersion: "v1", kind: "A", name: "n", uid: `u${19_999 - i}` })),
+      },
+    },
+    strategicPatch,
+    refused,
+  ),
+  "managedFields of 45,000 fields": patch(
+    `${frees}/target`,
+    owned({ "f:map": Object.fromEntries(list(45_000, (i) => [`f:k${i}`, {}])) }),
+    mergePatch,
+    [200],
+  ),
+  "managedFields of 40,000 items": patch(
+    `${frees}/target`,
+    owned({ "f:list": Object.fromEntries(list(40_000, (i) => [`k:{"b":"${i}","a":${40_000 - i}}`, {}])) }),
+    mergePatch,
+    [200],
   ),
   "a definition of 500 versions": post(definitions, versions(500)),
   "a definition of 15,000 fields": post(definitions, wideSchema(15_000)),

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -25,11 +25,16 @@ function write(path: string, text: string): string {
   return join(directory, path);
 }
 
+const servers: Server[] = [];
+after(() => {
+  for (const server of servers) server.close();
+});
+
 /** Listens, greets each connection, and returns the port. */
 async function greet(at: string | number, text: string): Promise<number> {
   const server = createServer((socket) => void socket.on("error", () => {}).end(text));
   server.listen(typeof at === "number" ? { port: at, host: "127.0.0.1" } : { path: at });
-  after(() => server.close());
+  servers.push(server);
   await once(server, "listening");
   const address = server.address();
   return typeof address === "object" && address !== null ? address.port : 0;

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the expressions of admission policies and of match conditions of webhooks can refer to.
+// Checks the expressions of a policy against the schemas of the kinds that it matches.
+
+import type { Schema } from "@purlin/kube-objects/schema";
 import type { Environment, Fields } from "../check/environment.ts";
 import { authorizerType, resourceCheckType } from "../library/authorizer.ts";
+import { typeCheck } from "../program.ts";
+import { celTypeOf, declare } from "../schema/decl-type.ts";
 import {
   boolType,
   type CelType,
@@ -144,7 +149,7 @@ interface TypedScope {
 }
 
 /** The environment in which the expressions of a policy are checked for one kind. As in the reference, it lacks `authorizer.requestResource`. */
-export function typedEnvironment({ object, params, variables }: TypedScope): Environment {
+function typedEnvironment({ object, params, variables }: TypedScope): Environment {
   return {
     variables: new Map([
       ["object", object.type],
@@ -186,4 +191,56 @@ function variableType(type: CelType): CelType {
   if (type.kind === "list") return listOf(variableType(param(type, 0)));
   if (type.kind === "map") return mapOf(variableType(param(type, 0)), variableType(param(type, 1)));
   return dynType;
+}
+
+/** The type of objects whose schema is not known. */
+export const anyObject: ObjectType = { type: dynType, objects: new Map() };
+
+/** The type of the objects that a published schema, without references, describes. */
+export function objectTypeOf(schema: Schema, kind: string): ObjectType {
+  const decl = declare(withUnions(schema), true);
+  if (decl === undefined) return anyObject;
+  const objects = new Map<string, Fields>();
+  // A number follows the kind in the names of the reference as well: there, the nanosecond at which it checks.
+  return { type: celTypeOf(decl, `${kind}1`, objects), objects };
+}
+
+/** Published schemas of built-in kinds mark the union of integers and strings by a format; those of custom resources by an extension. */
+function withUnions(schema: Schema): Schema {
+  if (schema.format === "int-or-string") return { "x-kubernetes-int-or-string": true };
+  const { properties, items, additionalProperties } = schema;
+  return {
+    ...schema,
+    ...(properties && { properties: mapValues(properties, withUnions) }),
+    ...(items && { items: withUnions(items) }),
+    ...(typeof additionalProperties === "object" && { additionalProperties: withUnions(additionalProperties) }),
+  };
+}
+
+function mapValues<T>(members: Readonly<Record<string, T>>, change: (member: T) => T): Record<string, T> {
+  return Object.fromEntries(Object.entries(members).map(([name, member]) => [name, change(member)]));
+}
+
+/** A variable of a policy, as it is written. */
+interface VariableText {
+  readonly name: string;
+  readonly expression: string;
+}
+
+/** Checks expressions for objects of one kind: the function answers with what is wrong with an expression, as the reference prints it. */
+export function typeChecker(
+  object: ObjectType,
+  params: ObjectType | undefined,
+  variables: readonly VariableText[],
+): (expression: string) => string | undefined {
+  const types = new Map<string, CelType>();
+  for (const { name, expression } of variables) {
+    const type = typeCheck(expression, typedEnvironment({ object, params, variables: types }));
+    types.set(name, "problem" in type ? dynType : type);
+  }
+  const environment = typedEnvironment({ object, params, variables: types });
+  return (expression) => {
+    const type = typeCheck(expression, environment);
+    return "problem" in type ? type.problem : undefined;
+  };
 }

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Expressions of admission: compiled once, and evaluated for each write within a budget.
 import { compile, type Program } from "../program.ts";
-import { isRawBacked } from "../schema/to-raw.ts";
+import { isRawBacked, toJson } from "../schema/raw-json.ts";
 import { type CelType, formatType } from "../types/types.ts";
-import { CelError, isError } from "../values/cel-error.ts";
-import { ConstructedValue } from "../values/constructed.ts";
-import { elementsOf, ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
-import type { Value } from "../values/value.ts";
+import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
+import { ConstructedValue } from "../values/describe.ts";
+import { CelError, isError, type Value } from "../values/value.ts";
 import { type AdmissionScope, admissionEnvironment } from "./environment.ts";
-import { toJson } from "./to-json.ts";
 
 /** A compiled expression. */
 export interface AdmissionExpression {

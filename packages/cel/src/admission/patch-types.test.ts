@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { untyped } from "../schema/untyped.ts";
+import { untyped } from "../schema/schema-map.ts";
 import { compileAdmissionExpression, ExpressionBudget, evaluatePatch } from "./expression.ts";
 
 const values = { object: untyped({ data: { a: "1" } }) };

@@ -1,11 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { FunctionDecl } from "../library/function.ts";
 import { functions, patchFunctions } from "../library/libraries.ts";
-import type { Ast, Call, Comprehension, Expr, ListExpr, MapExpr, Select, StructExpr } from "../syntax/ast.ts";
-import { qualifiedNameOf } from "../syntax/ast.ts";
-import type { Issue } from "../syntax/issues.ts";
-import { op } from "../syntax/operators.ts";
-import { locationOf, noLocation, type Source } from "../syntax/source.ts";
+import {
+  type Ast,
+  type Call,
+  type Comprehension,
+  type Expr,
+  type ListExpr,
+  type MapExpr,
+  op,
+  qualifiedNameOf,
+  type Select,
+  type StructExpr,
+} from "../syntax/ast.ts";
+import { type Issue, locationOf, noLocation, type Source } from "../syntax/source.ts";
 import {
   boolType,
   type CelType,
@@ -22,10 +30,15 @@ import {
   typeParam,
   withoutOptional,
 } from "../types/types.ts";
-import { constructedField, constructedType, type Environment, typeNames, unplannedTypeNames } from "./environment.ts";
-import { literalType } from "./literal-type.ts";
-import { OverloadResolver } from "./overloads.ts";
-import { mostGeneral, Substitution } from "./unify.ts";
+import {
+  constructedField,
+  constructedType,
+  type Environment,
+  literalType,
+  typeNames,
+  unplannedTypeNames,
+} from "./environment.ts";
+import { mostGeneral, OverloadResolver, Substitution } from "./overloads.ts";
 
 /** Gives every node of an expression its type. Returns the errors; the tree is valid only without errors. */
 export function check(ast: Ast, source: Source, env: Environment): readonly Issue[] {

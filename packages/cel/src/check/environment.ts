@@ -20,6 +20,8 @@ import {
   typeType,
   uintType,
 } from "../types/types.ts";
+import { Uint } from "../values/integers.ts";
+import type { Value } from "../values/value.ts";
 
 /** The fields of one object type by the name under which an expression selects them. */
 export type Fields = ReadonlyMap<string, CelType>;
@@ -85,3 +87,20 @@ export const unplannedTypeNames: ReadonlyMap<string, CelType> = new Map([
   ["duration", typeOf(durationType)],
   ["timestamp", typeOf(timestampType)],
 ]);
+
+/** The type of a literal. */
+export function literalType(value: Value): CelType {
+  switch (typeof value) {
+    case "boolean":
+      return boolType;
+    case "bigint":
+      return intType;
+    case "number":
+      return doubleType;
+    case "string":
+      return stringType;
+    default:
+      if (value === null) return nullType;
+      return value instanceof Uint ? uintType : bytesType;
+  }
+}

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { type Clause, type ClauseVerb, FormatProblem, fillTemplate, wrongType } from "../library/format-template.ts";
-import { type PatternStore, tooManyPatterns } from "../library/pattern.ts";
+import { type PatternStore, tooManyPatterns } from "../library/regex.ts";
 import { type Ast, type Call, childrenOf, type Expr, type ListExpr, type MapExpr } from "../syntax/ast.ts";
-import type { Issue } from "../syntax/issues.ts";
-import { locationOf, noLocation, type Source } from "../syntax/source.ts";
+import { type Issue, locationOf, noLocation, type Source } from "../syntax/source.ts";
 import { type CelType, errorType, formatType, isSameType, param, type TypeKind } from "../types/types.ts";
-import { isError } from "../values/cel-error.ts";
 import { toDuration, toTimestamp } from "../values/convert.ts";
-import type { Value } from "../values/value.ts";
+import { isError, type Value } from "../values/value.ts";
 
 const taken: Readonly<Record<ClauseVerb, readonly TypeKind[]>> = {
   s: ["list", "map", "int", "uint", "double", "bool", "string", "timestamp", "bytes", "duration", "type", "null"],

@@ -1,24 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { CallEstimate, EstimatedArg, EstimatedCall } from "../library/cost-model.ts";
-import { listCost, mapCost, structCost } from "../library/costs.ts";
-import { functions } from "../library/libraries.ts";
 import {
   addRanges,
+  type CallEstimate,
+  type EntrySize,
+  type EstimatedArg,
+  type EstimatedCall,
   exactly,
+  listCost,
+  literalSize,
+  mapCost,
   multiplyRanges,
   one,
   type Range,
+  structCost,
+  unionEntries,
   unionRanges,
   unknownSize,
   zero,
-} from "../library/range.ts";
+} from "../library/costs.ts";
+import { functions } from "../library/libraries.ts";
 import { type DeclType, follow } from "../schema/decl-type.ts";
-import type { Call, Comprehension, Expr, ListExpr, MapExpr, Select } from "../syntax/ast.ts";
+import {
+  type Call,
+  type Comprehension,
+  type Expr,
+  type ListExpr,
+  type MapExpr,
+  op,
+  type Select,
+} from "../syntax/ast.ts";
 import { accumulator } from "../syntax/macro-builder.ts";
-import { op } from "../syntax/operators.ts";
 import { type CelType, errorType, isOptional, param } from "../types/types.ts";
-import { type EntrySize, literalSize, unionEntries } from "./sizes.ts";
 
 /** The least and the most an expression can cost, given how large the schema lets its data be. */
 export function estimateCost(root: Expr, self: DeclType): Range {

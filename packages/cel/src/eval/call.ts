@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { conversionNames } from "../library/conversions.ts";
-import type { CostModel } from "../library/cost-model.ts";
+import type { CostModel } from "../library/costs.ts";
 import type { FunctionDecl, Overload } from "../library/function.ts";
 import { functions, patchFunctions } from "../library/libraries.ts";
-import type { PatternStore } from "../library/pattern.ts";
-import { patternUses } from "../library/regex.ts";
-import type { Call } from "../syntax/ast.ts";
-import { op } from "../syntax/operators.ts";
+import { type PatternStore, patternUses } from "../library/regex.ts";
+import { type Call, op } from "../syntax/ast.ts";
 import { type CelType, param } from "../types/types.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { Duration } from "../values/duration.ts";
-import { equalValues } from "../values/equality.ts";
-import { ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
+import { elementsOf, identityOf, ListValue, MapValue } from "../values/collections.ts";
+import { typeNameOf } from "../values/describe.ts";
+import { doubleToInt, doubleToUint, maxInt, Uint } from "../values/integers.ts";
 import { Meter } from "../values/meter.ts";
-import { OptionalValue } from "../values/optional.ts";
-import { Timestamp } from "../values/timestamp.ts";
-import { typeNameOf } from "../values/type-name.ts";
-import type { Value } from "../values/value.ts";
-import { maxWork } from "./evaluation.ts";
-import { constantNode, type Node, type Step, stepNode } from "./node.ts";
-import { PlanProblem } from "./plan-problem.ts";
-import { planSetMembership } from "./set-membership.ts";
+import { equalValues } from "../values/operations.ts";
+import { Duration, Timestamp } from "../values/time-values.ts";
+import { CelError, InternalFailure, isError, noSuchOverload, OptionalValue, type Value } from "../values/value.ts";
+import { constantNode, maxWork, type Node, PlanProblem, type Step, stepNode } from "./evaluation.ts";
 
 /** What a call does once its arguments are known. */
 type Run = (args: readonly Value[], meter: Meter) => Value;
@@ -206,4 +197,43 @@ function fitsType(type: CelType, value: Value): boolean {
     return fitsType(param(type, 0), key) && fitsType(param(type, 1), value.find(key) ?? null);
   }
   return true;
+}
+
+/** `x in [constants]` as a look-up, which costs nothing; undefined when the list is not a constant list of scalars. */
+function planSetMembership([value, list]: readonly Node[]): Node | undefined {
+  if (!value || list?.kind !== "constant" || !(list.value instanceof ListValue)) return undefined;
+  if (list.value.size === 0) return constantNode(false);
+  const members = new Set<unknown>();
+  for (const element of elementsOf(list.value)) {
+    if (!isScalar(element)) return undefined;
+    for (const equal of equalNumbers(element)) members.add(identityOf(equal));
+  }
+  const step = value.eval;
+  return stepNode((ev) => {
+    const sought = step(ev);
+    if (sought instanceof Uint8Array) throw new InternalFailure("runtime error: hash of unhashable type types.Bytes");
+    return isError(sought) ? sought : members.has(identityOf(sought));
+  });
+}
+
+function isScalar(value: Value): boolean {
+  return ["string", "boolean", "bigint", "number"].includes(typeof value) || value instanceof Uint;
+}
+
+/** A number in every numeric type that can hold it, else the value itself. */
+function equalNumbers(value: Value): readonly Value[] {
+  if (typeof value === "bigint") {
+    return value < 0n ? [value, Number(value)] : [value, Number(value), new Uint(value)];
+  }
+  if (value instanceof Uint) {
+    const double = Number(value.value);
+    return value.value > maxInt ? [value, double] : [value, double, value.value];
+  }
+  if (typeof value !== "number") return [value];
+  const int = doubleToInt(value);
+  const uint = doubleToUint(value);
+  const same: Value[] = [value];
+  if (!isError(int) && Number(int) === value) same.push(int);
+  if (!isError(uint) && Number(uint.value) === value) same.push(uint);
+  return same;
 }

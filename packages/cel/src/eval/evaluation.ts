@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { CostExceeded, Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
+import type { Attribute } from "./attribute.ts";
 
 /** What an expression is evaluated over. A variable left out cannot be read. */
 export type Variables = Readonly<Record<string, Value | undefined>>;
@@ -38,3 +39,22 @@ export class Evaluation {
     if (this.#cost > this.#costLimit || this.#cost < 0) throw new CostExceeded();
   }
 }
+
+export type Step = (ev: Evaluation) => Value;
+
+/** A planned expression: a constant, something that can be selected from, or a computation. */
+export type Node =
+  | { readonly kind: "constant"; readonly value: Value; readonly eval: Step }
+  | { readonly kind: "attribute"; readonly attribute: Attribute; readonly eval: Step }
+  | { readonly kind: "step"; readonly eval: Step };
+
+export function constantNode(value: Value): Node {
+  return { kind: "constant", value, eval: () => value };
+}
+
+export function stepNode(step: Step): Node {
+  return { kind: "step", eval: step };
+}
+
+/** A checked expression that cannot be made a program, for example because a literal cannot be converted. */
+export class PlanProblem extends Error {}

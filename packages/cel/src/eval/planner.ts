@@ -1,20 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 import { typeNames } from "../check/environment.ts";
-import type { PatternStore } from "../library/pattern.ts";
-import type { Call, Comprehension, Expr, Ident, MapExpr, Select, StructExpr } from "../syntax/ast.ts";
-import { op } from "../syntax/operators.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { TypeValue } from "../values/type-value.ts";
-import type { Value } from "../values/value.ts";
-import { type Attribute, attributeNode, createAttribute, createConditional, presenceNode } from "./attribute.ts";
+import type { PatternStore } from "../library/regex.ts";
+import {
+  type Call,
+  type Comprehension,
+  type Expr,
+  type Ident,
+  type MapExpr,
+  op,
+  type Select,
+  type StructExpr,
+} from "../syntax/ast.ts";
+import { CelError, isError, noSuchOverload, TypeValue, type Value } from "../values/value.ts";
+import {
+  type Attribute,
+  attributeNode,
+  computedQualifier,
+  constantQualifier,
+  createAttribute,
+  createConditional,
+  goTypeName,
+  isKey,
+  presenceNode,
+  presenceQualifier,
+} from "./attribute.ts";
 import { planCall } from "./call.ts";
-import { planComprehension } from "./comprehension.ts";
-import type { Evaluation } from "./evaluation.ts";
-import { goTypeName } from "./go-type-name.ts";
-import { planList, planMap, planStruct } from "./literals.ts";
-import { constantNode, type Node, type Step, stepNode } from "./node.ts";
-import { PlanProblem } from "./plan-problem.ts";
-import { computedQualifier, constantQualifier, isKey, presenceQualifier } from "./qualifier.ts";
+import { planComprehension, planList, planMap, planStruct } from "./collections.ts";
+import { constantNode, type Evaluation, type Node, PlanProblem, type Step, stepNode } from "./evaluation.ts";
 
 /** A planned expression and the number of places its comprehensions need. */
 interface Plan {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { boolType, type CelType, stringType, structType } from "../types/types.ts";
-import { noSuchOverload } from "../values/cel-error.ts";
-import { OpaqueValue } from "../values/opaque.ts";
-import type { Value } from "../values/value.ts";
+import { noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
 import { type FunctionDecl, type Implementation, memberOverload, signature } from "./function.ts";
 
 const prefix = "kubernetes.authorization";

@@ -2,14 +2,20 @@
 import { formatIpAddress, type IpAddress, IpSyntaxError, isMappedIPv4, parseCidr } from "@purlin/base";
 import { goQuote } from "@purlin/kube-objects/json";
 import { boolType, intType, opaqueType, stringType } from "../types/types.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { OpaqueValue } from "../values/opaque.ts";
-import type { Value } from "../values/value.ts";
-import type { CostModel } from "./cost-model.ts";
-import { characterCost, fixedCost, sizeOf, traversal } from "./costs.ts";
+import { CelError, isError, noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
+import {
+  addRanges,
+  type CostModel,
+  characterCost,
+  fixedCost,
+  one,
+  type Range,
+  scaleRange,
+  sizeOf,
+  traversal,
+} from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 import { addressErrorText, IpValue, ipType, parseIp } from "./ip.ts";
-import { addRanges, one, type Range, scaleRange } from "./range.ts";
 
 const cidrType = opaqueType("net.CIDR");
 

@@ -25,10 +25,8 @@ import {
   toUint,
 } from "../values/convert.ts";
 import type { Value } from "../values/value.ts";
-import type { CostModel } from "./cost-model.ts";
-import { characterCost, sizeOf } from "./costs.ts";
+import { type CostModel, characterCost, scaleRange, sizeOf } from "./costs.ts";
 import { type FunctionDecl, type Implementation, type Overload, overload, signature } from "./function.ts";
-import { scaleRange } from "./range.ts";
 
 // UTF-8 takes one to four bytes for a character.
 const textToBytesCost: CostModel = {

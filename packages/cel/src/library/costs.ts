@@ -1,13 +1,126 @@
 // SPDX-License-Identifier: Apache-2.0
-import { elementsOf, ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
+
+import type { Expr } from "../syntax/ast.ts";
+import type { CelType } from "../types/types.ts";
+import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
 import type { Meter } from "../values/meter.ts";
-import { OpaqueValue } from "../values/opaque.ts";
-import { OptionalValue } from "../values/optional.ts";
 import { textBytes, textSize } from "../values/text.ts";
-import type { Value } from "../values/value.ts";
-import type { CostModel, EstimatedArg, EstimatedCall } from "./cost-model.ts";
-import { addRanges, exactly, multiplyRanges, one, scaleRange } from "./range.ts";
+import { OpaqueValue, OptionalValue, type Value } from "../values/value.ts";
+
+/** The least and the most a size or a cost can be. Nothing goes beyond 64 bits: the most there is means unbounded. */
+export interface Range {
+  readonly min: bigint;
+  readonly max: bigint;
+}
+
+export const unbounded: bigint = 2n ** 64n - 1n;
+export const unknownSize: Range = { min: 0n, max: unbounded };
+
+const capped = (value: bigint): bigint => lesser(value, unbounded);
+
+export const exactly = (value: bigint | number): Range => ({ min: BigInt(value), max: BigInt(value) });
+export const one: Range = exactly(1);
+export const zero: Range = exactly(0);
+
+export function addRanges(...ranges: readonly Range[]): Range {
+  let { min, max } = zero;
+  for (const range of ranges) {
+    min = capped(min + range.min);
+    max = capped(max + range.max);
+  }
+  return { min, max };
+}
+
+export function multiplyRanges(a: Range, b: Range): Range {
+  return { min: capped(a.min * b.min), max: capped(a.max * b.max) };
+}
+
+/** Each end times a factor, rounded up. */
+export function scaleRange({ min, max }: Range, factor: number): Range {
+  return { min: scale(min, factor), max: scale(max, factor) };
+}
+
+function scale(value: bigint, factor: number): bigint {
+  const float = Number(value);
+  if (float > 0 && factor > 0 && float > 2 ** 64 / factor) return unbounded;
+  const scaled = Math.ceil(float * factor);
+  return scaled >= 2 ** 64 ? unbounded : BigInt(scaled);
+}
+
+/** The smallest range that holds both. */
+export function unionRanges(a: Range, b: Range): Range {
+  return { min: lesser(a.min, b.min), max: b.max === lesser(a.max, b.max) ? a.max : b.max };
+}
+
+/** The smaller of two numbers that Math.min does not take. */
+export function lesser(a: bigint, b: bigint): bigint {
+  if (a < b) return a;
+  return b;
+}
+
+/** What is known about an argument before the expression runs. */
+export interface EstimatedArg {
+  readonly type: CelType;
+  /** Missing for the elements of a list. */
+  readonly expr: Expr | undefined;
+  /** Where the schema declares the value: a variable, then fields, `@items`, `@keys` and `@values`. */
+  readonly path: readonly string[] | undefined;
+  /** The size that follows from the expression itself. */
+  readonly computedSize: Range | undefined;
+}
+
+/** A call whose cost is to be estimated. */
+export interface EstimatedCall {
+  readonly overload: string;
+  readonly target: EstimatedArg | undefined;
+  readonly args: readonly EstimatedArg[];
+  /** The size of an argument from the expression, else from the schema, else unknown. */
+  sizeOf(arg: EstimatedArg): Range;
+  /** What is known of a list's elements, or undefined when the argument has none. */
+  elementOf(arg: EstimatedArg): EstimatedArg | undefined;
+}
+
+export interface CallEstimate {
+  readonly cost: Range;
+  readonly resultSize?: Range | undefined;
+}
+
+/** What a call costs, before and while it runs. */
+export interface CostModel {
+  /** Finding the cost is work too, which is accounted to `meter`. `result` is given only to models that say they need it, since they are charged after the call. */
+  actual(args: readonly Value[], meter: Meter, result: Value): number;
+  readonly needsResult?: boolean;
+  /** Undefined leaves the estimate to the default of one unit. */
+  estimate(call: EstimatedCall): CallEstimate | undefined;
+}
+
+/** The sizes of what a list or map holds. */
+export interface EntrySize {
+  readonly container: "list" | "map";
+  readonly key: Range;
+  readonly value: Range;
+}
+
+/** The sizes of what either holds, if both are known. */
+export function unionEntries(a: EntrySize | undefined, b: EntrySize | undefined): EntrySize | undefined {
+  if (!a || !b) return undefined;
+  return { container: a.container, key: unionRanges(a.key, b.key), value: unionRanges(a.value, b.value) };
+}
+
+/** The size of what is written out in the expression. */
+export function literalSize(expr: Expr): Range | undefined {
+  switch (expr.kind) {
+    case "list":
+      return exactly(expr.elements.length);
+    case "map":
+      return exactly(expr.entries.length);
+    case "literal":
+      if (typeof expr.value === "string") return exactly(textSize(expr.value));
+      return exactly(expr.value instanceof Uint8Array ? expr.value.length : 1);
+    default:
+      return undefined;
+  }
+}
 
 /** The cost of looking at one character of a string. */
 export const characterCost = 0.1;

@@ -15,19 +15,27 @@ import {
   typeParam,
   uintType,
 } from "../types/types.ts";
-import { CelError, noSuchOverload } from "../values/cel-error.ts";
-import { compareValues, isOrdered } from "../values/compare.ts";
-import { equalValues } from "../values/equality.ts";
-import { InternalFailure } from "../values/internal-failure.ts";
-import { ArrayList, elementsOf, ListValue } from "../values/list.ts";
-import type { Meter } from "../values/meter.ts";
-import { CostExceeded } from "../values/meter.ts";
-import { typeNameOf } from "../values/type-name.ts";
-import type { Value } from "../values/value.ts";
-import type { CallEstimate, CostModel, EstimatedArg } from "./cost-model.ts";
-import { characterCost, listCost, sizeOf } from "./costs.ts";
+import { ArrayList, elementsOf, ListValue } from "../values/collections.ts";
+import { typeNameOf } from "../values/describe.ts";
+import { CostExceeded, type Meter } from "../values/meter.ts";
+import { compareValues, equalValues, isOrdered } from "../values/operations.ts";
+import { CelError, InternalFailure, noSuchOverload, type Value } from "../values/value.ts";
+import {
+  addRanges,
+  type CallEstimate,
+  type CostModel,
+  characterCost,
+  type EstimatedArg,
+  exactly,
+  listCost,
+  multiplyRanges,
+  one,
+  type Range,
+  scaleRange,
+  sizeOf,
+  unbounded,
+} from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { addRanges, exactly, multiplyRanges, one, type Range, scaleRange, unbounded } from "./range.ts";
 
 const comparable: readonly CelType[] = [
   intType,

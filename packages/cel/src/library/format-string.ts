@@ -1,23 +1,95 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote } from "@purlin/kube-objects/json";
 import { dynType, listOf, stringType } from "../types/types.ts";
-import { CelError, isError } from "../values/cel-error.ts";
+import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
 import { toText } from "../values/convert.ts";
-import { Duration } from "../values/duration.ts";
+import { typeNameOf } from "../values/describe.ts";
 import { Uint } from "../values/integers.ts";
-import { elementsOf, ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
 import type { Meter } from "../values/meter.ts";
 import { compareText } from "../values/text.ts";
-import { Timestamp } from "../values/timestamp.ts";
-import { typeNameOf } from "../values/type-name.ts";
-import { TypeValue } from "../values/type-value.ts";
-import type { Value } from "../values/value.ts";
-import { characterCost, sizeOf } from "./costs.ts";
-import { formatFixed, formatScientific } from "./format-number.ts";
+import { Duration, Timestamp } from "../values/time-values.ts";
+import { CelError, isError, TypeValue, type Value } from "../values/value.ts";
+import { characterCost, scaleRange, sizeOf } from "./costs.ts";
 import { type Clause, FormatProblem, fillTemplate, wrongType } from "./format-template.ts";
 import { type FunctionDecl, type Implementation, memberOverload, signature } from "./function.ts";
-import { scaleRange } from "./range.ts";
+
+/** A number as `digits` with `scale` of them behind the point. */
+interface Decimal {
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+// No double has more digits behind the point than this.
+const maxFractionDigits = 1074;
+
+/** A double with `precision` digits behind the point and commas between groups of three: 1,234.50. */
+function formatFixed(value: number, precision: number): string {
+  if (!Number.isFinite(value)) return notFinite(value);
+  const scale = Math.min(precision, maxFractionDigits);
+  const { digits } = rescale(exactDecimal(value), scale);
+  const all = String(digits).padStart(scale + 1, "0");
+  const whole = all.slice(0, all.length - scale).replace(/\B(?=(\d{3})+$)/g, ",");
+  const fraction = all.slice(all.length - scale) + "0".repeat(precision - scale);
+  const isNegative = value < 0;
+  return `${isNegative ? "-" : ""}${whole}${precision === 0 ? "" : `.${fraction}`}`;
+}
+
+const superscripts = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
+
+/**
+ * A double in scientific notation with six digits: 1.500000×10⁰³. The precision of the clause is the least width,
+ * because that is what Kubernetes' CEL makes of it.
+ */
+function formatScientific(value: number, width: number): string {
+  return (Number.isFinite(value) ? scientific(value) : notFinite(value)).padStart(width, " ");
+}
+
+function scientific(value: number): string {
+  const exact = exactDecimal(value);
+  const length = String(exact.digits).length;
+  let exponent = value === 0 ? 0 : length - 1 - exact.scale;
+  let digits = String(rescale(exact, 6 - exponent).digits);
+  if (digits.length > 7) {
+    exponent++;
+    digits = digits.slice(0, 7);
+  }
+  const padded = digits.padEnd(7, "0");
+  const sign = value < 0 ? "-" : "";
+  return `${sign}${padded[0]}.${padded.slice(1)}\u00d710${superscript(exponent)}`;
+}
+
+function superscript(exponent: number): string {
+  const digits = String(Math.abs(exponent)).padStart(2, "0");
+  return (exponent < 0 ? "\u207b" : "") + [...digits].map((digit) => superscripts[Number(digit)]).join("");
+}
+
+function notFinite(value: number): string {
+  if (Number.isNaN(value)) return "NaN";
+  return value > 0 ? "\u221e" : "-\u221e";
+}
+
+/** The exact decimal expansion of a finite double without its sign: every double has one. */
+function exactDecimal(value: number): Decimal {
+  const bits = new DataView(new ArrayBuffer(8));
+  bits.setFloat64(0, Math.abs(value));
+  const raw = bits.getBigUint64(0);
+  const biased = Number(raw >> 52n);
+  const fraction = raw & (2n ** 52n - 1n);
+  const mantissa = biased === 0 ? fraction : fraction + 2n ** 52n;
+  const exponent = Math.max(biased, 1) - 1075;
+  if (exponent >= 0) return { digits: mantissa << BigInt(exponent), scale: 0 };
+  return { digits: mantissa * 5n ** BigInt(-exponent), scale: -exponent };
+}
+
+/** The same number with another number of digits behind the point; a tie goes to the even digit. */
+function rescale({ digits, scale }: Decimal, newScale: number): Decimal {
+  if (newScale >= scale) return { digits: digits * 10n ** BigInt(newScale - scale), scale: newScale };
+  const unit = 10n ** BigInt(scale - newScale);
+  const quotient = digits / unit;
+  const twice = (digits % unit) * 2n;
+  const roundsUp = twice > unit || (twice === unit && quotient % 2n === 1n);
+  return { digits: roundsUp ? quotient + 1n : quotient, scale: newScale };
+}
 
 const defaultPrecision = 6;
 

@@ -2,7 +2,7 @@
 import type { CelType } from "../types/types.ts";
 import type { Meter } from "../values/meter.ts";
 import type { Value } from "../values/value.ts";
-import type { CostModel } from "./cost-model.ts";
+import type { CostModel } from "./costs.ts";
 
 /** What a function does. Its arguments are never errors, and fit the signature as far as that can be seen. */
 export type Implementation = (args: readonly Value[], meter: Meter) => Value;

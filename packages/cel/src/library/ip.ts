@@ -9,11 +9,8 @@ import {
 } from "@purlin/base";
 import { goQuote } from "@purlin/kube-objects/json";
 import { boolType, type CelType, intType, opaqueType, stringType } from "../types/types.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { OpaqueValue } from "../values/opaque.ts";
-import type { Value } from "../values/value.ts";
-import type { CostModel } from "./cost-model.ts";
-import { characterCost, fixedCost, traversal } from "./costs.ts";
+import { CelError, isError, noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
+import { type CostModel, characterCost, fixedCost, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 
 export const ipType: CelType = opaqueType("net.IP");

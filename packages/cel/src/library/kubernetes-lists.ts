@@ -12,16 +12,12 @@ import {
   typeParam,
   uintType,
 } from "../types/types.ts";
-import { add } from "../values/arithmetic.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { compareValues, isOrdered } from "../values/compare.ts";
-import { Duration } from "../values/duration.ts";
-import { equalValues } from "../values/equality.ts";
+import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
 import { Uint } from "../values/integers.ts";
-import { elementsOf, ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
 import type { Meter } from "../values/meter.ts";
-import type { Value } from "../values/value.ts";
+import { add, compareValues, equalValues, isOrdered } from "../values/operations.ts";
+import { Duration } from "../values/time-values.ts";
+import { CelError, isError, noSuchOverload, type Value } from "../values/value.ts";
 import { listTraversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, type Overload, signature } from "./function.ts";
 

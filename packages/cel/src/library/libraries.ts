@@ -1,30 +1,93 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import { boolType, listOf, mapOf, stringType, typeParam } from "../types/types.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
+import { boolType, bytesType, intType, listOf, mapOf, stringType, typeParam } from "../types/types.ts";
+import { EntryMap, elementsOf, GrowingMap, ListValue, MapValue } from "../values/collections.ts";
 import { describe } from "../values/describe.ts";
-import { equalValues } from "../values/equality.ts";
-import { elementsOf, ListValue } from "../values/list.ts";
-import { EntryMap, GrowingMap, MapValue } from "../values/map.ts";
 import type { Meter } from "../values/meter.ts";
-import type { Value } from "../values/value.ts";
+import { equalValues } from "../values/operations.ts";
+import { CelError, isError, noSuchOverload, type Value } from "../values/value.ts";
 import { authorizerFunctions } from "./authorizer.ts";
 import { cidrFunctions } from "./cidr.ts";
-import type { CostModel } from "./cost-model.ts";
-import { sizeOf } from "./costs.ts";
+import { conversionFunctions } from "./conversions.ts";
+import {
+  addRanges,
+  type CostModel,
+  sizeOf as countOf,
+  matchCost,
+  multiplyRanges,
+  one,
+  scaleRange,
+  sizeOf,
+} from "./costs.ts";
 import { extendedListFunctions } from "./extended-lists.ts";
 import { formatFunctions } from "./format.ts";
-import { type FunctionDecl, type Implementation, mergeFunctions, overload, signature } from "./function.ts";
+import {
+  type FunctionDecl,
+  type Implementation,
+  memberOverload,
+  mergeFunctions,
+  type Overload,
+  overload,
+  signature,
+} from "./function.ts";
 import { ipFunctions } from "./ip.ts";
 import { kubernetesListFunctions } from "./kubernetes-lists.ts";
+import { affixCost, containsTextCost, operatorFunctions } from "./operators.ts";
 import { optionalFunctions } from "./optional.ts";
 import { quantityFunctions } from "./quantity.ts";
-import { addRanges, multiplyRanges, one, scaleRange } from "./range.ts";
-import { regexFunctions } from "./regex.ts";
+import { compileThen, matchPattern, regexFunctions } from "./regex.ts";
 import { semverFunctions } from "./semver.ts";
-import { standardFunctions } from "./standard.ts";
 import { stringFunctions } from "./strings.ts";
+import { timeFunctions } from "./times.ts";
 import { urlFunctions } from "./url.ts";
+
+function meteredSize(value: Value, meter: Meter): Value | undefined {
+  const hasSize = typeof value === "string" || isCollection(value) || value instanceof Uint8Array;
+  return hasSize ? BigInt(countOf(value, meter)) : undefined;
+}
+
+const isCollection = (value: Value): boolean => value instanceof ListValue || value instanceof MapValue;
+
+const sizeOverloads: readonly Overload[] = (
+  [
+    ["bytes", bytesType],
+    ["list", listOf(typeParam("A"))],
+    ["map", mapOf(typeParam("A"), typeParam("B"))],
+    ["string", stringType],
+  ] as const
+).flatMap(([name, type]) => [
+  overload(signature(`size_${name}`, [type], intType)),
+  memberOverload(signature(`${name}_size`, [type], intType)),
+]);
+
+const both = [stringType, stringType];
+
+function textTest(name: string, id: string, test: (text: string, part: string) => boolean): FunctionDecl {
+  const cost = name === "contains" ? containsTextCost : affixCost;
+  const run = ([text, part]: readonly Value[]): Value =>
+    typeof text === "string" && typeof part === "string" ? test(text, part) : noSuchOverload;
+  return { name, isUnguarded: true, overloads: [memberOverload(signature(id, both, boolType), run, { cost })] };
+}
+
+const match = compileThen(matchPattern);
+
+/** CEL's standard library. */
+const standardFunctions: readonly FunctionDecl[] = [
+  ...operatorFunctions,
+  { name: "size", overloads: sizeOverloads, shared: ([value = null], meter) => meteredSize(value, meter) },
+  ...conversionFunctions,
+  textTest("contains", "contains_string", (text, part) => text.includes(part)),
+  textTest("endsWith", "ends_with_string", (text, part) => text.endsWith(part)),
+  textTest("startsWith", "starts_with_string", (text, part) => text.startsWith(part)),
+  {
+    name: "matches",
+    overloads: [
+      overload(signature("matches", both, boolType)),
+      memberOverload(signature("matches_string", both, boolType), undefined, { cost: matchCost }),
+    ],
+    shared: (args, meter) => (typeof args[0] === "string" ? match(args, meter) : undefined),
+  },
+  ...timeFunctions,
+];
 
 type Test = (a: ListValue, b: ListValue, meter: Meter) => boolean | CelError;
 

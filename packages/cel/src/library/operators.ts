@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import { op } from "../syntax/operators.ts";
+import { op } from "../syntax/ast.ts";
 import {
   boolType,
   bytesType,
@@ -15,15 +14,110 @@ import {
   typeParam,
   uintType,
 } from "../types/types.ts";
-import { type Arithmetic, add, divide, modulo, multiply, negate, subtract } from "../values/arithmetic.ts";
-import { isError, noSuchOverload } from "../values/cel-error.ts";
-import { compareValues, isOrdered, type Order } from "../values/compare.ts";
-import { equalValues } from "../values/equality.ts";
-import { ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
-import type { CostModel } from "./cost-model.ts";
+import { ListValue, MapValue } from "../values/collections.ts";
+import {
+  type Arithmetic,
+  add,
+  compareValues,
+  divide,
+  equalValues,
+  isOrdered,
+  modulo,
+  multiply,
+  negate,
+  type Order,
+  subtract,
+} from "../values/operations.ts";
+import { isError, noSuchOverload, OpaqueValue } from "../values/value.ts";
+import {
+  addRanges,
+  type CostModel,
+  characterCost,
+  type EstimatedArg,
+  type EstimatedCall,
+  lesser,
+  multiplyRanges,
+  one,
+  operandSize,
+  type Range,
+  scaleRange,
+  unknownSize,
+} from "./costs.ts";
 import { type FunctionDecl, type Overload, overload, signature } from "./function.ts";
-import { compareTextCost, equalityCost, inListCost, joinListsCost, joinTextCost } from "./operator-costs.ts";
+
+const knownSize = (arg: EstimatedArg): Range => arg.computedSize ?? unknownSize;
+
+function estimateComparison({ args }: EstimatedCall): { readonly cost: Range } | undefined {
+  const [left, right] = args;
+  if (!left || !right) return undefined;
+  const max = lesser(knownSize(left).max, knownSize(right).max);
+  return { cost: scaleRange({ min: max > 0n ? 1n : 0n, max }, characterCost) };
+}
+
+/** Comparing two texts takes as long as the shorter one. */
+const compareTextCost: CostModel = {
+  actual: ([a = null, b = null], meter) =>
+    Math.ceil(Math.min(operandSize(a, meter), operandSize(b, meter)) * characterCost),
+  estimate: estimateComparison,
+};
+
+const cheapTypes: ReadonlySet<string> = new Set(["net.IP", "net.CIDR", "kubernetes.Quantity", "kubernetes.Semver"]);
+const longestFormatName: Range = { min: 1n, max: 64n };
+
+/** The same for equality, which libraries make cheap for their types. */
+const equalityCost: CostModel = {
+  actual: (args, meter) => (args[0] instanceof OpaqueValue ? 1 : compareTextCost.actual(args, meter, null)),
+  estimate: (call) => {
+    const [left, right] = call.args;
+    if (!left || !right) return undefined;
+    const { name } = left.type;
+    if (name === right.type.name) {
+      if (cheapTypes.has(name)) return { cost: one };
+      if (name === "kubernetes.NamedFormat") return { cost: scaleRange(longestFormatName, characterCost) };
+      if (name === "kubernetes.URL") {
+        const max = right.computedSize?.max ?? 1n;
+        return { cost: scaleRange({ min: 1n, max }, characterCost) };
+      }
+    }
+    return estimateComparison(call);
+  },
+};
+
+/** Joining two texts copies both. */
+const joinTextCost: CostModel = {
+  actual: ([a = null, b = null], meter) => Math.ceil((operandSize(a, meter) + operandSize(b, meter)) * characterCost),
+  estimate: ({ args }) => {
+    const resultSize = addRanges(...args.map(knownSize));
+    return { cost: scaleRange(resultSize, characterCost), resultSize };
+  },
+};
+
+const joinListsCost: CostModel = {
+  actual: () => 1,
+  estimate: ({ args }) => ({ cost: one, resultSize: addRanges(...args.map(knownSize)) }),
+};
+
+const inListCost: CostModel = {
+  actual: ([, list = null], meter) => operandSize(list, meter),
+  estimate: ({ args: [, list] }) => list && { cost: scaleRange(knownSize(list), 1) },
+};
+
+/** The text is looked at once; the estimate goes by what is looked for. */
+export const affixCost: CostModel = {
+  actual: ([text = null], meter) => Math.ceil(operandSize(text, meter) * characterCost),
+  estimate: ({ args: [affix] }) => affix && { cost: scaleRange(knownSize(affix), characterCost) },
+};
+
+export const containsTextCost: CostModel = {
+  actual: ([text = null, part = null], meter) =>
+    Math.ceil(operandSize(text, meter) * characterCost) * Math.ceil(operandSize(part, meter) * characterCost),
+  estimate: ({ target, args: [part] }) => {
+    if (!target || !part) return undefined;
+    const text = scaleRange(knownSize(target), characterCost);
+    const sought = scaleRange(knownSize(part), characterCost);
+    return { cost: multiplyRanges(text, sought) };
+  },
+};
 
 const any = typeParam("A");
 const list = listOf(any);

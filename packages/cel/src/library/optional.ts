@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { op } from "../syntax/operators.ts";
+import { op } from "../syntax/ast.ts";
 import { boolType, dynType, intType, listOf, mapOf, optionalOf, stringType, typeParam } from "../types/types.ts";
-import { CelError, noSuchOverload } from "../values/cel-error.ts";
+import { ArrayList, EntryMap, elementsOf, ListValue } from "../values/collections.ts";
 import { describe } from "../values/describe.ts";
-import { Duration } from "../values/duration.ts";
 import { Uint } from "../values/integers.ts";
-import { ArrayList, elementsOf, ListValue } from "../values/list.ts";
-import { EntryMap } from "../values/map.ts";
-import { none, OptionalValue } from "../values/optional.ts";
-import type { Value } from "../values/value.ts";
+import { Duration } from "../values/time-values.ts";
+import { CelError, none, noSuchOverload, OptionalValue, type Value } from "../values/value.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 
 const key = typeParam("K");

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { boolType, doubleType, intType, stringType, structType } from "../types/types.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
 import type { Meter } from "../values/meter.ts";
-import { OpaqueValue } from "../values/opaque.ts";
-import type { Value } from "../values/value.ts";
+import { CelError, isError, noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
 import { fixedCost, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
 import {

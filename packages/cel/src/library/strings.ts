@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goShortEscapes } from "@purlin/kube-objects/json";
 import { intType, listOf, stringType } from "../types/types.ts";
-import { CelError } from "../values/cel-error.ts";
+import { ArrayList, elementsOf, ListValue } from "../values/collections.ts";
 import { describe } from "../values/describe.ts";
-import { ArrayList, elementsOf, ListValue } from "../values/list.ts";
 import type { Meter } from "../values/meter.ts";
-import type { Value } from "../values/value.ts";
-import type { CostModel } from "./cost-model.ts";
-import { characterCost, listTraversal, sizeOf, traversal } from "./costs.ts";
+import {
+  characterAt,
+  indexOfText,
+  lastIndexOfText,
+  replaceText,
+  splitText,
+  substringOf,
+  trimSpace,
+} from "../values/text.ts";
+import { CelError, type Value } from "../values/value.ts";
+import {
+  addRanges,
+  type CostModel,
+  characterCost,
+  listTraversal,
+  multiplyRanges,
+  type Range,
+  scaleRange,
+  sizeOf,
+  traversal,
+  unbounded,
+  zero,
+} from "./costs.ts";
 import { formatFunction } from "./format-string.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { addRanges, multiplyRanges, type Range, scaleRange, unbounded, zero } from "./range.ts";
-import { characterAt, indexOfText, lastIndexOfText, replaceText, splitText, substringOf, trimSpace } from "./text.ts";
 
 const text = stringType;
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { goQuote } from "@purlin/kube-objects/json";
 import { durationType, intType, stringType, timestampType } from "../types/types.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { Duration } from "../values/duration.ts";
 import type { Meter } from "../values/meter.ts";
-import { Timestamp } from "../values/timestamp.ts";
+import { Duration, Timestamp } from "../values/time-values.ts";
+import { CelError, isError, noSuchOverload } from "../values/value.ts";
 import { type FunctionDecl, type Implementation, memberOverload, type Overload, signature } from "./function.ts";
 
 const formats: Map<string, Intl.DateTimeFormat> = new Map();

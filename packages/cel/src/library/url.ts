@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { boolType, type CelType, listOf, mapOf, stringType, structType } from "../types/types.ts";
-import { CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { ArrayList } from "../values/list.ts";
-import { EntryMap } from "../values/map.ts";
+import { ArrayList, EntryMap } from "../values/collections.ts";
 import type { Meter } from "../values/meter.ts";
-import { OpaqueValue } from "../values/opaque.ts";
-import type { Value } from "../values/value.ts";
+import { CelError, isError, noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
 import { fixedCost, traversal } from "./costs.ts";
 import { type FunctionDecl, type Implementation, memberOverload, overload, signature } from "./function.ts";
-import { checkRequestUri, escapedPath, formatUrl, type ParsedUrl, parseUrl, splitHost } from "./parse-url.ts";
-import { UrlProblem, unescapePart } from "./url-escaping.ts";
+import {
+  checkRequestUri,
+  escapedPath,
+  formatUrl,
+  type ParsedUrl,
+  parseUrl,
+  splitHost,
+  UrlProblem,
+  unescapePart,
+} from "./parse-url.ts";
 
 const urlType = structType("kubernetes.URL");
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type FieldError, forbiddenValue } from "@purlin/kube-objects/errors";
 import { maxWork } from "../eval/evaluation.ts";
-import { lesser, unbounded } from "../library/range.ts";
+import { lesser, unbounded } from "../library/costs.ts";
 
 /** What one rule may cost each time it runs. */
 export const ruleCostLimit = 1_000_000;

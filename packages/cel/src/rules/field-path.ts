@@ -2,7 +2,7 @@
 
 import { childPath, keyPath, rootPath } from "@purlin/kube-objects/errors";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { valueSchema } from "../schema/schema.ts";
+import { valueSchema } from "../schema/schema-node.ts";
 
 /** Why a `fieldPath` names no field. */
 export class FieldPathProblem extends Error {}

@@ -3,7 +3,7 @@
 import { childPath, keyPath } from "@purlin/kube-objects/errors";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { isRawObject, isSameJson } from "../schema/raw-json.ts";
-import { valueSchema } from "../schema/schema.ts";
+import { valueSchema } from "../schema/schema-node.ts";
 import type { RuleSet } from "./rule-set.ts";
 
 /** Finds the element with the same key as another; undefined without such an element. */

@@ -3,8 +3,7 @@
 import { childPath, keyPath } from "@purlin/kube-objects/errors";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { type DeclType, declare } from "../schema/decl-type.ts";
-import { escapeName } from "../schema/escape.ts";
-import { valueSchema } from "../schema/schema.ts";
+import { escapeName, valueSchema } from "../schema/schema-node.ts";
 import { multiplyCost } from "./cost-limits.ts";
 
 /** A schema node on the way through a schema. */

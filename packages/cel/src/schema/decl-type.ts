@@ -16,8 +16,7 @@ import {
   structType,
   timestampType,
 } from "../types/types.ts";
-import { escapeName } from "./escape.ts";
-import { valueSchema, withResourceFields } from "./schema.ts";
+import { escapeName, valueSchema, withResourceFields } from "./schema-node.ts";
 
 /** What a schema means to an expression: its type, and how large its values can be. */
 export interface DeclType {

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
+import { Uint } from "../values/integers.ts";
 import type { Meter } from "../values/meter.ts";
+import { Duration, Timestamp } from "../values/time-values.ts";
+import { OptionalValue, type Value } from "../values/value.ts";
 
 /** Data as JSON readers hand it over. Integers beyond 2^53 are bigints. */
 export type RawObject = Readonly<Record<string, unknown>>;
@@ -57,4 +62,35 @@ export function goTypeOf(value: unknown): string {
   if (typeof value === "boolean") return "bool";
   if (typeof value === "string") return "string";
   return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
+}
+
+/** Values that are data from an object and can give it back as it was. */
+export interface RawBacked {
+  readonly raw: unknown;
+}
+
+export function isRawBacked(value: unknown): value is RawBacked {
+  return typeof value === "object" && value !== null && "raw" in value;
+}
+
+/** The data behind a value. Values that JSON has no form for, such as timestamps, stay what they are. */
+export function toRaw(value: Value): unknown {
+  if (isRawBacked(value)) return value.raw;
+  if (value instanceof OptionalValue) return value.hasValue ? toRaw(value.value) : null;
+  return value instanceof ListValue ? [...elementsOf(value)].map(toRaw) : value;
+}
+
+/** A value of an expression as JSON. */
+export function toJson(value: Value): unknown {
+  if (isRawBacked(value)) return value.raw;
+  if (typeof value === "bigint") return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+  if (value instanceof Uint) return Number(value.value);
+  if (value instanceof OptionalValue) return value.hasValue ? toJson(value.value) : null;
+  if (value instanceof ListValue) return [...elementsOf(value)].map(toJson);
+  if (value instanceof MapValue) {
+    return Object.fromEntries([...value.keys()].map((key) => [String(key), toJson(value.find(key) ?? null)]));
+  }
+  if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+  if (value instanceof Timestamp || value instanceof Duration) return String(value);
+  return value;
 }

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type CelError, isError, noSuchOverload } from "../values/cel-error.ts";
-import { equalParts } from "../values/equality.ts";
-import { InternalFailure } from "../values/internal-failure.ts";
-import { type Equal, elementsOf, ListValue } from "../values/list.ts";
+
+import { type Equal, elementsOf, ListValue } from "../values/collections.ts";
 import type { Meter } from "../values/meter.ts";
-import type { Value } from "../values/value.ts";
-import { goTypeOf, isRawInteger, isRawObject, type RawObject } from "./raw-json.ts";
-import { ReadMemo } from "./read-memo.ts";
-import type { ReadValue } from "./schema-map.ts";
+import { equalParts } from "../values/operations.ts";
+import { type CelError, InternalFailure, isError, noSuchOverload, type Value } from "../values/value.ts";
+import { goTypeOf, isRawInteger, isRawObject, type RawObject, toRaw } from "./raw-json.ts";
+import { ReadMemo, type ReadValue } from "./schema-map.ts";
 import type { SchemaNode } from "./schema-node.ts";
-import { toRaw } from "./to-raw.ts";
 
 interface ListParts {
   readonly items: SchemaNode;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Entry, Expr, Field } from "./ast.ts";
-import { at, first, type State } from "./grammar-states.ts";
 import { RecoveringParser } from "./recovering-parser.ts";
 import { locationOf } from "./source.ts";
-import { T, type Token } from "./token.ts";
+import { at, first, type State, T, type Token } from "./token.ts";
 
 /** One alternative of a rule. What a syntax error cut short is built too: its parts may hold problems worth telling. */
 export interface Part {

@@ -4,9 +4,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { showValue } from "../testing/show-value.ts";
 import { tokenize } from "./lexer.ts";
-import { parseLiteral } from "./literal.ts";
+import { LiteralProblem, parseLiteral } from "./literal.ts";
 import { createSource } from "./source.ts";
-import { LiteralProblem } from "./unescape.ts";
 
 function literal(text: string, isNegative = false): string {
   const [token] = tokenize(createSource(text)).tokens;

@@ -2,7 +2,6 @@
 import { maxInt, maxUint, minInt, Uint } from "../values/integers.ts";
 import type { Value } from "../values/value.ts";
 import { T, type Token } from "./token.ts";
-import { LiteralProblem, unescapeBytes, unescapeString } from "./unescape.ts";
 
 /** The value of a literal token. */
 export function parseLiteral(token: Token, isNegative: boolean): Value {
@@ -42,4 +41,96 @@ function parseDouble(text: string, isNegative: boolean): number {
   const value = Number(text);
   if (!Number.isFinite(value)) throw new LiteralProblem("invalid double literal");
   return isNegative ? -value : value;
+}
+
+const simpleEscapes: ReadonlyMap<string, number> = new Map([
+  ["a", 7],
+  ["b", 8],
+  ["f", 12],
+  ["n", 10],
+  ["r", 13],
+  ["t", 9],
+  ["v", 11],
+  ["\\", 92],
+  ["'", 39],
+  ['"', 34],
+  ["`", 96],
+  ["?", 63],
+]);
+
+const hexLengths: ReadonlyMap<string, number> = new Map([
+  ["x", 2],
+  ["X", 2],
+  ["u", 4],
+  ["U", 8],
+]);
+
+/** A problem inside a literal, with the message CEL gives for it. */
+export class LiteralProblem extends Error {}
+
+/** The text a string literal stands for, given the token with its quotes. */
+function unescapeString(token: string): string {
+  const { body, isRaw } = stripQuotes(token);
+  if (isRaw || !body.includes("\\")) return body;
+  let text = "";
+  for (const part of escapeParts(body, false)) text += String.fromCodePoint(part.code);
+  return text;
+}
+
+/** The bytes a bytes literal stands for, given the token with its `b` and quotes. */
+function unescapeBytes(token: string): Uint8Array {
+  const { body, isRaw } = stripQuotes(token.slice(1));
+  if (isRaw || !body.includes("\\")) return Buffer.from(body, "utf8");
+  const chunks: Buffer[] = [];
+  for (const part of escapeParts(body, true)) {
+    chunks.push(part.isByte ? Buffer.from([part.code]) : Buffer.from(String.fromCodePoint(part.code), "utf8"));
+  }
+  return Buffer.concat(chunks);
+}
+
+function stripQuotes(token: string): { readonly body: string; readonly isRaw: boolean } {
+  const text = token.replaceAll("\r\n", "\n").replaceAll("\r", "\n");
+  const isRaw = text.startsWith("r") || text.startsWith("R");
+  const quoted = isRaw ? text.slice(1) : text;
+  const isTriple = quoted.length >= 6 && (quoted.startsWith('"""') || quoted.startsWith("'''"));
+  const width = isTriple ? 3 : 1;
+  return { body: quoted.slice(width, quoted.length - width), isRaw };
+}
+
+interface Part {
+  readonly code: number;
+  /** In bytes literals a numeric escape is one byte, not a character. */
+  readonly isByte: boolean;
+}
+
+function* escapeParts(body: string, isBytes: boolean): Generator<Part> {
+  const points = Array.from(body);
+  let at = 0;
+  while (at < points.length) {
+    const point = points[at] ?? "";
+    if (point !== "\\") {
+      yield { code: point.codePointAt(0) ?? 0, isByte: false };
+      at++;
+      continue;
+    }
+    const kind = points[at + 1] ?? "";
+    const simple = simpleEscapes.get(kind);
+    if (simple !== undefined) {
+      yield { code: simple, isByte: false };
+      at += 2;
+      continue;
+    }
+    const length = hexLengths.get(kind);
+    const digits = length === undefined ? points.slice(at + 1, at + 4) : points.slice(at + 2, at + 2 + length);
+    const code = Number.parseInt(digits.join(""), length === undefined ? 8 : 16);
+    checkEscape({ code, kind, isBytes });
+    yield { code, isByte: isBytes };
+    at += digits.length + (length === undefined ? 1 : 2);
+  }
+}
+
+function checkEscape({ code, kind, isBytes }: { code: number; kind: string; isBytes: boolean }): void {
+  if (isBytes && (kind === "u" || kind === "U")) throw new LiteralProblem("unable to unescape string");
+  const isSurrogate = code >= 0xd800 && code <= 0xdfff;
+  if (!isBytes && (isSurrogate || code > 0x10ffff)) throw new LiteralProblem("invalid unicode code point");
 }

@@ -4,9 +4,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { showExpr } from "../testing/show-expr.ts";
 import { childrenOf, type Expr } from "./ast.ts";
-import { renderIssues } from "./issues.ts";
 import { parse } from "./parser.ts";
-import { createSource } from "./source.ts";
+import { createSource, renderIssues } from "./source.ts";
 
 /** The structure of an expression, or the messages about it without their snippets. */
 function parsed(text: string): string {

@@ -1,13 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Ast, Expr } from "./ast.ts";
-import { AstBuilder, TooManyNodes } from "./ast-builder.ts";
-import { at, first, productTokens, relationTokens, type State, sumTokens } from "./grammar-states.ts";
-import type { Issue } from "./issues.ts";
+import { type Ast, binaryOperators, type Expr, op } from "./ast.ts";
 import { tokenize } from "./lexer.ts";
-import { binaryOperators, op } from "./operators.ts";
-import { noLocation, type Source } from "./source.ts";
+import { AstBuilder, TooManyNodes } from "./macro-builder.ts";
+import { type Issue, noLocation, type Source } from "./source.ts";
 import { TermParser } from "./term-parser.ts";
-import { T, type Token, type TokenType } from "./token.ts";
+import {
+  at,
+  first,
+  productTokens,
+  relationTokens,
+  type State,
+  sumTokens,
+  T,
+  type Token,
+  type TokenType,
+} from "./token.ts";
 
 interface Chain {
   readonly terms: readonly Expr[];

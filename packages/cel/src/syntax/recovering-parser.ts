@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { AstBuilder } from "./ast-builder.ts";
-import { ruleEnd, type State, type TokenSet } from "./grammar-states.ts";
+import type { AstBuilder } from "./macro-builder.ts";
 import { locationOf, noLocation } from "./source.ts";
-import { T, type Token, type TokenType, tokenTypeName } from "./token.ts";
+import { ruleEnd, type State, T, type Token, type TokenSet, type TokenType, tokenTypeName } from "./token.ts";
 
 /** Ends a rule after a syntax error; the rule's caller goes on behind it. */
 class Mismatch {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Expr } from "./ast.ts";
+import { type Expr, op } from "./ast.ts";
 import { CollectionParser, type Part } from "./collection-parser.ts";
-import { expandMacro } from "./expand-macro.ts";
-import { at, first, type State } from "./grammar-states.ts";
-import { parseLiteral } from "./literal.ts";
-import { op } from "./operators.ts";
-import { T, type Token } from "./token.ts";
-import { LiteralProblem } from "./unescape.ts";
+import { LiteralProblem, parseLiteral } from "./literal.ts";
+import { expandMacro } from "./macros.ts";
+import { at, first, type State, T, type Token } from "./token.ts";
 
 const reservedNames: ReadonlySet<string> = new Set(
   (

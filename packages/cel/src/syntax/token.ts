@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 /** Token types, numbered in the order in which messages list what was expected. */
 export const T = {
   eof: -1,
@@ -105,3 +104,108 @@ const spellings: ReadonlyMap<TokenType, string> = new Map(
 export function tokenTypeName(type: TokenType): string {
   return symbolicNames.get(type) ?? spellings.get(type) ?? `${type}`;
 }
+
+/** Marks, in a token set, that the rule may end here, so the caller decides what may follow. */
+export const ruleEnd = 0;
+
+export type TokenSet = ReadonlySet<TokenType | typeof ruleEnd>;
+
+/** A place in the grammar: what may come next, and what may come after that token when only one may come. */
+export interface State {
+  readonly next: TokenSet;
+  readonly after: TokenSet;
+}
+
+const set = (...types: (TokenType | typeof ruleEnd)[]): TokenSet => new Set(types);
+const union = (...sets: TokenSet[]): TokenSet => new Set(sets.flatMap((one) => [...one]));
+const state = (next: TokenSet, after: TokenSet = set()): State => ({ next, after });
+
+const literalStart = set(T.minus, T.true, T.false, T.null, T.float, T.int, T.uint, T.string, T.bytes);
+const primaryStart = union(literalStart, set(T.leftBracket, T.leftBrace, T.leftParen, T.dot, T.identifier));
+const unaryStart = union(primaryStart, set(T.exclamation));
+const optionalStart = union(unaryStart, set(T.question));
+const fieldStart = set(T.question, T.identifier, T.escapedIdentifier);
+const name = set(T.identifier, T.escapedIdentifier);
+const memberEnd = set(T.dot, T.leftBracket, ruleEnd);
+const end = set(ruleEnd);
+const commaOrEnd = set(T.comma, ruleEnd);
+
+export const relationTokens: TokenSet = set(
+  T.equals,
+  T.notEquals,
+  T.in,
+  T.less,
+  T.lessEquals,
+  T.greaterEquals,
+  T.greater,
+);
+export const productTokens: TokenSet = set(T.star, T.slash, T.percent);
+export const sumTokens: TokenSet = set(T.plus, T.minus);
+const relationEnd = union(relationTokens, end);
+const calcEnd = union(productTokens, sumTokens, end);
+
+/** The first tokens a part may have, for the decisions that look no further. */
+export const first = {
+  expression: unaryStart as TokenSet,
+  optional: optionalStart as TokenSet,
+  field: fieldStart as TokenSet,
+} as const;
+
+/** Every place at which the parser calls a rule, expects a token or checks what comes. Named rule, then place. */
+export const at = {
+  startEnd: state(set(T.eof)) as State,
+  ternaryMark: state(set(T.question, ruleEnd)) as State,
+  ternaryColon: state(set(T.colon), unaryStart) as State,
+  ternaryElse: state(end) as State,
+  orOperand: state(set(T.or, ruleEnd)) as State,
+  andOperand: state(set(T.and, ruleEnd)) as State,
+  relationOperand: state(relationEnd) as State,
+  relationOperator: state(relationTokens, unaryStart) as State,
+  calcOperand: state(calcEnd) as State,
+  calcOperator: state(union(productTokens, sumTokens), unaryStart) as State,
+  unary: state(unaryStart) as State,
+  unaryMember: state(end) as State,
+  notLoop: state(union(primaryStart, set(T.exclamation))) as State,
+  negateLoop: state(primaryStart) as State,
+  memberPrimary: state(memberEnd) as State,
+  memberSuffix: state(set(T.dot, T.leftBracket)) as State,
+  selectDot: state(set(T.dot), fieldStart) as State,
+  selectMark: state(fieldStart) as State,
+  selectName: state(memberEnd) as State,
+  callName: state(set(T.identifier), set(T.leftParen)) as State,
+  callOpen: state(set(T.leftParen), union(unaryStart, set(T.rightParen))) as State,
+  callArguments: state(union(unaryStart, set(T.rightParen))) as State,
+  callClose: state(set(T.rightParen), memberEnd) as State,
+  indexOpen: state(set(T.leftBracket), optionalStart) as State,
+  indexMark: state(optionalStart) as State,
+  indexClose: state(set(T.rightBracket), memberEnd) as State,
+  primary: state(primaryStart) as State,
+  primaryName: state(set(T.identifier), end) as State,
+  primaryNameAfterDot: state(set(T.identifier), end) as State,
+  globalCallOpen: state(set(T.leftParen), union(unaryStart, set(T.rightParen))) as State,
+  globalCallArguments: state(union(unaryStart, set(T.rightParen))) as State,
+  globalCallClose: state(set(T.rightParen), end) as State,
+  nestedClose: state(set(T.rightParen), end) as State,
+  listStart: state(union(optionalStart, set(T.comma, T.rightBracket))) as State,
+  listComma: state(set(T.comma, T.rightBracket)) as State,
+  listClose: state(set(T.rightBracket), end) as State,
+  mapStart: state(union(optionalStart, set(T.comma, T.rightBrace))) as State,
+  mapComma: state(set(T.comma, T.rightBrace)) as State,
+  mapClose: state(set(T.rightBrace), end) as State,
+  structStart: state(union(fieldStart, set(T.comma, T.rightBrace))) as State,
+  structComma: state(set(T.comma, T.rightBrace)) as State,
+  structClose: state(set(T.rightBrace), end) as State,
+  literal: state(literalStart) as State,
+  literalEnd: state(end) as State,
+  argument: state(commaOrEnd) as State,
+  element: state(commaOrEnd) as State,
+  elementValue: state(end) as State,
+  elementMark: state(optionalStart) as State,
+  entryKey: state(set(T.colon), unaryStart) as State,
+  entryValue: state(commaOrEnd) as State,
+  fieldMark: state(fieldStart) as State,
+  fieldName: state(end) as State,
+  fieldColon: state(set(T.colon), unaryStart) as State,
+  fieldValue: state(commaOrEnd) as State,
+  name: state(name) as State,
+} as const;

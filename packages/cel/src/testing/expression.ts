@@ -5,21 +5,16 @@ import { estimateCost } from "../estimate/estimate.ts";
 import { type CompileFailure, compile } from "../program.ts";
 import { ruleCostLimit } from "../rules/cost-limits.ts";
 import { type DeclType, declare, environmentOf } from "../schema/decl-type.ts";
+import { isRawBacked } from "../schema/raw-json.ts";
 import { SchemaNode } from "../schema/schema-node.ts";
 import { schemaValue } from "../schema/schema-value.ts";
-import { isRawBacked } from "../schema/to-raw.ts";
 import { formatType } from "../types/types.ts";
-import { isError } from "../values/cel-error.ts";
+import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
 import { durationSeconds } from "../values/convert.ts";
-import { Duration } from "../values/duration.ts";
-import { formatPlain } from "../values/format-double.ts";
+import { formatPlain } from "../values/describe.ts";
 import { Uint } from "../values/integers.ts";
-import { elementsOf, ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
-import { none, OptionalValue } from "../values/optional.ts";
-import { formatTimestamp, Timestamp } from "../values/timestamp.ts";
-import { TypeValue } from "../values/type-value.ts";
-import type { Value } from "../values/value.ts";
+import { Duration, formatTimestamp, Timestamp } from "../values/time-values.ts";
+import { isError, none, OptionalValue, TypeValue, type Value } from "../values/value.ts";
 
 interface SchemaEnvOptions {
   /** The schema is that of a whole resource: apiVersion, kind and the names in metadata can be read. */

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isError } from "../values/cel-error.ts";
-import { Duration } from "../values/duration.ts";
-import { formatDouble } from "../values/format-double.ts";
+
+import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
+import { formatDouble } from "../values/describe.ts";
 import { Uint } from "../values/integers.ts";
-import { elementsOf, ListValue } from "../values/list.ts";
-import { MapValue } from "../values/map.ts";
-import { OptionalValue } from "../values/optional.ts";
-import { formatTimestamp, Timestamp } from "../values/timestamp.ts";
-import { TypeValue } from "../values/type-value.ts";
-import type { Value } from "../values/value.ts";
+import { Duration, formatTimestamp, Timestamp } from "../values/time-values.ts";
+import { isError, OptionalValue, TypeValue, type Value } from "../values/value.ts";
 
 const shortNames: ReadonlyMap<string, string> = new Map([
   ["kubernetes.URL", "url"],

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { CelError, isError } from "./cel-error.ts";
-import { Duration, parseDuration } from "./duration.ts";
-import { formatDouble, formatPlain } from "./format-double.ts";
+
+import { formatDouble, formatPlain, typeNameOf } from "./describe.ts";
 import { checkedInt, checkedUint, doubleToInt, doubleToUint, maxInt, maxUint, minInt, Uint } from "./integers.ts";
-import { formatTimestamp, parseTimestamp, Timestamp, timestampOf } from "./timestamp.ts";
-import { typeNameOf } from "./type-name.ts";
-import { TypeValue } from "./type-value.ts";
-import type { Value } from "./value.ts";
+import { Duration, formatTimestamp, parseDuration, parseTimestamp, Timestamp, timestampOf } from "./time-values.ts";
+import { CelError, isError, TypeValue, type Value } from "./value.ts";
 
 // No two parts of these patterns match the same digits next to each other: texts of a megabyte are refused in one pass.
 const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { CelError } from "./cel-error.ts";
+import { CelError } from "./value.ts";
 
 export const minInt: bigint = -(2n ** 63n);
 export const maxInt: bigint = 2n ** 63n - 1n;

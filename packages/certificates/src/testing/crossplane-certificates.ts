@@ -4,9 +4,9 @@
 import { createPrivateKey } from "node:crypto";
 import { attribute, seal } from "../certificate.ts";
 import * as der from "../der-writer.ts";
+import { OID } from "../der-writer.ts";
 import * as extensions from "../extensions.ts";
-import { generateKeys, type KeyPair } from "../key-pair.ts";
-import { OID } from "../oids.ts";
+import { generateKeys, type KeyPair } from "../issuer.ts";
 
 const yearMs = 365 * 86_400_000;
 const serial = der.smallInteger(2022);

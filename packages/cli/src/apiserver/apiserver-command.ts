@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { type LogFields, silentLog } from "@purlin/base";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { readAuditSettings } from "./audit-log.ts";
 import { simulatorRoles } from "./controller-roles.ts";
 import {
   type EmbeddedServer,
@@ -13,8 +12,13 @@ import {
   startEmbeddedServer,
   untilStopped,
 } from "./embedded-server.ts";
-import { readWorkloads, simulateWorkloads, simulationNote } from "./simulated-workloads.ts";
-import { readWebhookTargets } from "./webhook-targets.ts";
+import {
+  readAuditSettings,
+  readWebhookTargets,
+  readWorkloads,
+  simulateWorkloads,
+  simulationNote,
+} from "./server-options.ts";
 
 /** `purlin apiserver --data-dir DIR [--port N]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {

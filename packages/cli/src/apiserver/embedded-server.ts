@@ -22,8 +22,8 @@ import type { Io } from "../io.ts";
 import { listenKeepably } from "../project/keepable-port.ts";
 import { secureDataDir } from "../project/secure-data-dir.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { type AuditSettings, openAuditLog } from "./audit-log.ts";
 import { collectWhenIdle } from "./collect-when-idle.ts";
+import { type AuditSettings, openAuditLog } from "./server-options.ts";
 
 /** An API server in this process that clients reach on loopback. */
 export interface EmbeddedServer extends AsyncDisposable {

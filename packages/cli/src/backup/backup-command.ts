@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { existsSync } from "node:fs";
-import { mkdtemp, readdir, rename, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import {
   checkSnapshot,
@@ -16,12 +16,10 @@ import { ownVersion } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { currentDataDir } from "../project/data-dir.ts";
+import { currentDataDir } from "../project/project-file.ts";
 import { createStyle } from "../terminal/style.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
-import { readBackup, skip, writeBackup } from "./backup-archive.ts";
-import { backupFiles } from "./backup-files.ts";
-import { sizeText, storeName } from "./backup-text.ts";
+import { type BackupFile, readBackup, sizeText, skip, storeName, writeBackup } from "./backup-archive.ts";
 
 /** `purlin backup FILE` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
@@ -121,4 +119,39 @@ async function askServer(directory: string, { input, io }: Running): Promise<voi
   const own = { ...input, options: { ...input.options, dataDir: directory, kubeconfig: undefined } };
   await using cluster = await openCluster(own, io);
   await cluster.client.raw({ method: "POST", path: snapshotPath, signal: io.signal });
+}
+
+/** Files of a data directory that a backup holds, beside the store. */
+const keptFiles = ["port", "applied.json", "folders.json"];
+
+/** Folders that a backup holds. Unpacked images, logs, sockets and the certificates of function processes are made again at the next start. */
+const keptFolders = ["pki", "function-client", "registry", "images"];
+
+/** Transfers in progress. */
+const leftOut: ReadonlySet<string> = new Set(["registry/partial", "registry/uploads", "images/partial"]);
+
+/** The files of a data directory that a backup holds, beside the store, in a stable order. */
+export async function backupFiles(directory: string): Promise<BackupFile[]> {
+  const files: BackupFile[] = [];
+  for (const name of keptFiles) {
+    const path = join(directory, name);
+    if ((await stat(path).catch(() => undefined))?.isFile()) files.push({ name, path });
+  }
+  for (const name of keptFolders) files.push(...(await filesBelow(directory, name)));
+  return files;
+}
+
+async function filesBelow(directory: string, folder: string): Promise<BackupFile[]> {
+  if (leftOut.has(folder)) return [];
+  const entries = await readdir(join(directory, folder), { withFileTypes: true }).catch((error: unknown) => {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  });
+  const files: BackupFile[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const name = `${folder}/${entry.name}`;
+    if (entry.isDirectory()) files.push(...(await filesBelow(directory, name)));
+    else if (entry.isFile() && !entry.name.endsWith(".partial")) files.push({ name, path: join(directory, name) });
+  }
+  return files;
 }

@@ -10,11 +10,10 @@ import { makeFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { ownDataDir } from "../project/data-dir.ts";
+import { ownDataDir } from "../project/project-file.ts";
 import { createStyle } from "../terminal/style.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
-import { type BackupFacts, readBackup } from "./backup-archive.ts";
-import { storeName } from "./backup-text.ts";
+import { type BackupFacts, readBackup, storeName } from "./backup-archive.ts";
 
 /** `purlin restore FILE` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {

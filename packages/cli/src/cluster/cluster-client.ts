@@ -11,8 +11,7 @@ import {
 import { commandName } from "../command-name.ts";
 import { eachOnce, type Io } from "../io.ts";
 import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
-import { currentDataDir } from "../project/data-dir.ts";
-import { readProjectFile } from "../project/project-file.ts";
+import { currentDataDir, readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { kubeconfigVariable, readAccess, readContexts } from "./read-kubeconfig.ts";

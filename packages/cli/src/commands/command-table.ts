@@ -1,17 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { diffFlags } from "../diff/diff-flags.ts";
-import type { CommandSpec } from "../options/command-spec.ts";
+import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
 import { clusterOptions } from "../options/shared-options.ts";
 import { renderFlags } from "../render/render-flags.ts";
-import { testFlags } from "../test-command/test-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import { functionCommands, providerCommands } from "./function-commands.ts";
 import { objectCommands } from "./object-commands.ts";
-import { operationCommands } from "./operation-commands.ts";
 import { rolloutCommands } from "./rollout-commands.ts";
 import { runCommands } from "./run-commands.ts";
 import { devCommand, serverCommands, upCommand } from "./server-commands.ts";
+
+/** The flags of `purlin test`. */
+const testFlags: readonly OptionSpec[] = [
+  { flags: "-t, --test-name-pattern <regexp>", description: "only cases whose name matches" },
+  { flags: "--tag <tag>", description: "only cases with this tag; repeatable", repeatable: true },
+  { flags: "--only-failed", description: "only cases that failed in the last run in this folder" },
+  { flags: "--bail [count]", description: "stop after this many failures (1)" },
+  { flags: "-u, --update <mode>", description: "golden files to write: new, all or none (new; none when $CI is set)" },
+  { flags: "--reporter <name>", description: "spec, dot, tap, json or github", default: "spec" },
+  { flags: "--junit <file>", description: "also write a JUnit report" },
+  {
+    flags: "--coverage [percent]",
+    description: "report which steps, resources, patches and fields the cases cover; fail below a percentage",
+  },
+  {
+    flags: "--shard <index/count>",
+    description: "only a part of the cases, such as 1/4: for parallel jobs of a CI system",
+  },
+  { flags: "--parallel <n>", description: "cases that run at the same time (the number of processors)" },
+  { flags: "--timeout <duration>", description: "time limit of a case without its own", default: "30s" },
+  { flags: "--list", description: "print the cases and run none" },
+  { flags: "--pass-with-no-tests", description: "exit with 0 when there are no tests" },
+  { flags: "-w, --watch", description: "run again on each save, until Ctrl-C; keys run all, failed or filtered cases" },
+  {
+    flags: "--registry-config <file>",
+    description: "credentials for registries of packages, in the format of Docker's config.json",
+  },
+];
+
+/** The flags of `render` that are about composite resources. */
+const compositeFlags = ["--include-full-xr", "--observed-resources", "--xrd"];
+
+/** The commands about operations. */
+const operationCommands: readonly CommandSpec[] = [
+  {
+    name: "operation render",
+    summary: "preview what an Operation applies, without a cluster",
+    arguments: [
+      { name: "<operation>", description: "Operation, CronOperation or WatchOperation" },
+      { name: "[functions]", description: "Functions of the pipeline (those in the same file)" },
+    ],
+    options: [
+      { flags: "-o, --include-full-operation", description: "include the spec of the Operation" },
+      {
+        flags: "-w, --watched-resource <path>",
+        description: "object that triggers a WatchOperation",
+        repeatable: true,
+      },
+      ...renderFlags.filter(({ flags }) => !compositeFlags.some((flag) => flags.includes(flag))),
+    ],
+    load: () => import("../operation/render-command.ts"),
+  },
+  {
+    name: "operation run",
+    summary: "run an Operation now and show its result; exit 1 when it fails",
+    arguments: [
+      { name: "<operation>", description: "Operation, or a CronOperation or WatchOperation for its template" },
+    ],
+    options: [
+      { flags: "--timeout <duration>", description: "how long to wait for the end", default: "5m" },
+      ...clusterOptions,
+    ],
+    load: () => import("../operation/run-command.ts"),
+  },
+];
 
 /** The groups of commands, with what they have in common. */
 export const commandGroups: Readonly<Record<string, string>> = {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
-import { limitFlags } from "../options/limit-flags.ts";
 import {
   clusterOptions,
   dataDirOption,
   dataOption,
   functionLimit,
+  limitFlags,
   redactOption,
   selectorOption,
 } from "../options/shared-options.ts";

@@ -9,9 +9,8 @@ import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-
 import { commandTable } from "../commands/command-table.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { runInProcess } from "../testing/test-io.ts";
-import { currentWord, splitLine } from "./command-line.ts";
-import { listedValues } from "./complete-command.ts";
-import { completionScripts } from "./shell-scripts.ts";
+import { currentWord, listedValues, splitLine } from "./complete-command.ts";
+import { completionScripts } from "./completion-command.ts";
 
 let folder: TempFolder;
 let server: EmbeddedServer;
@@ -85,12 +84,12 @@ test("every output format that a command documents is offered", () => {
   }
 });
 
-test("without a control plane, or with one that does not answer, nothing is offered and nothing fails", async () => {
+test("without a control plane, or with one that does not answer, nothing is offered and nothing fails", async (t) => {
   using empty = tempFolder();
   const none = await runInProcess(["__complete", "--", "get", "cm", ""], { cwd: empty.path });
   assert.deepEqual(none, { exitCode: 0, stdout: "none\n", stderr: "" });
   const silent = createServer().listen(0, "127.0.0.1");
-  after(() => silent.close());
+  t.after(() => silent.close());
   const address = silent.address();
   const port = typeof address === "object" ? address?.port : undefined;
   const config = `apiVersion: v1

@@ -9,9 +9,8 @@ import { findTargets, pathOf, refuseSelectedNames } from "../cluster/find-resour
 import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
 import { actionReport, printData, readOutput } from "../options/data-output.ts";
-import { readTimeout } from "../options/duration.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
 

@@ -11,9 +11,8 @@ import {
   tlsFromDirectory,
 } from "@purlin/function-runner";
 import { type FunctionHandler, nopLogger, type RunningFunction, start } from "@purlin/function-sdk";
-import { callFunction } from "../function-call/call-function.ts";
+import { callFunction, readRequest } from "../function-call/call-function.ts";
 import { parseTarget, type Target } from "../function-call/probe-target.ts";
-import { readRequest } from "../function-call/read-request.ts";
 import { fetchersFromFiles } from "../function-call/requirement-files.ts";
 import { writeDevelopmentCertificates } from "../function-certs/certs-command.ts";
 import type { Io } from "../io.ts";

@@ -18,12 +18,11 @@ import { findTargets } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import { readClientCertificates } from "../function-call/client-certificates.ts";
 import type { Io } from "../io.ts";
-import { errorEntry } from "../json-errors.ts";
 import { applyStages } from "../manifests/apply-manifests.ts";
 import { type Manifest, readManifests, skippedLine } from "../manifests/manifest.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { harmless, harmlessJson, harmlessLine } from "../terminal/harmless.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { errorEntry, textOf, UserError } from "../user-error.ts";
 import { openDiffFunctions } from "./diff-functions.ts";
 import { type DiffInput, exitCodeOf, readAssumptions, readDiffInput, refuseDuplicates } from "./diff-input.ts";
 import { UsedRights } from "./used-rights.ts";
@@ -98,7 +97,7 @@ export async function previewFiles(
         labelSelector: diff.prunes ? undefined : diff.selector,
         namespace: cluster.namespace,
       },
-      unlisted: credentials,
+      unlisted: [...credentials, ...functions.moved],
       assume,
       baseline: diff.baseline,
       includesManual: diff.includesManual,

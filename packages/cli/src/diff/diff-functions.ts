@@ -45,6 +45,8 @@ interface DiffFunctions extends AsyncDisposable {
   readonly stages: readonly ApplyStage[];
   /** The Functions that run from another source than now. */
   readonly overridden: readonly string[];
+  /** Functions that only run elsewhere: they are not part of the plan. */
+  readonly moved: readonly KubeObject[];
 }
 
 interface DiffFunctionOptions {
@@ -81,6 +83,7 @@ export async function openDiffFunctions(options: DiffFunctionOptions): Promise<D
     settings,
     stages: overrideStage(overrides),
     overridden: options.overrides.map(({ name }) => name),
+    moved: moved.map(({ name }) => ({ ...functionType, metadata: { name } })),
     open: (client) =>
       openPlanes(client, {
         client: cluster.client,

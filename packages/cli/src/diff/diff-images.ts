@@ -3,10 +3,11 @@ import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { functionRevisionType, packageLabel } from "@purlin/composition";
-import { type FunctionSpec, findSandbox, imageSpec } from "@purlin/function-process";
+import { type FunctionSpec, findSandbox, imageSpec, settingsOfRuntimeConfig } from "@purlin/function-process";
 import { isNotFound } from "@purlin/kube-objects/errors";
-import { type KubeObject, objectsAt, textAt, textsAt } from "@purlin/kube-objects/object";
+import { type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import { createRegistryClient, openContentStore, platformOfNode } from "@purlin/oci";
+import { isInstalledWith } from "@purlin/package-manager";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
@@ -16,8 +17,8 @@ import { openFileOrImage } from "../xpkg/open-package.ts";
 import { asUserError, findCredentials, type Workspace } from "../xpkg/xpkg-workspace.ts";
 import type { FunctionOverride } from "./diff-input.ts";
 
+const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as const;
 const runtimeConfigType = { apiVersion: "pkg.crossplane.io/v1beta1", kind: "DeploymentRuntimeConfig" } as const;
-const runtimeContainer = "package-runtime";
 
 /** Where packages are looked for. */
 interface ImageDeps {
@@ -35,6 +36,8 @@ interface FunctionImage {
   readonly source: string;
   readonly env: Readonly<Record<string, string>>;
   readonly args?: readonly string[] | undefined;
+  /** Throws when the image has another digest than the one that was installed. */
+  readonly requireSame?: ((digest: string) => void) | undefined;
 }
 
 /** Fetches and unpacks the packages of overrides. Resolves to how to run them, by the names of their Functions. */
@@ -57,12 +60,13 @@ export async function prepareImages(
 }
 
 async function specOf(
-  { name, source, env, args }: FunctionImage,
+  { name, source, env, args, requireSame }: FunctionImage,
   { workspace, directory, io }: { readonly workspace: Workspace; readonly directory: string; readonly io: Io },
 ): Promise<FunctionSpec> {
   try {
     const platform = platformOfNode(process);
-    const { manifest, manifestDigest } = await openFileOrImage(source, io, { platform, workspace });
+    const { digest, manifest, manifestDigest } = await openFileOrImage(source, io, { platform, workspace });
+    requireSame?.(digest);
     const folder = join(directory, name);
     await mkdir(folder, { recursive: true });
     const { store } = workspace;
@@ -91,7 +95,14 @@ async function imageOf({ name, kind, source }: FunctionOverride, deps: ImageDeps
     throw new UserError(`--function ${name}: FunctionRevision "${source}" is a revision of Function "${owner}"`, {
       exitCode: 2,
     });
-  return { name, source: referenceOf(revision), ...(await runtimeOf(revision, deps)) };
+  const image = referenceOf(revision);
+  const { metadata } = await client.get(functionType, { name }, { signal });
+  const requireSame = (digest: string): void => {
+    if (isInstalledWith(revision, { packageName: name, digest, generation: metadata.generation ?? 1 })) return;
+    const advice = `name the image that it runs with --function ${name}=IMAGE@DIGEST, or use --functions live`;
+    throw new UserError(`FunctionRevision "${source}": ${image} is another image now (${digest}): ${advice}`);
+  };
+  return { name, source: image, ...(await runtimeOf(revision, deps)), requireSame };
 }
 
 function referenceOf(revision: KubeObject): string {
@@ -108,20 +119,12 @@ async function runtimeOf(
   const name = textAt(revision, ["spec", "runtimeConfigRef", "name"]);
   if (name === undefined) return { env: {} };
   const config = await cluster?.client.get(runtimeConfigType, { name }, { signal: io.signal }).catch(ignoreMissing);
-  const path = ["spec", "deploymentTemplate", "spec", "template", "spec", "containers"];
-  const container = objectsAt(config ?? {}, path).find((one) => one["name"] === runtimeContainer) ?? {};
-  const variables = objectsAt(container, ["env"]);
-  const hidden = variables.filter((one) => one["valueFrom"] !== undefined).map((one) => String(one["name"]));
+  const { env, args, hidden } = settingsOfRuntimeConfig(objectAt(config ?? {}, ["spec"]));
   if (hidden.length > 0)
     io.stderr.write(
       `warning: ${harmlessLine(`${revision.metadata.name}: runs without ${hidden.join(", ")}: values from other objects are not passed to functions on this machine`)}\n`,
     );
-  const given = variables.filter((one) => typeof one["value"] === "string");
-  const args = textsAt(container, ["args"]);
-  return {
-    env: Object.fromEntries(given.map((one) => [String(one["name"]), String(one["value"])])),
-    ...(args.length > 0 && { args }),
-  };
+  return { env, args };
 }
 
 function ignoreMissing(error: unknown): undefined {

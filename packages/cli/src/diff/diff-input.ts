@@ -9,8 +9,7 @@ import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
-import { readTimeout } from "../options/duration.ts";
+import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** The formats of a preview. */

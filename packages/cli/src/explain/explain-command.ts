@@ -19,11 +19,10 @@ import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
 import { withCommandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
-import { errorEntry } from "../json-errors.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
 import { harmless } from "../terminal/harmless.ts";
-import { isUserError, textOf, UserError } from "../user-error.ts";
+import { errorEntry, isUserError, textOf, UserError } from "../user-error.ts";
 
 const version = "explain.purlin.dev/v1alpha1";
 

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
-import { isExported, placeOf } from "./exported.ts";
+import { isExported, placeOf } from "./export-command.ts";
 import { portable } from "./portable-object.ts";
 
 const crd = `apiVersion: apiextensions.k8s.io/v1

@@ -6,10 +6,11 @@ import {
   isBounded,
   kubectlSchema,
   printYaml as print,
+  readFlowEvents,
   type StreamPart,
   splitDocuments,
 } from "@purlin/kube-objects/yaml";
-import { constructFromEvents, EVENT_ID, type Event, parseEvents, YAMLException } from "js-yaml";
+import { constructFromEvents, EVENT_ID, type Event, YAMLException } from "js-yaml";
 import { textOf, UserError } from "../user-error.ts";
 import { findOffset, type PathSegment } from "./yaml-position.ts";
 
@@ -81,19 +82,19 @@ function partsOf(source: YamlSource): readonly StreamPart[] {
 }
 
 function parsePart({ body, offset: base }: StreamPart, source: YamlSource): YamlDocument[] {
-  const read = (): Event[] => parseEvents(body, { maxDepth });
-  const events = orUserError({ base, source }, read);
+  const read = (): ReturnType<typeof readFlowEvents> => readFlowEvents(body, { maxDepth });
+  const { events, text } = orUserError({ base, source }, read);
   return splitEvents(events).flatMap((own, index) => {
-    const options = { source: body, schema: kubectlSchema };
+    const options = { source: text, schema: kubectlSchema };
     const [value] = orUserError({ base, source }, () => constructFromEvents(own, options));
     requireBounded(value, own, { base, source });
     // Events take many times the memory of the text: they are read again where a line is asked for.
-    const contentOf = (): readonly Event[] => contentEvents(splitEvents(read())[index] ?? []);
-    const start = base + findOffset(body, contentEvents(own), []);
+    const contentOf = (): readonly Event[] => contentEvents(splitEvents(read().events)[index] ?? []);
+    const start = base + findOffset(text, contentEvents(own), []);
     const key = {};
     const at = (path: readonly PathSegment[] = []): string => {
       if (path.length === 0) return source.place(start);
-      return source.place(base + findOffset(body, source.eventsOf(key, contentOf), path));
+      return source.place(base + findOffset(text, source.eventsOf(key, contentOf), path));
     };
     return value === undefined || value === null ? [] : [{ file: source.file, value, at }];
   });

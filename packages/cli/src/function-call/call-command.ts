@@ -10,13 +10,11 @@ import {
 } from "@purlin/function-runner";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { readTimeout } from "../options/duration.ts";
+import { type CommandInput, isSet, readTimeout, textOption } from "../options/command-spec.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { type CallOutcome, callFunction } from "./call-function.ts";
+import { type CallOutcome, callFunction, type RequestFiles, readRequest } from "./call-function.ts";
 import { parseTarget, probeTarget, type Target } from "./probe-target.ts";
-import { type RequestFiles, readRequest } from "./read-request.ts";
 import { fetchersFromFiles, type RequirementPaths } from "./requirement-files.ts";
 
 /** The command line of `purlin function call`, understood. */

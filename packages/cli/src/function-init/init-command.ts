@@ -2,8 +2,7 @@
 
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { makeProject } from "../scaffold/make-project.ts";
-import { projectName } from "../scaffold/template.ts";
+import { makeProject, projectName } from "../scaffold/make-project.ts";
 
 /** `purlin function init NAME` */
 export async function run({ args }: CommandInput, io: Io): Promise<undefined> {

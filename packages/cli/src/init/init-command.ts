@@ -3,8 +3,7 @@ import { basename, join, resolve } from "node:path";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
-import { makeProject } from "../scaffold/make-project.ts";
-import { isProjectName } from "../scaffold/template.ts";
+import { isProjectName, makeProject } from "../scaffold/make-project.ts";
 import { writeProjectTypes } from "../types/project-types.ts";
 import { UserError } from "../user-error.ts";
 

@@ -6,7 +6,7 @@ import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
-import { currentDataDir } from "../project/data-dir.ts";
+import { currentDataDir } from "../project/project-file.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 const group = "rbac.authorization.k8s.io";

@@ -4,13 +4,11 @@ import { join, relative } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type FunctionLog, functionLogFolder, listFunctionLogs } from "@purlin/function-process";
 import type { Io, TextSink } from "../io.ts";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { parseDuration } from "../options/duration.ts";
-import { currentDataDir } from "../project/data-dir.ts";
+import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
+import { currentDataDir } from "../project/project-file.ts";
 import { harmless } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
-import { type LogReader, readLog } from "./log-reader.ts";
-import { type LogLine, printMerged } from "./merged-logs.ts";
+import { type LogLine, type LogReader, printMerged, readLog } from "./merged-logs.ts";
 
 /** The last lines of a text, with their ends. */
 export function lastLines(text: string, count: number): string {

@@ -7,8 +7,7 @@ import { tempFolder } from "../testing/temp-folder.ts";
 import { TestIo } from "../testing/test-io.ts";
 import { inApplyOrder } from "./apply-manifests.ts";
 import { applyProblems } from "./apply-problem.ts";
-import { findManifests } from "./find-manifests.ts";
-import { type Manifest, prepare, readManifests, skippedLine } from "./manifest.ts";
+import { findManifests, type Manifest, prepare, readManifests, skippedLine } from "./manifest.ts";
 
 test("a folder stands for the YAML files in it and below, once each; hidden folders and modules do not count", async () => {
   using folder = tempFolder({

@@ -8,9 +8,8 @@ import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption } from "../options/command-spec.ts";
 import { fetchersFor, printDocuments, resultDocuments, warn } from "../render/render-command.ts";
-import { only, readInputs } from "../render/render-files.ts";
+import { only, readContext, readInputs, readRenderCommand } from "../render/render-files.ts";
 import { openFunctions } from "../render/render-functions.ts";
-import { readContext, readRenderCommand } from "../render/render-options.ts";
 import { UserError } from "../user-error.ts";
 
 /** `purlin operation render OPERATION [FUNCTIONS]` */

@@ -3,9 +3,8 @@
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
-import type { errorEntry } from "../json-errors.ts";
 import { harmlessJson } from "../terminal/harmless.ts";
-import { UserError } from "../user-error.ts";
+import { type errorEntry, UserError } from "../user-error.ts";
 import { type CommandInput, textOption } from "./command-spec.ts";
 
 /** The value of --output. The first format is the default. */

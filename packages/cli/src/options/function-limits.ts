@@ -5,7 +5,7 @@ import { type AnswerLimits, defaultAnswerLimits, isAnswerLimitName } from "@purl
 import { quantityValue } from "@purlin/kube-objects/typed";
 import { UserError } from "../user-error.ts";
 import { type CommandInput, listOption } from "./command-spec.ts";
-import { type LimitSetting, mebibyte, limitSettings as settings } from "./limit-flags.ts";
+import { type LimitSetting, mebibyte, limitSettings as settings } from "./shared-options.ts";
 
 /** The fields of purlin.yaml's `functions` that set limits. */
 export const limitFields: readonly string[] = Object.values(settings).map(({ field }) => field);

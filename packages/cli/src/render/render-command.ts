@@ -17,9 +17,14 @@ import type { CommandInput } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { type RenderFiles, readRenderFiles } from "./render-files.ts";
+import {
+  type RenderCommand,
+  type RenderFiles,
+  readContext,
+  readRenderCommand,
+  readRenderFiles,
+} from "./render-files.ts";
 import { openFunctions } from "./render-functions.ts";
-import { type RenderCommand, readContext, readRenderCommand } from "./render-options.ts";
 import { selectionOf, stepsOf } from "./used-functions.ts";
 
 /** What to print of a render. */

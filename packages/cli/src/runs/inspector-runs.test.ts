@@ -95,6 +95,17 @@ test("runs listen records what a control plane sends to its inspector, without s
     runInProcess([...argv, "--recorder-dir", "runs"], { cwd: folder.path });
   const { stdout } = await purlin("runs", "ls", "App/shop");
   assert.match(stdout, /App\/default\/shop +- +inspector +2 +0 +\d+ms +failed\n.*App\/default\/shop .* composed\n$/s);
+  const inNamespace = async (...words: readonly string[]) =>
+    (await purlin("runs", "ls", "-o", "json", ...words)).stdout;
+  const countOf = async (...words: readonly string[]): Promise<number> =>
+    (JSON.parse(await inNamespace(...words)) as { readonly items: readonly object[] }).items.length;
+  assert.deepEqual([await countOf("-n", "default"), await countOf("-n", "other"), await countOf()], [2, 0, 2]);
+  assert.deepEqual([await countOf("App/shop", "-n", "default"), await countOf("App/shop", "-n", "other")], [2, 0]);
+  const elsewhere = await purlin("runs", "show", "App/shop", "-n", "other");
+  assert.deepEqual(
+    [elsewhere.exitCode, elsewhere.stderr],
+    [1, "error: no recorded run of App/shop reached its pipeline\n"],
+  );
   const shown = await purlin("runs", "show", "App/shop");
   assert.match(shown.stdout, /error: no login with \*\*REDACTED:[0-9a-f]{8}\*\*/);
   assert.ok(!shown.stdout.includes(canary));

@@ -3,9 +3,8 @@
 import { humanDuration } from "@purlin/kube-objects/object";
 import type { RunFilter, RunSummary } from "@purlin/run-store";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { parseDuration } from "../options/duration.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";

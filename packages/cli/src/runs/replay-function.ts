@@ -22,7 +22,7 @@ import { type FunctionOverride, readOverride } from "../diff/diff-input.ts";
 import { parseTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { currentDataDir } from "../project/data-dir.ts";
+import { currentDataDir } from "../project/project-file.ts";
 import { UserError } from "../user-error.ts";
 
 /** A function to replay a request on. */

@@ -37,7 +37,9 @@ export interface RunsSource extends AsyncDisposable {
 export async function openRuns(input: CommandInput, io: Io): Promise<RunsSource> {
   const folder = textOption(input, "recorderDir");
   const source =
-    folder === undefined ? fromPlane(await openCluster(input, io), input, io) : fromFolder(resolve(io.cwd, folder));
+    folder === undefined
+      ? fromPlane(await openCluster(input, io), input, io)
+      : fromFolder(resolve(io.cwd, folder), textOption(input, "namespace"));
   return { ...source, get: async (name) => source.get(name.includes("/") ? await newestOf(source, name) : name) };
 }
 
@@ -90,7 +92,7 @@ function noSuchRun(id: string): UserError {
   return new UserError(`run "${id}" not found: list runs with "purlin runs ls"; a prefix must be unique`);
 }
 
-function fromFolder(folder: string): RunsSource {
+function fromFolder(folder: string, namespace: string | undefined): RunsSource {
   const reader = openFolder(folder);
   return {
     list: async (filter) => reader.list(filter),
@@ -99,7 +101,7 @@ function fromFolder(folder: string): RunsSource {
       if (document === undefined) throw noSuchRun(id);
       return inflateRun(document);
     },
-    filterFor: async (words) => filterOfWords(words),
+    filterFor: async (words) => filterOfWords(words, namespace),
     async [Symbol.asyncDispose]() {
       reader[Symbol.dispose]();
     },
@@ -119,8 +121,10 @@ interface Asking {
   readonly io: Io;
 }
 
-async function filterOf(cluster: Cluster, words: readonly string[], { io }: Asking): Promise<RunFilter> {
-  if (words.length === 0) return {};
+async function filterOf(cluster: Cluster, words: readonly string[], { input, io }: Asking): Promise<RunFilter> {
+  // Several composite resources are those of all namespaces, unless one is named.
+  const named = textOption(input, "namespace");
+  if (words.length === 0) return { namespace: named };
   const [target, another] = await findTargets(cluster.client, words, io.signal);
   if (target === undefined || another !== undefined) {
     throw new UserError(`specify one composite resource as TYPE/NAME, not "${words.join(" ")}"`, { exitCode: 2 });
@@ -130,15 +134,15 @@ async function filterOf(cluster: Cluster, words: readonly string[], { io }: Aski
   return {
     kind,
     ...(slash > 0 && { group: apiVersion.slice(0, slash) }),
-    ...(namespaced && target.name !== undefined && { namespace: cluster.namespace }),
+    ...(namespaced && { namespace: target.name === undefined ? named : cluster.namespace }),
     name: target.name,
   };
 }
 
-/** Without an API server, a type is the name of its kind, in any case. */
-function filterOfWords(words: readonly string[]): RunFilter {
-  if (words.length === 0) return {};
+/** Without an API server, a type is the name of its kind, in any case, and no namespace stands for all of them. */
+function filterOfWords(words: readonly string[], namespace: string | undefined): RunFilter {
+  if (words.length === 0) return { namespace };
   const [type = "", name] = words.length === 1 ? (words[0] ?? "").split("/") : words;
   const [kind, ...group] = type.split(".");
-  return { kind, ...(group.length > 0 && { group: group.join(".") }), name };
+  return { kind, ...(group.length > 0 && { group: group.join(".") }), name, namespace };
 }

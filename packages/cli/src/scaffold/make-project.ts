@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-import { execFile } from "node:child_process";
-import { access, constants, mkdir } from "node:fs/promises";
-import { delimiter, join, sep } from "node:path";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { access, constants, copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { basename, delimiter, dirname, join, relative, sep } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { writeFolder } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { createStyle } from "../terminal/style.ts";
-import { type TemplateLayer, type TemplateValues, writeTemplate } from "./template.ts";
-import { type SdkName, vendorPackages } from "./vendor-packages.ts";
+import { UserError } from "../user-error.ts";
 
 /** A version of Node, and what it is needed for. */
 interface NeededNode {
@@ -101,4 +104,126 @@ async function nodeVersion(env: Io["env"]): Promise<string | undefined> {
     }
   }
   return undefined;
+}
+
+/** In the packed command: the SDKs of the same version, packed. */
+const packedSdk = fileURLToPath(new URL("../../sdk", import.meta.url));
+const ownFolder = fileURLToPath(new URL("../..", import.meta.url));
+const packTool = fileURLToPath(new URL("../../../../tools/pack-cli.ts", import.meta.url));
+
+/** Whose SDK a project needs. */
+type SdkName = "function" | "provider";
+
+/** The names of the files that were put into a folder. */
+interface VendoredFiles {
+  readonly sdk: string;
+  readonly command: string;
+}
+
+/**
+ * Puts packed copies of an SDK and of this command into a folder. In the repository they are packed from the sources by the
+ * tool that packs them for publishing, in a process of its own because it runs a compiler. A command that was installed from
+ * a file brings the SDKs along and packs itself.
+ */
+async function vendorPackages(folder: string, name: SdkName, signal: AbortSignal): Promise<VendoredFiles> {
+  const packed = existsSync(packedSdk) ? await readdir(packedSdk) : [];
+  const sdk = packed.find((file) => file.startsWith(`purlin-${name}-sdk-`));
+  if (sdk !== undefined) {
+    await copyFile(join(packedSdk, sdk), join(folder, sdk));
+    const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+    const output = await run("npm", args, { cwd: ownFolder, signal });
+    const [own] = JSON.parse(output) as { readonly filename: string }[];
+    return { sdk, command: own?.filename ?? "" };
+  }
+  if (!existsSync(packTool)) throw new UserError("this copy of purlin is incomplete: reinstall it");
+  const output = await run(process.execPath, [packTool, folder, "--with-sdk", name], { signal });
+  const [command = "", ownSdk = ""] = output.trim().split("\n");
+  return { command: basename(command), sdk: basename(ownSdk) };
+}
+
+async function run(
+  program: string,
+  args: readonly string[],
+  options: { readonly cwd?: string; readonly signal: AbortSignal },
+): Promise<string> {
+  const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });
+  const [stdout, stderr, [exitCode]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, "close"),
+  ]);
+  if (exitCode === 0) return stdout;
+  throw new UserError(
+    `cannot pack the SDK and the command: ${firstLine(stderr)}: run "npm ci" in the repository and try again`,
+  );
+}
+
+function firstLine(output: string): string {
+  const lines = output.split("\n").map((line) => line.trim());
+  return lines.find((line) => line.startsWith("Error")) ?? lines.find((line) => line !== "") ?? "no reason given";
+}
+
+const templateFolder = fileURLToPath(new URL("../../template", import.meta.url));
+
+/** npm leaves some files whose names begin with a dot out of packages, so the templates have them without it. */
+const renamed: Readonly<Record<string, string>> = { gitignore: ".gitignore", vscode: ".vscode" };
+
+/** A folder of the templates: what all projects have, a function alone, a platform, or a provider. A later layer replaces files of an earlier one. */
+type TemplateLayer = "common" | "function" | "platform" | "provider";
+
+/** What replaces `__NAME__` and so on in the templates. */
+interface TemplateValues {
+  readonly name: string;
+  /** The name of the Function, in a project that has one. */
+  readonly function?: string;
+  /** What package.json says after the SDK's name. */
+  readonly sdk: string;
+  /** What package.json says after the name of this command. */
+  readonly command: string;
+  /** The kind that a platform offers, with its names. */
+  readonly kind?: string;
+  readonly singular?: string;
+  readonly plural?: string;
+  readonly group?: string;
+}
+
+/** Writes the files of a new project. */
+export async function writeTemplate(
+  folder: string,
+  layers: readonly TemplateLayer[],
+  values: TemplateValues,
+): Promise<void> {
+  const texts = new Map(Object.entries(values).map(([name, value]) => [`__${name.toUpperCase()}__`, String(value)]));
+  for (const layer of layers) {
+    const root = join(templateFolder, layer);
+    const entries = await readdir(root, { recursive: true, withFileTypes: true });
+    for (const entry of entries.filter((one) => one.isFile())) {
+      const source = join(entry.parentPath, entry.name);
+      const target = join(folder, projectPath(relative(root, source)));
+      const text = await readFile(source, "utf8");
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(
+        target,
+        text.replaceAll(/__[A-Z]+__/g, (gap) => texts.get(gap) ?? gap),
+      );
+    }
+  }
+}
+
+function projectPath(path: string): string {
+  const [first = "", ...rest] = path.split(sep);
+  return join(renamed[first] ?? first, ...rest);
+}
+
+/** Whether npm, Kubernetes and file systems all accept a name. */
+export function isProjectName(name: string): boolean {
+  return /^[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/.test(name);
+}
+
+/** The name of the function or provider project in a folder. */
+export function projectName(folder: string, what: "function" | "provider" = "function"): string {
+  const name = basename(folder);
+  if (isProjectName(name)) return name;
+  const rule = "use at most 63 lower-case letters, digits and dashes, starting with a letter";
+  throw new UserError(`invalid ${what} name "${name}": ${rule}, such as my-${what}`, { exitCode: 2 });
 }

@@ -33,8 +33,13 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readFunctionLimits } from "../options/function-limits.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { type FunctionFeatures, readFunctionFeatures } from "./function-features.ts";
-import { portOption, readSettings, readStartInput } from "./start-input.ts";
+import {
+  type FunctionFeatures,
+  portOption,
+  readFunctionFeatures,
+  readSettings,
+  readStartInput,
+} from "./start-input.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
 import { openUsageWebhook } from "./start-webhook.ts";
 

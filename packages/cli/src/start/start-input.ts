@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { ControlPlaneSettings } from "@purlin/control-plane";
+import { resolve } from "node:path";
+import type { ControlPlaneSettings, FunctionOptions } from "@purlin/control-plane";
+import { createInspectorSink, type InspectorSink } from "@purlin/function-runner";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
-import { parseDuration } from "../options/duration.ts";
+import { type CommandInput, isSet, listOption, parseDuration, textOption } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
 import { type CrossplaneSetting, crossplaneSettings } from "./crossplane-settings.ts";
 
@@ -183,7 +184,7 @@ function shadowSample(input: CommandInput): Pick<ControlPlaneSettings, "shadowSa
 }
 
 /** The milliseconds of an option that is a duration. */
-export function durationOption(input: CommandInput, name: string): number {
+function durationOption(input: CommandInput, name: string): number {
   const text = textOption(input, name) ?? "";
   const milliseconds = parseDuration(text);
   if (milliseconds !== undefined && milliseconds > 0) return milliseconds;
@@ -214,4 +215,23 @@ export function portOption(input: CommandInput, name: string): string | undefine
 function wrong(name: string, expected: string): UserError {
   const flag = name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
   return new UserError(`--${flag}: expected ${expected}`, { exitCode: 2 });
+}
+
+/** The optional features of function calls. */
+export interface FunctionFeatures extends Pick<FunctionOptions, "responseCache"> {
+  /** Receives requests and responses; the caller closes it. */
+  readonly sink: InspectorSink | undefined;
+}
+
+/** Reads the response cache and the pipeline inspector from a completed command line. */
+export function readFunctionFeatures(input: CommandInput, io: Pick<Io, "cwd">): FunctionFeatures {
+  const hasCache = isSet(input, "enableFunctionResponseCache");
+  const hasInspector = isSet(input, "enablePipelineInspector");
+  const pathOf = (name: string): string => resolve(io.cwd, textOption(input, name) ?? "");
+  return {
+    responseCache: hasCache
+      ? { directory: pathOf("xfnCacheDir"), maxTtlMs: durationOption(input, "xfnCacheMaxTtl") }
+      : undefined,
+    sink: hasInspector ? createInspectorSink(pathOf("pipelineInspectorSocket")) : undefined,
+  };
 }

@@ -5,10 +5,8 @@ import { annotationOf, conditionsOf, type KubeObject, keyOf } from "@purlin/kube
 import { closestName } from "@purlin/kube-objects/schema";
 import type { Session } from "@purlin/preview";
 import { printYaml } from "../files/yaml-file.ts";
-import { matchesInTime } from "./bounded-match.ts";
-import { type CaseRecord, type CompositeRecord, withoutTimes } from "./case-record.ts";
-import { contains, judgeExpression, type Mismatch, mismatch, mismatches, place } from "./match.ts";
-import { appliedResources, outputsOf } from "./operation-case.ts";
+import { appliedResources, type CaseRecord, type CompositeRecord, outputsOf, withoutTimes } from "./case-record.ts";
+import { contains, judgeExpression, type Mismatch, matchesInTime, mismatch, mismatches, place } from "./match.ts";
 import type { TestCase } from "./test-file.ts";
 import { failedAssertions } from "./xprin-assertions.ts";
 

@@ -2,13 +2,14 @@
 import { dirname, resolve } from "node:path";
 import { type CrossplaneLine, crossplaneLines } from "@purlin/function-runner";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, parseApiVersion, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
 import type { Io } from "../io.ts";
 import { type Manifest, prepare, readManifests } from "../manifests/manifest.ts";
 import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { operationFor } from "./operation-case.ts";
+import type { CaseOutputs } from "./case-outputs.ts";
+import { operationFor } from "./case-record.ts";
 import type { TestCase } from "./test-file.ts";
 
 /** The objects of a case. */
@@ -32,10 +33,14 @@ export interface CaseInputs {
 /** Reads what inputs name. Files are read once. */
 export class InputReader {
   readonly #io: Io;
+  readonly #outputs: CaseOutputs;
   readonly #files = new Map<string, Promise<readonly KubeObject[]>>();
+  /** Test files whose packages were named. */
+  readonly #noted = new Set<string>();
 
-  constructor(io: Io) {
+  constructor(io: Io, outputs: CaseOutputs) {
     this.#io = io;
+    this.#outputs = outputs;
   }
 
   async read(test: TestCase): Promise<CaseInputs> {
@@ -51,6 +56,7 @@ export class InputReader {
     const written = await one(rootInput(test));
     const root = test.kind === "OperationTest" ? this.#operation(written, watched, test) : written;
     const schemas = await objects("schemas");
+    this.#notePackages(schemas, test);
     return {
       root: test.patches.reduce<KubeObject>((object, patch) => patched(object, patch, test), root),
       definitions: unique([...(await objects("xrd")), ...schemas.filter(isDefinition)]),
@@ -65,6 +71,17 @@ export class InputReader {
     };
   }
 
+  /** Tests need no network: what a package would bring is not there to validate with. */
+  #notePackages(schemas: readonly KubeObject[], { file }: TestCase): void {
+    const names = schemas
+      .filter(({ apiVersion }) => apiVersion.startsWith("meta.pkg.crossplane.io/"))
+      .map(({ kind, metadata }) => `${kind} ${metadata.name ?? ""}`);
+    if (names.length === 0 || this.#noted.has(file)) return;
+    this.#noted.add(file);
+    const what = "schemas of packages are not fetched, and resources of their kinds are not validated";
+    this.#io.stderr.write(`note: ${file}: ${what}: ${[...new Set(names)].join(", ")}\n`);
+  }
+
   #operation(written: KubeObject, watched: KubeObject | undefined, test: TestCase): KubeObject {
     try {
       return operationFor(written, { watched, scheduledTime: test.inputs["scheduledTime"] });
@@ -76,23 +93,26 @@ export class InputReader {
   /** The objects that a value names: a file, a folder, an object, or a list of these. */
   async objects(value: JsonValue | undefined, test: TestCase, what: string): Promise<readonly KubeObject[]> {
     if (value === undefined) return [];
-    if (typeof value === "string") return await this.#file(value, test);
+    const output = typeof value === "string" ? test.xprin?.outputOf(value) : undefined;
+    if (output !== undefined) return await this.#outputs.get(test, output);
+    const keepsNulls = test.xprin !== undefined && rendered.has(what);
+    if (typeof value === "string") return await this.#file(value, test, keepsNulls);
     if (isJsonArray(value)) return (await Promise.all(value.map((one) => this.objects(one, test, what)))).flat();
     const { metadata = {} } = requireObject(value, test, what);
     return [prepare({ ...(value as JsonObject), metadata }, this.#folderOf(test))];
   }
 
-  #file(name: string, test: TestCase): Promise<readonly KubeObject[]> {
-    const folder = this.#folderOf(test);
-    const path = resolve(folder, name);
-    const known = this.#files.get(path) ?? this.#readFile(name, folder, test);
-    this.#files.set(path, known);
+  #file(name: string, test: TestCase, keepsNulls: boolean): Promise<readonly KubeObject[]> {
+    const key = `${resolve(this.#folderOf(test), name)}\n${keepsNulls}`;
+    const known = this.#files.get(key) ?? this.#readFile(name, test, keepsNulls);
+    this.#files.set(key, known);
     return known;
   }
 
-  async #readFile(name: string, folder: string, test: TestCase): Promise<readonly KubeObject[]> {
+  async #readFile(name: string, test: TestCase, keepsNulls: boolean): Promise<readonly KubeObject[]> {
     try {
-      const found: Manifest[] = await readManifests([name], { ...this.#io, cwd: folder }, { nameless: true });
+      const io = { ...this.#io, cwd: this.#folderOf(test) };
+      const found: Manifest[] = await readManifests([name], io, { nameless: true, keepsNulls });
       return found.map(({ object }) => object);
     } catch (error) {
       throw wrong(test, textOf(error));
@@ -103,6 +123,9 @@ export class InputReader {
     return dirname(resolve(this.#io.cwd, file));
   }
 }
+
+/** Files that xprin renders as they are; others are applied, and what is null there means nothing. */
+const rendered: ReadonlySet<string> = new Set(["xr", "claim", "observed"]);
 
 /** The input that names what a case is about. */
 function rootInput(test: TestCase): string {
@@ -156,4 +179,68 @@ export function patched(object: KubeObject, patch: JsonValue, test: TestCase): K
   } catch (error) {
     throw wrong(test, `patch: ${textOf(error)}`);
   }
+}
+
+// Kinds that a test needs and no file defines: any field is accepted.
+
+const anything = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+
+/** A CRD of a kind without a schema. */
+export function permissiveCrd({ apiVersion, kind }: TypeRef, namespaced: boolean): KubeObject {
+  const { group, version } = parseApiVersion(apiVersion);
+  const plural = `${kind.toLowerCase()}s`;
+  const schema = {
+    openAPIV3Schema: {
+      type: "object",
+      "x-kubernetes-preserve-unknown-fields": true,
+      properties: { spec: anything, status: anything },
+    },
+  };
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: namespaced ? "Namespaced" : "Cluster",
+      names: { kind, plural, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: [{ name: version, served: true, storage: true, schema, subresources: { status: {} } }],
+    },
+  };
+}
+
+/** An XRD for a composite resource that has none: namespaced if it has a namespace. */
+export function permissiveDefinition(xr: KubeObject): KubeObject {
+  const { group, version } = parseApiVersion(xr.apiVersion);
+  const plural = `${xr.kind.toLowerCase()}s`;
+  const isModern = (xr["spec"] as { readonly crossplane?: unknown } | undefined)?.crossplane !== undefined;
+  const cluster = isModern ? "Cluster" : "LegacyCluster";
+  const scope = xr.metadata.namespace === undefined ? cluster : "Namespaced";
+  const schema = { openAPIV3Schema: { type: "object", properties: { spec: anything, status: anything } } };
+  return {
+    // Only v1 has legacy composite resources.
+    apiVersion: `apiextensions.crossplane.io/${scope === "LegacyCluster" ? "v1" : "v2"}`,
+    kind: "CompositeResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope,
+      names: { kind: xr.kind, plural },
+      versions: [{ name: version, served: true, referenceable: true, schema }],
+    },
+  };
+}
+
+/** An XRD for a claim that has none. */
+export function permissiveClaimDefinition(claim: KubeObject, kind: string): KubeObject {
+  const { namespace: _, ...metadata } = claim.metadata;
+  const composite = permissiveDefinition({ apiVersion: claim.apiVersion, kind, metadata });
+  const claimNames = { kind: claim.kind, plural: `${claim.kind.toLowerCase()}s` };
+  return { ...composite, spec: { ...(composite["spec"] as object), claimNames } };
+}
+
+/** Whether a definition is of a kind, as composite resource or claim. */
+export function defines(definition: KubeObject, { apiVersion, kind }: TypeRef): boolean {
+  const kinds = ["names", "claimNames"].map((member) => textAt(definition, ["spec", member, "kind"]));
+  return textAt(definition, ["spec", "group"]) === parseApiVersion(apiVersion).group && kinds.includes(kind);
 }

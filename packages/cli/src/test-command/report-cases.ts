@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { harmless } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { type CoverageReport, coverageText } from "./coverage.ts";
@@ -19,6 +20,8 @@ export interface CaseOutcome {
   readonly lines: readonly FailureLine[];
   /** The objects of a case that failed. */
   readonly tree?: string | undefined;
+  /** What it rendered, for cases that need it. */
+  readonly outputs?: readonly KubeObject[] | undefined;
   readonly ms: number;
 }
 

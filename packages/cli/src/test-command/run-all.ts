@@ -8,11 +8,12 @@ import { createSessionBase, type SessionBase } from "@purlin/preview";
 import { readText } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { isUserError, textOf } from "../user-error.ts";
+import { CaseOutputs, WaitsForAnother } from "./case-outputs.ts";
 import type { Coverage } from "./coverage.ts";
 import type { Goldens } from "./goldens.ts";
 import { InputReader } from "./inputs.ts";
 import type { CaseOutcome, Reporter } from "./report-cases.ts";
-import { type CaseDeps, type CaseProgress, type CaseResult, runCase } from "./run-case.ts";
+import { type CaseDeps, type CaseKinds, type CaseProgress, type CaseResult, runCase } from "./run-case.ts";
 import type { TestCase } from "./test-file.ts";
 import { openTestFunctions, type TestFunctions } from "./test-functions.ts";
 import { type TestOptions, usage } from "./test-options.ts";
@@ -35,7 +36,10 @@ export async function runAll(cases: readonly TestCase[], running: Running): Prom
     readFile: (name: string, { file }: TestCase) =>
       readText(resolve(io.cwd, dirname(file), name), io, { what: "expected file" }),
   };
-  const deps = { functions, inputs: new InputReader(io), baseOf: sharedBases(closing), expecting, coverage };
+  const outputs = new CaseOutputs();
+  for (const test of cases) outputs.expect(test);
+  const inputs = new InputReader(io, outputs);
+  const deps = { functions, inputs, baseOf: sharedBases(closing), expecting, coverage };
   const runner = new CaseRunner(deps, { options, io });
   const outcomes: CaseOutcome[] = [];
   const doubtful: TestCase[] = [];
@@ -44,15 +48,21 @@ export async function runAll(cases: readonly TestCase[], running: Running): Prom
     outcomes.push(outcome);
     io.stdout.write(reporter.ended(outcome));
   };
+  const runOne = async (test: TestCase): Promise<CaseOutcome | "doubtful"> => {
+    const outcome = await runner.run(test);
+    outputs.ended(test, outcome === "doubtful" ? outcome : (outcome.outputs ?? "failed"));
+    return outcome;
+  };
   await forEachLimited(cases, options.parallel, async (test) => {
     if (isEnough()) return;
-    const outcome = await runner.run(test);
+    const outcome = await runOne(test);
     if (outcome === "doubtful") doubtful.push(test);
     else ended(outcome);
   });
+  for (const test of doubtful) outputs.expect(test);
   for (const test of doubtful) {
     if (isEnough()) break;
-    const outcome = await runner.run(test);
+    const outcome = await runOne(test);
     if (outcome !== "doubtful") ended(outcome);
   }
   return outcomes;
@@ -108,7 +118,7 @@ class CaseRunner {
       return outcomeOf(test, result, performance.now() - began);
     } catch (error) {
       if (isUserError(error) && error.exitCode === 2 && !signal.aborted) throw error;
-      if (!signal.aborted && started.isDisturbed) return "doubtful";
+      if (!signal.aborted && (started.isDisturbed || error instanceof WaitsForAnother)) return "doubtful";
       if (!signal.aborted) return outcomeOf(test, { lines: [{ text: textOf(error) }] }, performance.now() - began);
       this.#running.delete(started);
       const text = await this.#timedOut(started, limitMs);
@@ -132,18 +142,16 @@ class CaseRunner {
   }
 }
 
-function outcomeOf(test: TestCase, { lines, tree }: CaseResult, ms: number): CaseOutcome {
-  return { test, status: lines.length === 0 ? "passed" : "failed", lines, tree, ms };
+function outcomeOf(test: TestCase, { lines, tree, outputs }: CaseResult, ms: number): CaseOutcome {
+  return { test, status: lines.length === 0 ? "passed" : "failed", lines, tree, outputs, ms };
 }
 
-/** Cases with the same definitions begin from one server. */
-function sharedBases(
-  closing: AsyncDisposableStack,
-): (definitions: readonly KubeObject[], crds: readonly KubeObject[]) => Promise<SessionBase> {
+/** Cases with the same kinds begin from one server. */
+function sharedBases(closing: AsyncDisposableStack): (kinds: CaseKinds) => Promise<SessionBase> {
   const bases = new Map<string, Promise<SessionBase>>();
   const settings = { developmentFunctions: true, functionRevisionSelectors: true, functionRollouts: true };
-  return (definitions, crds) => {
-    const key = JSON.stringify([definitions, crds]);
+  return ({ definitions, crds, isNamespaced }) => {
+    const key = JSON.stringify([definitions, crds, isNamespaced]);
     const known = bases.get(key);
     if (known !== undefined) return known;
     const made = makeBase(definitions, [...compositionCrds(), ...keptCrds(), ...packageCrds(settings), ...crds]);

@@ -1,19 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-import { crossplaneAnnotations, definitionFacts, storedDefinition, withCrossplaneFields } from "@purlin/composition";
+import {
+  crossplaneAnnotations,
+  definitionFacts,
+  deriveCrds,
+  storedDefinition,
+  withCrossplaneFields,
+} from "@purlin/composition";
 import type { RunStep } from "@purlin/function-runner";
 import { isNoMatch } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isInvalid } from "@purlin/kube-objects/errors";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import { annotationOf, controllerOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
+import {
+  annotationOf,
+  controllerOf,
+  type KubeObject,
+  keyOf,
+  parseApiVersion,
+  textAt,
+} from "@purlin/kube-objects/object";
 import { openSession, type Session, type SessionBase } from "@purlin/preview";
 import { textOf, UserError } from "../user-error.ts";
-import { defines, permissiveCrd, permissiveDefinition } from "./case-kinds.ts";
-import { CaseRecord } from "./case-record.ts";
+import { asRendered } from "./case-outputs.ts";
+import { CaseRecord, runUntilDone } from "./case-record.ts";
 import type { Coverage } from "./coverage.ts";
 import { type CaseState, type Expecting, expectationMismatches, stateOf, stateTree } from "./expectations.ts";
-import { type CaseInputs, type InputReader, patched } from "./inputs.ts";
-import { runUntilDone } from "./operation-case.ts";
+import {
+  type CaseInputs,
+  defines,
+  type InputReader,
+  patched,
+  permissiveClaimDefinition,
+  permissiveCrd,
+  permissiveDefinition,
+} from "./inputs.ts";
 import type { FailureLine } from "./report-cases.ts";
 import type { Reconcile, TestCase } from "./test-file.ts";
 import { asTestFunction, type PendingCall, type TestFunctions, testManager } from "./test-functions.ts";
@@ -32,6 +52,16 @@ export interface CaseResult {
   readonly lines: readonly FailureLine[];
   /** The objects of a case that failed. */
   readonly tree?: string | undefined;
+  /** What it rendered, where another case may need it. */
+  readonly outputs?: readonly KubeObject[] | undefined;
+}
+
+/** The kinds of a case. */
+export interface CaseKinds {
+  readonly definitions: readonly KubeObject[];
+  readonly crds: readonly KubeObject[];
+  /** The scope of kinds that no file defines, unless an object has a namespace. */
+  readonly isNamespaced: boolean;
 }
 
 /** What cases share. */
@@ -39,7 +69,7 @@ export interface CaseDeps {
   readonly inputs: InputReader;
   readonly functions: TestFunctions;
   /** The server from which cases with these definitions begin. */
-  readonly baseOf: (definitions: readonly KubeObject[], crds: readonly KubeObject[]) => Promise<SessionBase>;
+  readonly baseOf: (kinds: CaseKinds) => Promise<SessionBase>;
   readonly expecting: Expecting;
   readonly coverage: Coverage;
   readonly progress: CaseProgress;
@@ -51,8 +81,11 @@ export interface CaseDeps {
 /** Runs a case in objects of its own. */
 export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResult> {
   const inputs = await deps.inputs.read(test);
-  const definitions = test.kind === "OperationTest" ? [] : withDefinition(inputs);
-  const base = await deps.baseOf(definitions, inputs.crds);
+  const unrendered = mismatchedComposition(test, inputs);
+  if (unrendered !== undefined) return { lines: [{ text: unrendered, at: test.at }] };
+  const kinds = kindsOf(test, inputs);
+  const { definitions } = kinds;
+  const base = await deps.baseOf(kinds);
   deps.onStart();
   const record = new CaseRecord();
   const { signal, coverage } = deps;
@@ -61,7 +94,7 @@ export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResul
   const open = (client: ControllerClient): ReturnType<TestFunctions["open"]> => {
     const functions = deps.functions.open({ client, server: base.client, asCrossplane: inputs.asCrossplane });
     const runStep = noting(record.recording(functions.runStep, inputs.root), deps, inputs.root);
-    return { ...functions, close: () => functions.close(), runStep: definingKinds(runStep, { base, inputs }) };
+    return { ...functions, close: () => functions.close(), runStep: definingKinds(runStep, { base, inputs, test }) };
   };
   await using session = await openSession({
     base,
@@ -76,7 +109,32 @@ export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResul
   });
   const running: Running = { test, inputs, session, record, base, deps };
   const invalid = await setUp(running, definitions);
-  return invalid === undefined ? await reconcileAll(running) : { lines: invalidMismatches(running, invalid) };
+  if (invalid !== undefined) return { lines: invalidMismatches(running, invalid) };
+  const result = await reconcileAll(running);
+  const missing = missingSchema(running);
+  return { ...result, lines: [...missing, ...result.lines], outputs: await outputsOf(running) };
+}
+
+/** xprin validates a composite resource against the files that a test names, if it names any. */
+function missingSchema({ test, inputs }: Running): FailureLine[] {
+  const { root, definitions, crds } = inputs;
+  const { group } = parseApiVersion(root.apiVersion);
+  const isCrdOf = (crd: KubeObject): boolean =>
+    textAt(crd, ["spec", "group"]) === group && textAt(crd, ["spec", "names", "kind"]) === root.kind;
+  const isMissing = !definitions.some((one) => defines(one, root)) && !crds.some(isCrdOf);
+  if (test.xprin?.isValidated !== true || !isMissing) return [];
+  return [{ text: `could not find CRD/XRD for: ${root.apiVersion}, Kind=${root.kind}`, at: test.at }];
+}
+
+async function outputsOf(running: Running): Promise<readonly KubeObject[] | undefined> {
+  if (running.test.xprin?.id === undefined) return undefined;
+  const { xr, resources } = await currentState(running);
+  if (xr === undefined) return undefined;
+  const given = running.inputs.root["spec"];
+  return [
+    asRendered(xr, isJsonObject(given) ? given : {}),
+    ...[...resources.values()].map((object) => asRendered(object, undefined)),
+  ];
 }
 
 /** Notes which call a case waits for, and what it covers. */
@@ -103,11 +161,54 @@ interface Running {
   readonly deps: CaseDeps;
 }
 
-function withDefinition({ root, definitions }: CaseInputs): readonly KubeObject[] {
+/** The namespace of what is composed; undefined for a claim, whose composite resource has none. */
+function namespaceOf(test: TestCase, { root }: CaseInputs): string | undefined {
+  return test.inputs["claim"] === undefined ? root.metadata.namespace : undefined;
+}
+
+/** xprin renders with the Composition that a test names, and with no other. */
+function mismatchedComposition(test: TestCase, { root, compositions }: CaseInputs): string | undefined {
+  if (test.xprin === undefined || test.inputs["xr"] === undefined) return undefined;
+  for (const composition of compositions) {
+    for (const field of ["apiVersion", "kind"] as const) {
+      const wanted = textAt(composition, ["spec", "compositeTypeRef", field]) ?? "";
+      if (wanted === root[field]) continue;
+      return `composition's compositeTypeRef.${field} (${wanted}) does not match XR's ${field} (${root[field]})`;
+    }
+  }
+  return undefined;
+}
+
+function kindsOf(test: TestCase, inputs: CaseInputs): CaseKinds {
+  const isNamespaced = namespaceOf(test, inputs) !== undefined;
+  if (test.kind === "OperationTest") return { definitions: [], crds: inputs.crds, isNamespaced };
+  const definitions = withDefinition(test, inputs);
+  if (test.xprin === undefined) return { definitions, crds: inputs.crds, isNamespaced };
+  const own = definitions.filter((one) => defines(one, inputs.root));
+  const others = definitions.filter((one) => !own.includes(one));
+  const plain = others.flatMap((one) => deriveCrds(one, { functionRevisions: false })).map(withoutOwner);
+  return { definitions: own, crds: [...inputs.crds, ...plain], isNamespaced };
+}
+
+function withoutOwner({ metadata: { ownerReferences: _, ...metadata }, ...object }: KubeObject): KubeObject {
+  return { ...object, metadata };
+}
+
+function withDefinition(test: TestCase, inputs: CaseInputs): readonly KubeObject[] {
+  const { root, definitions } = inputs;
   const isDefined = definitions.some((one) => defines(one, root));
-  return (isDefined ? definitions : [...definitions, permissiveDefinition(root)]).map(
+  return (isDefined ? definitions : [...definitions, missingDefinition(test, inputs)]).map(
     (one) => storedDefinition(one) ?? one,
   );
+}
+
+/** The kind of a claim's composite resource is that of a Composition of the same group. */
+function missingDefinition(test: TestCase, { root, compositions }: CaseInputs): KubeObject {
+  if (test.inputs["claim"] === undefined) return permissiveDefinition(root);
+  const kinds = compositions
+    .filter((one) => textAt(one, ["spec", "compositeTypeRef", "apiVersion"]) === root.apiVersion)
+    .map((one) => textAt(one, ["spec", "compositeTypeRef", "kind"]));
+  return permissiveClaimDefinition(root, kinds.find((kind) => kind !== undefined) ?? `X${root.kind}`);
 }
 
 /** Makes the objects that exist before the first reconcile. Resolves to why the composite resource or claim is refused, if it is. */
@@ -329,27 +430,29 @@ function withReady(object: KubeObject): KubeObject {
 }
 
 /** A function may compose kinds of which no file has the definition. */
-function definingKinds(runStep: RunStep, { base, inputs }: Pick<Running, "base" | "inputs">): RunStep {
+function definingKinds(runStep: RunStep, defining: Pick<Running, "base" | "inputs" | "test">): RunStep {
   return async (reference, request, call) => {
     const run = await runStep(reference, request, call);
     for (const { resource } of run.response.desired?.resources.values() ?? []) {
       const object = resource?.value as KubeObject | undefined;
-      if (typeof object?.apiVersion === "string" && typeof object.kind === "string")
-        await defineKind(object, { base, inputs });
+      if (typeof object?.apiVersion === "string" && typeof object.kind === "string") await defineKind(object, defining);
     }
     return run;
   };
 }
 
 /** Makes sure that there is a place for an object: its kind and its namespace. */
-async function defineKind(object: KubeObject, { base, inputs }: Pick<Running, "base" | "inputs">): Promise<void> {
+async function defineKind(
+  object: KubeObject,
+  { base, inputs, test }: Pick<Running, "base" | "inputs" | "test">,
+): Promise<void> {
   const namespace = object.metadata?.namespace ?? inputs.root.metadata.namespace;
   if (namespace !== undefined) await base.ensureNamespace(namespace);
   try {
     await base.client.mapper.mapping(object);
   } catch (error) {
     if (!isNoMatch(error) || !object.apiVersion.includes(".")) return;
-    const isNamespaced = (inputs.root.metadata.namespace ?? object.metadata?.namespace) !== undefined;
+    const isNamespaced = (namespaceOf(test, inputs) ?? object.metadata?.namespace) !== undefined;
     await base.define([permissiveCrd(object, isNamespaced)]);
   }
 }

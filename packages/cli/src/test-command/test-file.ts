@@ -5,7 +5,7 @@ import { readText } from "../files/read-text.ts";
 import { parseYamlStream, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
-import { parseDuration } from "../options/duration.ts";
+import { parseDuration } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
 import { type TestFields, type TestKind, testApiVersion, testFields, testKinds } from "./test-schema.ts";
 
@@ -15,6 +15,23 @@ export interface Reconcile {
   readonly change: JsonObject;
   readonly until: "settled" | number;
   readonly expect: JsonObject | undefined;
+}
+
+/** What a case of another case takes: its composite resource, one of its resources, or everything. */
+export interface OutputReference {
+  /** The id of a test above in the file. */
+  readonly test: string;
+  readonly what: "xr" | "all" | { readonly resource: string };
+}
+
+/** A case of a suite of xprin renders once: composite resources that are composed are plain objects. */
+interface XprinCase {
+  /** By which tests below name its outputs. */
+  readonly id: string | undefined;
+  /** Whether the composite resource must have a schema. */
+  readonly isValidated: boolean;
+  /** What an input stands for that is a template. */
+  readonly outputOf: (input: string) => OutputReference | undefined;
 }
 
 /** One case of a file. */
@@ -34,6 +51,8 @@ export interface TestCase {
   readonly patches: readonly JsonValue[];
   readonly reconciles: readonly Reconcile[];
   readonly expect: JsonObject | undefined;
+  /** How a suite of xprin differs. */
+  readonly xprin?: XprinCase | undefined;
   /** `file:line:column` of the case. */
   readonly at: string;
   /** `file:line:column` of an expectation: of the case, or of the reconcile with this index. */

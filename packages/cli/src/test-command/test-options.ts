@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { availableParallelism } from "node:os";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
-import { parseDuration } from "../options/duration.ts";
+import { type CommandInput, isSet, listOption, parseDuration, textOption } from "../options/command-spec.ts";
 import { textOf, UserError } from "../user-error.ts";
 import type { UpdateMode } from "./goldens.ts";
 import { reporters } from "./report-cases.ts";

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { parseYaml } from "../files/yaml-file.ts";
+import { textOf } from "../user-error.ts";
 import { mismatches, place } from "./match.ts";
 
 /** What a suite of xprin asserts over: the composite resource first, then the composed resources. */
@@ -24,37 +25,59 @@ export async function failedAssertions(assertions: readonly JsonValue[], rendere
 
 async function problemsOf(assertion: JsonObject, rendered: Rendered): Promise<string[]> {
   const { type, value } = assertion;
-  const resource = String(assertion["resource"] ?? "");
-  const matching = rendered.objects.filter((object) => isNamed(object, resource));
+  const resource = String(assertion["resource"] ?? "").trim();
+  if (resource.split("/").length > 2) return [`resource ${resource}: expected Kind or Kind/name`];
+  const isWanted = matcherOf(resource);
+  const matching = rendered.objects.filter((object) => isWanted(idOf(object as JsonObject)));
   switch (type) {
     case "Count":
-      return expected(rendered.objects.length, value);
+      return expected(matching.length, value, resource === "" ? "" : `${resource}: `);
     case "Exists":
       return matching.length > 0 ? [] : [`resource ${resource} not found${nearest(resource, rendered)}`];
     case "NotExists":
-      return matching.length === 0 ? [] : [`resource ${resource} exists`];
+      return matching.length === 0 ? [] : [`resource ${resource} exists${foundText(resource, matching)}`];
     case "Golden":
       return await goldenProblems(String(assertion["expected"] ?? ""), matching, { resource, rendered });
     case "FieldType":
     case "FieldExists":
     case "FieldNotExists":
     case "FieldValue": {
-      const [object] = matching;
-      if (object === undefined) return [`resource ${resource} not found${nearest(resource, rendered)}`];
-      return fieldProblems(assertion, object as JsonObject);
+      if (matching.length === 0) return [`resource ${resource} not found${nearest(resource, rendered)}`];
+      return matching.flatMap((object) =>
+        fieldProblems(assertion, object as JsonObject).map((problem) =>
+          resource === idOf(object as JsonObject) ? problem : `${idOf(object as JsonObject)}: ${problem}`,
+        ),
+      );
     }
     default:
       return [`unknown assertion type ${JSON.stringify(type)}`];
   }
 }
 
-/** `Kind`, `Kind/name`, or a name with `*`. Without a resource, everything. */
-function isNamed({ kind, metadata }: KubeObject, resource: string): boolean {
-  const [wanted = "", name] = resource.split("/");
-  if (wanted !== "" && wanted !== kind) return false;
-  if (name === undefined) return true;
-  const pattern = name.split("*").map((part) => RegExp.escape(part));
-  return new RegExp(`^${pattern.join(".*")}$`).test(metadata.name ?? "");
+/** The objects that a pattern found, where it names none itself. */
+const foundText = (resource: string, matching: readonly KubeObject[]): string =>
+  matching.length === 1 && idOf(matching[0] as JsonObject) === resource
+    ? ""
+    : `: ${matching.map((object) => idOf(object as JsonObject)).join(", ")}`;
+
+/** Tells which of `Kind/name` a pattern of a shell means. `Kind` stands for all of that kind, and no pattern for everything. */
+function matcherOf(resource: string): (id: string) => boolean {
+  if (resource === "") return () => true;
+  const pattern = resource.includes("/") ? resource : `${resource}/*`;
+  const parts = pattern.match(/\[\^?[^\]]+\]|\\.|./gs) ?? [];
+  const source = parts.map((part) => {
+    if (part === "*") return "[^/]*";
+    if (part === "?") return "[^/]";
+    if (part.length > 1 && part.startsWith("[")) return part;
+    return RegExp.escape(part.startsWith("\\") ? part.slice(1) : part);
+  });
+  try {
+    const whole = new RegExp(`^${source.join("")}$`);
+    return (id) => whole.test(id);
+  } catch {
+    // A range such as [z-a]: it matches nothing.
+    return () => false;
+  }
 }
 
 function nearest(resource: string, { objects }: Rendered): string {
@@ -69,9 +92,10 @@ function fieldProblems(assertion: JsonObject, object: JsonObject): string[] {
   const { isThere, found } = at(object, field.split("."));
   if (type === "FieldNotExists") return isThere ? [`${field}: exists`] : [];
   if (type === "FieldExists") return isThere ? [] : [`${field}: does not exist`];
+  if (!isThere) return [`${field}: does not exist`];
   if (type === "FieldType") return expected(typeOf(found), value, `${field}: `);
   if (operator !== "==" && operator !== "is") return [`operator ${JSON.stringify(operator)}: expected == or is`];
-  return isThere ? expected(found, value, `${field}: `) : [`${field}: does not exist`];
+  return expected(found, value, `${field}: `);
 }
 
 function expected(found: JsonValue | undefined, value: JsonValue | undefined, prefix = ""): string[] {
@@ -106,7 +130,13 @@ async function goldenProblems(
   matching: readonly KubeObject[],
   { resource, rendered }: { readonly resource: string; readonly rendered: Rendered },
 ): Promise<string[]> {
-  const documents = parseYaml(await rendered.readFile(name), name).map(({ value }) => stable(value as JsonValue));
+  let text: string;
+  try {
+    text = await rendered.readFile(name);
+  } catch (error) {
+    return [textOf(error)];
+  }
+  const documents = parseYaml(text, name).map(({ value }) => stable(value as JsonValue));
   const objects = documents.filter(isJsonObject).filter(({ apiVersion }) => !String(apiVersion).startsWith("render."));
   const problems = objects.flatMap((golden) => {
     const id = idOf(golden);

@@ -7,7 +7,7 @@ import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
-import type { TestCase } from "./test-file.ts";
+import type { OutputReference, TestCase } from "./test-file.ts";
 
 /** Whether a file is a suite of xprin, by its name. */
 export function isXprinFile(file: string): boolean {
@@ -15,6 +15,12 @@ export function isXprinFile(file: string): boolean {
 }
 
 type Path = readonly PathSegment[];
+
+/** Where a test is, and the ids of those above it. */
+interface Place {
+  readonly path: Path;
+  readonly above: readonly (string | undefined)[];
+}
 
 /** Reads the cases of a suite. Throws a UserError with file, line and column of what is wrong. */
 export async function readXprinFile(file: string, io: Io): Promise<TestCase[]> {
@@ -60,7 +66,10 @@ class SuiteReader {
       tests.filter((test) => isJsonObject(test)),
       common,
     );
-    return await Promise.all(tests.map((test, index) => this.#case(test, common, ["tests", index])));
+    const ids = tests.map((test) => (isJsonObject(test) && typeof test["id"] === "string" ? test["id"] : undefined));
+    return await Promise.all(
+      tests.map((test, index) => this.#case(test, common, { path: ["tests", index], above: ids.slice(0, index) })),
+    );
   }
 
   /** Hooks are programs of a shell, which a suite from elsewhere could use for anything. */
@@ -72,34 +81,72 @@ class SuiteReader {
     if (names.length > 0) io.stderr.write(`note: ${file}: hooks are not run: ${names.join(", ")}\n`);
   }
 
-  async #case(value: JsonValue, common: JsonObject, path: Path): Promise<TestCase> {
+  async #case(value: JsonValue, common: JsonObject, { path, above }: Place): Promise<TestCase> {
     const { file } = this.#reading;
     const test = this.#object(value, path);
-    const { name } = test;
+    const { name, id } = test;
     if (typeof name !== "string" || name === "")
       throw this.#wrong([...path, "name"], "name: required field is missing");
     const both = (member: string): JsonObject => ({
       ...this.#object(common[member] ?? {}, ["common", member]),
       ...this.#object(test[member] ?? {}, [...path, member]),
     });
-    const template = this.#templateIn([both("inputs"), both("patches")]);
+    const inputs = both("inputs");
+    const skip = this.#reasonToSkip([inputs, both("patches")], both("hooks"));
+    for (const { test: other } of this.#outputsIn(inputs)) {
+      if (above.includes(other)) continue;
+      throw this.#wrong([...path, "inputs"], `inputs: no test above has the id ${JSON.stringify(other)}`);
+    }
     return {
       kind: "CompositionTest",
       ...{ file, suite: file, name, tags: [], isOnly: false, timeoutMs: undefined, patches: [] },
-      skip:
-        template === undefined ? undefined : `{{ ${template} }}: files of other tests and repositories are not known`,
-      inputs: template === undefined ? await this.#inputs(both("inputs"), both("patches"), path) : {},
+      skip,
+      inputs: skip === undefined ? await this.#inputs(inputs, both("patches"), path) : {},
       reconciles: [{ name: "", change: {}, until: 1, expect: undefined }],
       expect: { xprin: this.#assertions(test["assertions"] ?? common["assertions"], [...path, "assertions"]) },
+      xprin: {
+        id: typeof id === "string" ? id : undefined,
+        isValidated: isJsonArray(inputs["crds"]) && inputs["crds"].length > 0,
+        outputOf: (input) => this.#outputOf(input),
+      },
       at: this.#document.at(path),
       locate: () => this.#document.at(path),
     };
   }
 
-  /** The first template in a value. */
-  #templateIn(value: JsonValue): string | undefined {
-    const index = new RegExp(`${marker}(\\d+)${marker}`).exec(JSON.stringify(value))?.[1];
-    return index === undefined ? undefined : this.#reading.templates[Number(index)];
+  /** Hooks are not run: one that can change the inputs before the test decides what the test is about. */
+  #reasonToSkip(inputs: JsonValue, hooks: JsonObject): string | undefined {
+    const unknown = this.#markersIn(inputs).find((one) => this.#outputOf(one) === undefined);
+    if (unknown !== undefined) return `{{ ${this.#templateOf(unknown)} }}: only outputs of tests above are known`;
+    const [changing] = this.#markersIn(hooks["pre-test"] ?? []);
+    if (changing === undefined) return undefined;
+    return `a pre-test hook uses {{ ${this.#templateOf(changing)} }}, and hooks are not run`;
+  }
+
+  #markersIn(value: JsonValue): string[] {
+    // With what surrounds it: a part of a path is not an output.
+    return [...JSON.stringify(value).matchAll(/"((?:[^"\\]|\\.)*)"/g)]
+      .map(([, text = ""]) => text)
+      .filter((text) => text.includes(marker));
+  }
+
+  #outputsIn(value: JsonValue): OutputReference[] {
+    return this.#markersIn(value).flatMap((text) => this.#outputOf(text) ?? []);
+  }
+
+  #templateOf(text: string): string {
+    const index = new RegExp(`${marker}(\\d+)${marker}`).exec(text)?.[1];
+    return this.#reading.templates[Number(index)] ?? "";
+  }
+
+  /** What a text stands for that is nothing but a template of an output. */
+  #outputOf(text: string): OutputReference | undefined {
+    if (!new RegExp(`^${marker}\\d+${marker}$`).test(text)) return undefined;
+    const found = /^(?:index\s+)?\.Tests\.([\w-]+)\.Outputs\.(\w+)(?:\s+"([^"]*)")?$/.exec(this.#templateOf(text));
+    const [, test = "", output, resource] = found ?? [];
+    if (output === "XR" && resource === undefined) return { test, what: "xr" };
+    if (output === "Render" && resource === undefined) return { test, what: "all" };
+    return output === "Rendered" && resource !== undefined ? { test, what: { resource } } : undefined;
   }
 
   async #inputs(inputs: JsonObject, patches: JsonObject, path: Path): Promise<JsonObject> {

@@ -1,30 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-import { buildForest, buildTree, composedState, packageTypes, referencesOf, type TreeNode } from "@purlin/explain";
+
+import { setTimeout } from "node:timers/promises";
+import {
+  buildForest,
+  buildTree,
+  composedState,
+  packageTypes,
+  referencesOf,
+  type TraceNode,
+  type TreeNode,
+} from "@purlin/explain";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
-import { createInformerPool, type KubeReader } from "@purlin/kube-client";
-import { conditionsOf, type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
+import { createInformerPool, type InformerLease, type KubeClient, type KubeReader } from "@purlin/kube-client";
+import { conditionsOf, type KubeObject, keyOf, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Resource } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
 import type { Io } from "../io.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
+import { createScreen } from "../terminal/screen.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { formatTable } from "../terminal/table.ts";
 import { renderForest } from "../tree/render-forest.ts";
 import { watchComposites } from "../tree/watch-composites.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { isUserError, textOf, UserError } from "../user-error.ts";
 
 const eventType = { apiVersion: "v1", kind: "Event" } as const;
 
 const shown = 10;
 
-/** An object to show with its conditions and events; all claims and composite resources without one. */
+/** What to show; without it, all claims and composite resources. */
 interface TreeTarget {
   readonly resource: Resource;
-  readonly object: KubeObject;
+  readonly objects: readonly KubeObject[];
+  /** Whether one object was named: it is shown with its conditions and events. */
+  readonly isOne: boolean;
 }
 
-/** Prints the tree of an object, or of all claims and composite resources and of the packages that are not healthy. */
+/** Prints the trees of objects, or of all claims and composite resources and of the packages that are not healthy. */
 export async function printTree(target: TreeTarget | undefined, { client }: Cluster, io: Io): Promise<void> {
   await using composites = watchComposites(createInformerPool(client), () => {});
   await composites.ready(io.signal).catch((error: unknown) => {
@@ -38,11 +51,13 @@ export async function printTree(target: TreeTarget | undefined, { client }: Clus
     else print(forest);
     return;
   }
-  const { resource, object } = target;
+  const { resource, objects, isOne } = target;
   // Of a definition with several versions, another one than its own may be asked for.
-  const isComposite = composites.has(resource) || referencesOf(object).length > 0;
-  print([isComposite ? buildTree(object, composites) : lone(object)]);
-  io.stdout.write(await story(object, client, io));
+  const isComposite = (object: KubeObject): boolean => composites.has(resource) || referencesOf(object).length > 0;
+  if (objects.length === 0) io.stderr.write("No resources found\n");
+  else print(objects.map((object) => (isComposite(object) ? buildTree(object, composites) : lone(object))));
+  const [first] = objects;
+  if (isOne && first !== undefined) io.stdout.write(await story(first, client, io));
 }
 
 /** The error of a command that needs the kinds of a control plane. */
@@ -123,4 +138,67 @@ export function eventsTable(events: readonly ShownEvent[], style: Style, now: nu
     harmlessLine(event.message),
   ]);
   return rows.length === 0 ? "" : formatTable([["EVENT", "REASON", "AGE", "MESSAGE"], ...rows]);
+}
+
+/** What to watch. */
+interface TraceWatch {
+  readonly trace: () => Promise<readonly TraceNode[]>;
+  readonly print: (nodes: readonly TraceNode[], isOne: boolean) => string;
+  readonly client: KubeClient;
+  readonly io: Io;
+}
+
+/** Changes within this time are printed together. */
+const pauseMs = 100;
+
+/** Prints trees, and again whenever an object in them has changed; ends when the roots are gone. Off a terminal, changed lines only. */
+export async function watchTrace({ trace, print, client, io }: TraceWatch): Promise<undefined> {
+  const pool = createInformerPool(client);
+  const leases = new Map<string, InformerLease>();
+  const screen = io.stdout.isTTY && io.env["TERM"] !== "dumb" ? createScreen(io.stdout) : undefined;
+  let wake = (): void => {};
+  let before: readonly string[] = [];
+  try {
+    for (;;) {
+      const changed = new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+      const nodes = await trace().catch((error: unknown) => {
+        if (before.length > 0 && isUserError(error)) return [];
+        throw error;
+      });
+      if (nodes.length === 0) return;
+      for (const type of typesIn(nodes)) follow(type);
+      const lines = print(nodes, nodes.length === 1)
+        .trimEnd()
+        .split("\n");
+      if (screen !== undefined) screen.draw(lines);
+      else for (const line of lines.filter((one) => !before.includes(one))) io.stdout.write(`${line}\n`);
+      before = lines;
+      await Promise.race([changed, aborted(io.signal)]);
+      await setTimeout(pauseMs, undefined, { signal: io.signal });
+    }
+  } finally {
+    await Promise.all([...leases.values()].map((lease) => lease.release()));
+  }
+
+  function follow(type: TypeRef): void {
+    const key = `${type.apiVersion}/${type.kind}`;
+    if (leases.has(key)) return;
+    const lease = pool.acquire(type);
+    leases.set(key, lease);
+    lease.informer.subscribe(() => wake());
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+function typesIn(nodes: readonly TraceNode[]): readonly TypeRef[] {
+  return nodes.flatMap(function typesOf({ object: { apiVersion, kind }, children }: TraceNode): TypeRef[] {
+    return [{ apiVersion, kind }, ...children.flatMap(typesOf)];
+  });
 }

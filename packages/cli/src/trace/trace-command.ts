@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
   type LastRun,
+  packageState,
+  packageTypes,
+  referencesOf,
   type TraceColumn,
   type TraceNode,
   type TraceOptions,
@@ -10,7 +13,7 @@ import {
   traceTable,
   traceTree,
 } from "@purlin/explain";
-import { guardTransport } from "@purlin/kube-client";
+import { guardTransport, type KubeReader } from "@purlin/kube-client";
 import { isForbidden, isNotFound } from "@purlin/kube-objects/errors";
 import { createTemplatePrinter } from "@purlin/kube-objects/json-path";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -21,10 +24,9 @@ import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
+import { definitionType, isOffered, kindsOf } from "../tree/defined-kinds.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { allRoots } from "./all-roots.ts";
-import { printTree } from "./print-tree.ts";
-import { watchTrace } from "./watch-trace.ts";
+import { isFollowed, noControlPlane, printTree, watchTrace } from "./print-tree.ts";
 
 const formats = ["table", "wide", "json", "yaml", "dot", "tree", "name"];
 
@@ -34,6 +36,9 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   if (!formats.includes(output)) {
     throw new UserError(`--output ${output}: expected ${formats.join(", ")}`, { exitCode: 2 });
   }
+  if (output === "tree" && isSet(input, "watch")) {
+    throw new UserError("--watch: not with --output tree: omit --output", { exitCode: 2 });
+  }
   const packages = packageOptions(input);
   columnsOf(textOption(input, "columns"));
   await using cluster = await openCluster(input, io, { transport: guardTransport });
@@ -41,12 +46,12 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const print = printerOf(input, output, lastRun);
   const [type, name] = input.args;
   const resource = type === undefined ? undefined : await findResource(cluster.client, type, io.signal);
-  if (output === "tree" && (resource === undefined || name !== undefined)) {
-    const target = resource && { resource, object: await readOne(resource, name ?? "", { input, cluster, io }) };
+  const roots = (): Promise<readonly KubeObject[]> => readRoots(resource, name, { input, cluster, io });
+  if (output === "tree") {
+    const target = resource && { resource, objects: await roots(), isOne: name !== undefined };
     await printTree(target, cluster, io);
     return;
   }
-  const roots = (): Promise<readonly KubeObject[]> => readRoots(resource, name, { input, cluster, io });
   const trace = async (): Promise<readonly TraceNode[]> => {
     const connectionSecrets = isSet(input, "showConnectionSecrets");
     const options = { client: cluster.client, signal: io.signal, connectionSecrets, ...packages };
@@ -164,4 +169,33 @@ function valueAt(path: string): (object: KubeObject) => string {
   } catch (error) {
     throw new UserError(`--columns ${path}: ${textOf(error)}`, { exitCode: 2, cause: error });
   }
+}
+
+/** The claims and composite resources that no other one refers to, and the packages that are not healthy. */
+export async function allRoots(client: Pick<KubeReader, "list">, signal: AbortSignal): Promise<readonly KubeObject[]> {
+  const definitions = await client.list(definitionType, { signal }).catch((error: unknown) => {
+    throw noControlPlane(error);
+  });
+  const kinds = definitions.items.filter(isOffered).flatMap((definition) => kindsOf(definition) ?? []);
+  const types = kinds.flatMap(({ claim, composite }) => (claim === undefined ? [composite] : [claim, composite]));
+  const lists = await Promise.all([...types, ...packageTypes].map((type) => client.list(type, { signal })));
+  const composites = lists.slice(0, types.length).flatMap(({ items }) => items);
+  const packages = lists.slice(types.length).flatMap(({ items }) => items);
+  const below = new Set(
+    composites.flatMap(referencesOf).map(({ kind, name, namespace }) => referenceText(kind, name, namespace)),
+  );
+  const roots = composites.filter(
+    ({ kind, metadata }) => !below.has(referenceText(kind, metadata.name ?? "", metadata.namespace)),
+  );
+  const unhealthy = packages.filter((object) => isFollowed(object) && packageState(object).health !== "ready");
+  return [...roots.toSorted(byName), ...unhealthy.toSorted(byName)];
+}
+
+function referenceText(kind: string, name: string, namespace: string | undefined): string {
+  return `${kind} ${namespace ?? ""}/${name}`;
+}
+
+function byName(a: KubeObject, b: KubeObject): number {
+  const [one, other] = [a, b].map(({ kind, metadata }) => referenceText(kind, metadata.name ?? "", metadata.namespace));
+  return (one ?? "") < (other ?? "") ? -1 : 1;
 }

@@ -5,7 +5,7 @@ import { buildForest, buildTree, type ForestSource, referencesOf } from "@purlin
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { plainStyle } from "../testing/test-style.ts";
-import { isOffered, kindsOf } from "./composite-kinds.ts";
+import { isOffered, kindsOf } from "./defined-kinds.ts";
 import { changedLines, renderForest, stateLines } from "./render-forest.ts";
 
 const apiVersion = "example.org/v1";

@@ -2,8 +2,7 @@
 import { type ForestSource, type ObjectRef, referencesOf } from "@purlin/explain";
 import type { InformerLease, InformerPool } from "@purlin/kube-client";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
-import { isOffered, kindsOf } from "./composite-kinds.ts";
-import { definitionType } from "./defined-kinds.ts";
+import { definitionType, isOffered, kindsOf } from "./defined-kinds.ts";
 
 /** All claims and composite resources of an API server, kept up to date with what they compose. */
 export interface CompositeWatch extends ForestSource, AsyncDisposable {

@@ -2,10 +2,17 @@
 
 import type { Work } from "@purlin/base";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { docComment, docLines } from "./doc-comment.ts";
-import { metaModule, moduleHeader } from "./generated-file.ts";
+import {
+  createTypeNames,
+  docComment,
+  docLines,
+  importPath,
+  metaModule,
+  moduleHeader,
+  quoted,
+  type TypeNames,
+} from "./generated-text.ts";
 import { isDefaulted, type MemberShape, type ObjectShape, shapeOf } from "./schema-shape.ts";
-import { createTypeNames, importPath, quoted, type TypeNames } from "./type-names.ts";
 import {
   memberParts,
   type NamedMember,

@@ -2,23 +2,27 @@
 
 import { inTurns, type Work } from "@purlin/base";
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
-import { limitSettings } from "../options/limit-flags.ts";
+import { limitSettings } from "../options/shared-options.ts";
 import { testFileSchema } from "../test-command/test-schema.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type BuiltinComponent, builtinComponents, metaApiVersion, objectMeta } from "./builtin-components.ts";
 import { type CustomKind, customModule } from "./custom-module.ts";
-import { docComment, docLines } from "./doc-comment.ts";
 import {
+  createTypeNames,
+  docComment,
+  docLines,
   type GeneratedFile,
   generatedMark,
+  importPath,
   moduleHeader,
+  modulePath,
   projectSchemaFile,
+  quoted,
   schemaFile,
   testSchemaFile,
-} from "./generated-file.ts";
+} from "./generated-text.ts";
 import { manifestSchema, type SchemaOptions } from "./manifest-schema.ts";
 import { shapeOf } from "./schema-shape.ts";
-import { createTypeNames, importPath, modulePath, quoted } from "./type-names.ts";
 import { memberParts, objectParts, type TypeContext, type TypePart, TypeTooLargeError, typeText } from "./type-text.ts";
 
 /** The built-in kinds do not change while this process runs. */

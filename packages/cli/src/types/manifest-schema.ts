@@ -7,7 +7,7 @@ import { customResourceComponent, servedVersions } from "@purlin/kube-objects/op
 import { packageCrds } from "@purlin/package-manager";
 import { builtinComponents, objectMeta } from "./builtin-components.ts";
 import type { CustomKind } from "./custom-module.ts";
-import { generatedMark, sourcesKeyword } from "./generated-file.ts";
+import { generatedMark, sourcesKeyword } from "./generated-text.ts";
 import { definitionReference, type JsonSchema, toJsonSchema } from "./json-schema.ts";
 
 /** A kind that manifests may have, and the definition that describes it. */

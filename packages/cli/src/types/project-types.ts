@@ -10,10 +10,9 @@ import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import { isUserError, UserError } from "../user-error.ts";
 import type { CustomKind } from "./custom-module.ts";
-import { definesKinds, definitionKinds } from "./definition-kinds.ts";
-import { functionInputs } from "./function-inputs.ts";
 import { generateSchemas, generateTypes } from "./generate-types.ts";
-import { type GeneratedFile, isGenerated, metaModule, schemaFile, sourcesKeyword } from "./generated-file.ts";
+import { type GeneratedFile, isGenerated, metaModule, schemaFile, sourcesKeyword } from "./generated-text.ts";
+import { definesKinds, definitionKinds, functionInputs } from "./project-kinds.ts";
 
 /** The generated types of a project. */
 export interface ProjectTypes {

@@ -2,7 +2,7 @@
 // What TypeScript can say of a schema, one level at a time.
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { referredComponent } from "@purlin/kube-objects/openapi";
-import { quoted } from "./type-names.ts";
+import { quoted } from "./generated-text.ts";
 
 /** A member of an object. */
 export interface MemberShape {

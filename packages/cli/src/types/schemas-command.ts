@@ -4,7 +4,7 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
-import { functionInputs } from "./function-inputs.ts";
+import { functionInputs } from "./project-kinds.ts";
 import { DefinitionsError, writeProjectTypes } from "./project-types.ts";
 
 /** `purlin schemas [PATH…]` */

@@ -2,9 +2,8 @@
 
 import type { Work } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { docComment, docLines } from "./doc-comment.ts";
+import { docComment, docLines, memberName } from "./generated-text.ts";
 import { isUnion, type MemberShape, type ObjectShape, type Shape, shapeOf } from "./schema-shape.ts";
-import { memberName } from "./type-names.ts";
 
 /** Whether a type is for objects that a function writes, or for those that an API server returns, with defaults filled in. */
 export type TypeUse = "written" | "observed";

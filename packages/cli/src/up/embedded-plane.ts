@@ -44,7 +44,7 @@ import { openRunStore, type RunStore, runsDocument } from "@purlin/run-store";
 import { Registry } from "prom-client";
 import { controlPlaneRoles, controlPlaneUser, grantorUser, simulatorRoles } from "../apiserver/controller-roles.ts";
 import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from "../apiserver/embedded-server.ts";
-import { simulateWorkloads } from "../apiserver/simulated-workloads.ts";
+import { simulateWorkloads } from "../apiserver/server-options.ts";
 import { eachOnce, type Io } from "../io.ts";
 import { processesDocument } from "../top/processes-document.ts";
 import { UserError } from "../user-error.ts";

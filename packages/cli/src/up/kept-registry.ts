@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { OwnRegistry } from "@purlin/control-plane";
 import { type Registry, registryUser, startRegistry } from "@purlin/oci";
 import { makeFolder, replaceFile } from "../files/write-files.ts";
-import { dockerConfigPath } from "../project/data-dir.ts";
 import { listenKeepably } from "../project/keepable-port.ts";
+import { dockerConfigPath } from "../project/project-file.ts";
 import { UserError } from "../user-error.ts";
 
 /** Where the registry is kept, and where it is to listen. */

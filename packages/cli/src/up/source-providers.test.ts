@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
@@ -89,6 +89,25 @@ test("a source file builds a package, the same one until it is saved", async () 
       () => false,
     ),
   );
+});
+
+test("a source file that does not exist yet is tried again when it is saved, and when the metadata of its package is", async () => {
+  await assert.rejects(build("project/later/src/main.ts"), /^UserError: project\/later\/src\/main\.ts: file not found/);
+  saves.length = 0;
+  mkdirSync(at("project/later/src"), { recursive: true });
+  writeFileSync(at("project/later/src/main.ts"), program("later"));
+  await eventually("the new file is noticed", () => saves.includes("p"));
+  await assert.rejects(build("project/later/src/main.ts"), /text\.ts/, "what it imports is missing");
+  saves.length = 0;
+  writeFileSync(at("project/later/src/text.ts"), text);
+  await eventually("the file that it imports is noticed", () => saves.includes("p"));
+  assert.match(await build("project/later/src/main.ts"), /@sha256:/);
+
+  using others = open();
+  const outsideProject = at("project-less/main.ts");
+  mkdirSync(at("project-less"));
+  writeFileSync(outsideProject, program("x"));
+  await assert.rejects(others.build("q", outsideProject), /outside the folders given/);
 });
 
 const refused: Readonly<Record<string, readonly [path: string, message: RegExp]>> = {

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { mkdtemp, realpath, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, relative, resolve, sep } from "node:path";
 import { findSourceFile, type SourceOptions } from "@purlin/function-process";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
 import { type Informer, type KubeReader, startInformer } from "@purlin/kube-client";
@@ -22,8 +22,7 @@ import {
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { bundled, imageRuntime } from "../xpkg/package-runtime.ts";
-import { packageText, readYamlFolder } from "../xpkg/package-text.ts";
-import { generatedCrds } from "../xpkg/provider-crds.ts";
+import { generatedCrds, packageText, readYamlFolder } from "../xpkg/package-text.ts";
 import { asUserError, type Workspace } from "../xpkg/xpkg-workspace.ts";
 import type { KeptRegistry } from "./kept-registry.ts";
 import { providerType, upTrust } from "./source-functions.ts";
@@ -56,6 +55,8 @@ interface Built {
 }
 
 const repository = "purlin-source";
+/** What makes a folder a project, and the folder that comes with it. */
+const metadataFile = /(^|[/\\])package([/\\]crossplane\.yaml)?$/;
 /** Editors write a file in several steps. */
 const settleMs = 150;
 
@@ -88,8 +89,25 @@ export function openSourceProviders(options: SourceProvidersOptions): SourceProv
     built.watching?.watcher[Symbol.dispose]();
     built.watching = { folder, watcher: watchFolder(folder, (file) => saved(name, file)) };
   };
+  /** A file that cannot be used yet is tried again when it, a folder above it or the metadata of its package appears. */
+  const awaitProject = (name: string, built: Built): void => {
+    const { cwd, within = { folders: [] } } = options.sources;
+    const file = resolve(cwd, built.path);
+    const folder = within.folders.find((one) => file.startsWith(`${one}${sep}`) && existsSync(one));
+    if (folder === undefined || all.get(name) !== built) return;
+    built.watching?.watcher[Symbol.dispose]();
+    const wanted = relative(folder, file);
+    const watcher = watchFolder(folder, (changed) => {
+      if (`${wanted}${sep}`.startsWith(`${changed}${sep}`) || metadataFile.test(changed)) saved(name, changed);
+    });
+    // Without a folder: that of the project replaces it.
+    built.watching = { folder: "", watcher };
+  };
   const start = async (name: string, built: Built): Promise<string> => {
-    const project = await projectOf(name, built.path, options);
+    const project = await projectOf(name, built.path, options).catch((error: unknown) => {
+      awaitProject(name, built);
+      throw error;
+    });
     // First watched, then read: no save is missed.
     watch(name, built, project.folder);
     const digest = await inStore(io, (store) => pushProject(name, project, { ...options, store }));

@@ -8,6 +8,7 @@ import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { TestIo } from "../testing/test-io.ts";
 import { plainStyle } from "../testing/test-style.ts";
+import type { PackageSource } from "./package-parts.ts";
 import {
   collectStatus,
   isSettled,
@@ -17,7 +18,6 @@ import {
   unsettledLines,
 } from "./status-snapshot.ts";
 import { createLiveView, createStatusWatcher, showCauses } from "./status-watcher.ts";
-import type { PackageSource } from "./watch-packages.ts";
 
 function composite(name: string, status: "True" | "False", more: object = {}): KubeObject {
   const conditions = [

@@ -8,8 +8,7 @@ import { conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { harmlessLine } from "../terminal/harmless.ts";
 import type { Style } from "../terminal/style.ts";
 import { renderForest, stateLines, stateText } from "../tree/render-forest.ts";
-import { packageParts } from "./package-parts.ts";
-import type { PackageSource } from "./watch-packages.ts";
+import { type PackageSource, packageParts } from "./package-parts.ts";
 
 const compositionLabel = "crossplane.io/composition-name";
 

@@ -7,7 +7,7 @@ import { type FunctionProcess, openLogFile } from "@purlin/function-process";
 import { newLogger } from "@purlin/function-sdk";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { untilStopped } from "../apiserver/embedded-server.ts";
-import { simulationNote } from "../apiserver/simulated-workloads.ts";
+import { simulationNote } from "../apiserver/server-options.ts";
 import type { Io } from "../io.ts";
 import { skippedLine } from "../manifests/manifest.ts";
 import { endedOperations, unfinishedOperations, unfinishedText } from "../operation/operation-state.ts";
@@ -20,6 +20,7 @@ import { createFileApplier, type FileApplier } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
 import { type Inventory, inventoryPath, openInventory } from "./inventory.ts";
+import { type PackageWatch, watchPackages } from "./package-parts.ts";
 import { createTypesRefresher } from "./refresh-types.ts";
 import { type AppliedObject, collectStatus, unsettledLines } from "./status-snapshot.ts";
 import {
@@ -31,7 +32,6 @@ import {
 } from "./status-watcher.ts";
 import { readUpOptions, type UpOptions } from "./up-options.ts";
 import { type FileChanges, type FollowedFiles, followFiles, watchFolder } from "./watch-files.ts";
-import { type PackageWatch, watchPackages } from "./watch-packages.ts";
 
 /** Editors write a file in several steps, and a branch changes many files; what happens within this time is one change. */
 const usualSettleMs = 150;

@@ -111,6 +111,19 @@ test("a function that hangs is named on the XR, and the fix that is saved is use
   const composite = /XApp (shop-\S+)/.exec((await purlin(folder, "trace", "-o", "tree")).stdout)?.[1] ?? "";
   const traced = (await purlin(folder, "trace", "-o", "tree", "xapp", composite)).stdout;
   assert.doesNotMatch(traced, /deadline/i, "the call that hung ended before its deadline");
+  const ofType = await purlin(folder, "trace", "-o", "tree", "app");
+  assert.match(ofType.stdout, /^\S App default\/shop .*\n└─ \S XApp shop-/, "all of a type are shown as trees");
+  assert.doesNotMatch(ofType.stdout, /CONDITION|EVENT/, "conditions and events are those of a named object");
+  const none = await purlin(folder, "trace", "-o", "tree", "app", "-n", "other");
+  assert.deepEqual([none.stdout, none.stderr], ["", "No resources found\n"]);
+  const followed = await purlin(folder, "trace", "-o", "tree", "app", "--watch");
+  assert.deepEqual(
+    [followed.exitCode, followed.stderr],
+    [2, "error: --watch: not with --output tree: omit --output\n"],
+  );
+  const runs = (...words: readonly string[]) => purlin(folder, "runs", "ls", ...words);
+  assert.match((await runs("xapp")).stdout, /XApp\/shop-/);
+  assert.equal((await runs("-n", "other")).stderr, "No runs found.\n");
 });
 
 test("an upgrade of a package reaches its composite resources at once", async () => {
@@ -148,6 +161,75 @@ export default (req: never) => {
   // It is not polled before tomorrow: see its annotation.
   await made("v2");
   await replayOnNextRevision(folder);
+});
+
+/** W9: what `crossplane-diff` takes is the tag of the Function's package, without its runtime config. */
+test("a function runs from the digest and with the environment of its revision, live and in a preview on this machine", async () => {
+  const source = (version: string): string => `import { response } from "@purlin/function-sdk";
+export default (req: never) => {
+  const rsp = response.to(req);
+  const data = { version: "${version}", mode: process.env.MODE ?? "none", name: process.env.FUNCTION_NAME };
+  response.setDesiredComposedResource(rsp, "made", { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "made", namespace: "default" }, data }, { ready: true });
+  return rsp;
+};
+`;
+  const config = (mode: string): string => `apiVersion: pkg.crossplane.io/v1beta1
+kind: DeploymentRuntimeConfig
+metadata: {name: modes}
+spec:
+  deploymentTemplate:
+    spec:
+      selector: {}
+      template:
+        spec:
+          containers:
+          - name: package-runtime
+            env:
+            - {name: MODE, value: ${mode}}
+            - {name: FUNCTION_NAME, value: another}
+            - {name: HIDDEN, valueFrom: {secretKeyRef: {name: a, key: b}}}
+`;
+  using folder = functionPackage({ "platform.yaml": platform, "config.yaml": config("gold") });
+  await using running = up(folder);
+  const [, registry = ""] = await running.next("stdout", /registry at (\S+)/);
+  await running.next("stdout", /The control plane is ready\./);
+  const image = `${registry}/acme/f:stable`;
+  const push = async (version: string): Promise<void> => {
+    folder.write("src/function.ts", source(version));
+    const words = ["-f", "package", "--function", "src/function.ts", "-o", `${version}.xpkg`];
+    assert.equal((await purlin(folder, "xpkg", "build", ...words)).exitCode, 0);
+    assert.equal((await purlin(folder, "xpkg", "push", "-f", `${version}.xpkg`, image)).exitCode, 0);
+  };
+  await push("v1");
+  const wanted = `spec: {package: "${image}", runtimeConfigRef: {name: modes}}\n`;
+  folder.write("function.yaml", functionManifest("f", wanted));
+  assert.equal((await purlin(folder, "apply", "config.yaml", "function.yaml", "platform.yaml")).exitCode, 0);
+  const made = async (...texts: readonly string[]): Promise<void> => {
+    await eventually(`the object has ${texts.join(", ")}`, async () => {
+      const { stdout } = await purlin(folder, "get", "configmap", "made", "-o", "yaml");
+      return texts.every((text) => stdout.includes(text));
+    });
+  };
+  await made("version: v1", "mode: gold", "name: f\n");
+
+  const preview = await purlin(folder, "diff", "platform.yaml", "--functions", "local");
+  assert.equal(preview.exitCode, 0, preview.stdout + preview.stderr);
+  assert.match(preview.stderr, /runs without HIDDEN: values from other objects are not passed/);
+  // The tag moves; the revision stays, and its digest is not noted.
+  await push("v2");
+  const moved = await purlin(folder, "diff", "platform.yaml", "--functions", "local");
+  assert.equal(moved.exitCode, 1, moved.stdout);
+  assert.match(
+    moved.stderr,
+    /FunctionRevision "f-\w+": \S+:stable is another image now \(sha256:\w+\): name the image/,
+  );
+  const live = await purlin(folder, "diff", "platform.yaml", "--functions", "live");
+  assert.equal(live.exitCode, 0, live.stdout + live.stderr);
+
+  // A change of the runtime config restarts the function with it.
+  folder.write("config.yaml", config("silver"));
+  assert.equal((await purlin(folder, "apply", "config.yaml")).exitCode, 0);
+  await made("version: v1", "mode: silver");
 });
 
 /** A run of the revision before is replayed on the one that serves now, which is said. */

@@ -5,18 +5,26 @@ import type { ControlPlaneSettings } from "@purlin/control-plane";
 import type { FunctionLimits } from "@purlin/function-process";
 import type { AnswerLimits } from "@purlin/function-runner";
 import type { Authorization } from "@purlin/kube-apiserver";
-import { type AuditSettings, readAuditSettings } from "../apiserver/audit-log.ts";
 import { readAuthorization, readMaxRequestsInFlight, readPort } from "../apiserver/embedded-server.ts";
-import { readWorkloads, type WorkloadMode } from "../apiserver/simulated-workloads.ts";
-import { readWebhookTargets } from "../apiserver/webhook-targets.ts";
+import {
+  type AuditSettings,
+  readAuditSettings,
+  readWebhookTargets,
+  readWorkloads,
+  type WorkloadMode,
+} from "../apiserver/server-options.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
-import { readTimeout } from "../options/duration.ts";
+import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
 import { limitOption, readFunctionLimits, readLimits } from "../options/function-limits.ts";
-import { ownDataDir } from "../project/data-dir.ts";
-import { readProjectFile } from "../project/project-file.ts";
-import { type FunctionFeatures, readFunctionFeatures } from "../start/function-features.ts";
-import { dependencyVersions, readFeatures, readStartInput, type StartInput } from "../start/start-input.ts";
+import { ownDataDir, readProjectFile } from "../project/project-file.ts";
+import {
+  dependencyVersions,
+  type FunctionFeatures,
+  readFeatures,
+  readFunctionFeatures,
+  readStartInput,
+  type StartInput,
+} from "../start/start-input.ts";
 import { UserError } from "../user-error.ts";
 
 /** The command line of `purlin up`, understood. */

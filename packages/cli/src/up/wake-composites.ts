@@ -2,8 +2,7 @@
 import type { Log } from "@purlin/base";
 import type { ControlPlaneDeps } from "@purlin/control-plane";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
-import { kindsOf } from "../tree/composite-kinds.ts";
-import { definitionType } from "../tree/defined-kinds.ts";
+import { definitionType, kindsOf } from "../tree/defined-kinds.ts";
 import { textOf } from "../user-error.ts";
 
 const compositionType: TypeRef = { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition" };

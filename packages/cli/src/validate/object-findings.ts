@@ -9,8 +9,7 @@ import { objectProblems, unknownFields } from "../manifests/apply-problem.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { textOf } from "../user-error.ts";
 import type { Finding } from "./finding.ts";
-import { lookUp } from "./kind-schemas.ts";
-import type { ScratchServer } from "./scratch-server.ts";
+import { lookUp, type ScratchServer } from "./kind-schemas.ts";
 
 /** The annotation of composed resources, by which `purlin render` prints those without a name. */
 const { resourceName } = crossplaneAnnotations;

@@ -3,10 +3,9 @@ import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@pur
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { type PathSegment, parseFieldPath } from "../files/yaml-position.ts";
-import { baseFindings, type PatchedField } from "./base-findings.ts";
 import type { Finding } from "./finding.ts";
 import { type Found, lookUp } from "./kind-schemas.ts";
-import { shapeProblems, transformedType } from "./patch-shapes.ts";
+import { baseFindings, type PatchedField, shapeProblems, transformedType } from "./patch-checks.ts";
 import { type Bag, compositeType, type Step } from "./pipeline-step.ts";
 
 /** Which object a path of a patch belongs to. */

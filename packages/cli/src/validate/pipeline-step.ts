@@ -4,8 +4,8 @@ import { type KubeObject, memberAt, type TypeRef, textAt } from "@purlin/kube-ob
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import type { CheckCode, Finding } from "./finding.ts";
+import type { ScratchServer } from "./kind-schemas.ts";
 import type { KnownPackage } from "./packages.ts";
-import type { ScratchServer } from "./scratch-server.ts";
 
 /** Everything that Compositions may refer to. */
 export interface Bag {

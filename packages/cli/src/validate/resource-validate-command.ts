@@ -2,12 +2,13 @@
 import { resolve } from "node:path";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
-import { findManifests } from "../manifests/find-manifests.ts";
+import { findManifests } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmless, harmlessJson } from "../terminal/harmless.ts";
+import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { UserError } from "../user-error.ts";
-import type { Finding } from "./finding.ts";
-import { documentOf, fieldOf, type Report, statusOf, summaryOf } from "./report.ts";
+import { type Finding, placeOf } from "./finding.ts";
+import { documentOf, fieldOf, type Report, shownName, statusOf, summaryOf } from "./report.ts";
 import { validate } from "./validate-command.ts";
 import type { Judged } from "./validate-objects.ts";
 
@@ -34,9 +35,13 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     const shown = isSet(input, "skipSuccessResults") ? judged.filter((one) => statusOf(one) !== "valid") : judged;
     return {
       ...documentOf(own),
-      resources: (documentOf({ ...own, judged: shown }) as { resources: object }).resources,
+      resources: (documentOf({ ...own, judged: shown }, entryOf) as { resources: object }).resources,
     };
   };
+  warnAboutExtensions(
+    report.judged.filter((one) => !isResource(one)),
+    io,
+  );
   if (output === "json") io.stdout.write(`${harmlessJson(JSON.stringify(document(), undefined, 2))}\n`);
   else if (output === "yaml") io.stdout.write(printYaml(document()));
   else io.stdout.write(harmless(textOf(own, isSet(input, "skipSuccessResults"))));
@@ -54,7 +59,7 @@ function textOf(report: Report, skipsValid: boolean): string {
 function linesOf(one: Judged, skipsValid: boolean): string[] {
   const { object } = one.manifest;
   const kind = `${object.apiVersion}, Kind=${object.kind}`;
-  const name = object.metadata.name ?? object.metadata.annotations?.["crossplane.io/composition-resource-name"] ?? "";
+  const name = shownName(object);
   const status = statusOf(one);
   if (status === "missingSchema") return [`[!] could not find CRD/XRD for: ${kind}`];
   if (status === "valid") return skipsValid ? [] : [`[✓] ${kind}, ${name} validated successfully`];
@@ -64,8 +69,68 @@ function linesOf(one: Judged, skipsValid: boolean): string[] {
   });
 }
 
-function messageOf(finding: Finding): string {
+/** An extension that a server refuses gives no schema: without this, its kind would only seem to be missing. */
+function warnAboutExtensions(judged: readonly Judged[], io: Io): void {
+  for (const { manifest, findings } of judged) {
+    const [first] = findings.filter(({ level }) => level === "error");
+    if (first === undefined || (!isCrd(manifest.object) && !isDefinition(manifest.object))) continue;
+    const { file, line, column } = placeOf(first);
+    const { kind, metadata } = manifest.object;
+    io.stderr.write(harmless(`warning: ${file}:${line}:${column}: ${kind}/${metadata.name ?? ""}: ${first.text}\n`));
+  }
+}
+
+/** A finding with the members of Crossplane's command, and ours beside them. */
+function entryOf(finding: Finding): object {
+  const { type, level, code, text } = finding;
   const field = fieldOf(finding);
-  if (finding.type === "unknownField") return `unknown field: "${field}"`;
-  return field === "" ? finding.text : `${field}: ${finding.text}`;
+  const message = messageOf(finding);
+  const value = badValue(finding, message);
+  return {
+    type,
+    ...(field !== "" && { field }),
+    message,
+    ...(value !== undefined && { value }),
+    ...placeOf(finding),
+    level,
+    code,
+    ...(text !== message && { advice: text }),
+  };
+}
+
+/** The text of Crossplane's command, which reads every number as a floating-point one. */
+function messageOf(finding: Finding): string {
+  const { text, type } = finding;
+  const field = fieldOf(finding);
+  if (type === "missingSchema") return text;
+  if (type === "unknownField") {
+    const name = JSON.stringify(String(finding.path.at(-1) ?? ""));
+    return `${field}: Invalid value: ${name}: unknown field: ${name}`;
+  }
+  const whole = field === "" || text.startsWith(`${field}:`) ? text : `${field}: ${text}`;
+  return whole.replace(
+    /Invalid value: "integer": (.* must be of type \S+: )"integer"$/s,
+    'Invalid value: "number": $1"number"',
+  );
+}
+
+const literal =
+  /^(?:Invalid|Unsupported|Duplicate) value: ("(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|true|false|null)(?::|$)/s;
+
+/** The value that a message is about, as Crossplane's command has it: of a rule of CEL it keeps an empty object. */
+function badValue(finding: Finding, message: string): unknown {
+  if (finding.type === "missingSchema") return undefined;
+  const rest = message.slice(message.indexOf(": ") + 2);
+  if (/^(?:Required value|Forbidden)/.test(rest)) return "";
+  if (rest.startsWith("Too long")) return "<value omitted>";
+  const many = /^Too many: (\d+)/.exec(rest)?.[1];
+  if (many !== undefined) return Number(many);
+  const found = literal.exec(rest)?.[1];
+  if (found === undefined) return finding.type === "cel" ? {} : undefined;
+  try {
+    return JSON.parse(found) as unknown;
+  } catch {
+    // Quoted as Go quotes, with escapes that JSON does not have.
+    return found.slice(1, -1);
+  }
 }

@@ -50,13 +50,19 @@ test("resource validate prints the lines and has the exit codes of crossplane re
     [lines[0], lines[2], lines[4], lines[5]],
     [
       "[✓] e.org/v1, Kind=App, good validated successfully",
-      '[x] schema validation error e.org/v1, Kind=App, unknown : unknown field: "spec.sise"',
+      '[x] schema validation error e.org/v1, Kind=App, unknown : spec.sise: Invalid value: "sise": unknown field: "sise"',
       "[!] could not find CRD/XRD for: f.org/v1, Kind=Thing",
       "Total 5 resources: 1 missing schemas, 1 success cases, 3 failure cases",
     ],
   );
-  assert.match(lines[1] ?? "", /^\[x\] schema validation error e\.org\/v1, Kind=App, bad : spec\.count: /);
-  assert.match(lines[3] ?? "", /^\[x\] CEL validation error e\.org\/v1, Kind=App, ruled : spec: .*too large/);
+  assert.match(
+    lines[1] ?? "",
+    /^\[x\] schema validation error e\.org\/v1, Kind=App, bad : spec\.count: Invalid value: "string": /,
+  );
+  assert.match(
+    lines[3] ?? "",
+    /^\[x\] CEL validation error e\.org\/v1, Kind=App, ruled : spec: Invalid value: too large$/,
+  );
   assert.equal(exitCode, 1);
   const json = await purlin(
     folder,
@@ -113,4 +119,53 @@ test("validate --old names what a new version of a definition breaks, at its lin
   assert.match(stdout, /^new\/xrd\.yaml:20:\d+: .*v1: spec\.size: .* \[V04\]$/m);
   const same = await purlin(folder, "validate", "same", "--old", "same");
   assert.equal(same.exitCode, 0, same.stdout);
+});
+
+test("an extension that gives no schema is named: its kind would only seem to be missing", async () => {
+  using folder = tempFolder({
+    "xrd.yaml": xrd("size: {type: strong}"),
+    "xr.yaml": app("good", "{size: s}"),
+  });
+  const { stdout, stderr } = await purlin(folder, "resource", "validate", "xrd.yaml", "xr.yaml");
+  assert.match(stdout, /^\[!\] could not find CRD\/XRD for: e\.org\/v1, Kind=App\n/);
+  assert.match(stderr, /^warning: xrd\.yaml:\d+:\d+: CompositeResourceDefinition\/apps\.e\.org: .*strong/);
+});
+
+test("the document has the members of Crossplane's, and advice of ours", async () => {
+  using folder = tempFolder({
+    "xrd.yaml": xrd("size: {type: string}\n              list: {type: array, maxItems: 1, items: {type: string}}"),
+    "xr.yaml": [app("a", "{sise: 1}"), app("b", "{size: 1, list: [a, b]}"), app("c", "{size: xl}")].join("---\n"),
+  });
+  const { stdout } = await purlin(folder, "resource", "validate", "xrd.yaml", "xr.yaml", "-o", "json");
+  const { resources } = JSON.parse(stdout) as { readonly resources: readonly { readonly errors: readonly object[] }[] };
+  const place = { file: "xr.yaml", level: "error" };
+  assert.deepEqual(
+    resources.map(({ errors }) => errors.map((one) => ({ ...one, line: 0, column: 0 }))),
+    [
+      [
+        {
+          ...{ type: "unknownField", field: "spec.sise", value: "sise", code: "V02", ...place, line: 0, column: 0 },
+          message: 'spec.sise: Invalid value: "sise": unknown field: "sise"',
+          advice: "spec.sise: unknown field: did you mean size?",
+        },
+      ],
+      [
+        {
+          ...{ type: "schema", field: "spec.size", value: "number", code: "V01", ...place, line: 0, column: 0 },
+          message: 'spec.size: Invalid value: "number": spec.size in body must be of type string: "number"',
+          advice: 'spec.size: Invalid value: "integer": spec.size in body must be of type string: "integer"',
+        },
+        {
+          ...{ type: "schema", field: "spec.list", value: 2, code: "V01", ...place, line: 0, column: 0 },
+          message: "spec.list: Too many: 2: must have at most 1 item",
+        },
+      ],
+      [
+        {
+          ...{ type: "cel", field: "spec", value: {}, code: "V03", ...place, line: 0, column: 0 },
+          message: "spec: Invalid value: too large",
+        },
+      ],
+    ],
+  );
 });

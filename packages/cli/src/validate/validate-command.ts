@@ -10,14 +10,13 @@ import { type CommandInput, isSet, listOption, textOption } from "../options/com
 import { readProjectFile } from "../project/project-file.ts";
 import { harmlessJson } from "../terminal/harmless.ts";
 import { crdType, definitionType } from "../tree/defined-kinds.ts";
-import { runOnSaves } from "../up/run-on-saves.ts";
+import { runOnSaves } from "../up/watch-files.ts";
 import { isUserError, UserError } from "../user-error.ts";
 
 import type { Finding } from "./finding.ts";
 import { findPackages, type KnownPackage } from "./packages.ts";
-import { documentOf, githubLines, type Report, sarifOf, summaryOf } from "./report.ts";
+import { documentOf, githubLines, type Report, reportText, sarifOf, summaryOf } from "./report.ts";
 import { validateObjects } from "./validate-objects.ts";
-import { reportText } from "./validate-text.ts";
 
 type Print = (report: Report, io: Io) => string | Promise<string>;
 

@@ -24,8 +24,7 @@ import { formatTable } from "../terminal/table.ts";
 import { UserError } from "../user-error.ts";
 import { defaultFile, displayName, kindCounts } from "./open-package.ts";
 import { bundled, findProgram, type ImageRuntime, imageRuntime, type RuntimeRequest } from "./package-runtime.ts";
-import { joinYaml, type PackageText, packageText, readYamlFolder } from "./package-text.ts";
-import { generatedCrds } from "./provider-crds.ts";
+import { generatedCrds, joinYaml, type PackageText, packageText, readYamlFolder } from "./package-text.ts";
 import { inWorkspace, platformOption, type Workspace } from "./xpkg-workspace.ts";
 
 /** A function that was built. */

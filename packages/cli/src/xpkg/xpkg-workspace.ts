@@ -25,7 +25,7 @@ import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
 import { explain, readText, readTextIfThere } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
-import { currentDataDir, dockerConfigPath } from "../project/data-dir.ts";
+import { currentDataDir, dockerConfigPath } from "../project/project-file.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
 
 /** What Docker's `config.json` says about programs that keep credentials. */

@@ -12,15 +12,14 @@ import { collectGarbage } from "./collect/collect-garbage.ts";
 import type { CompositeContext } from "./context.ts";
 import { type Arrival, departing, findArrivals, takeOver } from "./guard/adopt.ts";
 import { planChanges } from "./guard/change-plan.ts";
-import { type Hold, judge, type Verdict } from "./guard/guard.ts";
-import { guardPolicyOf } from "./guard/guard-policy.ts";
+import { guardPolicyOf, type Hold, judge, type Verdict } from "./guard/guard.ts";
 import { asNamed, type Move, movedNames, movesOf, renamesOf, withRenames } from "./guard/moves.ts";
 import { clientReader, noDetails, type Observed, observe } from "./observe/observe.ts";
 import { beginApproved, settleApproval } from "./report/report-held.ts";
 import { ComposeError } from "./run/compose-error.ts";
-import type { PipelineOutcome } from "./run/pipeline-outcome.ts";
 import { type PipelineDeps, runPipeline } from "./run/run-pipeline.ts";
 import { reportSlowSteps } from "./run/slow-steps.ts";
+import type { PipelineOutcome } from "./run/step-results.ts";
 import { onlyAddedReferences } from "./watch/self-updates.ts";
 import { recordDependencies } from "./watch/watches.ts";
 

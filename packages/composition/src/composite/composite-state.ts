@@ -17,14 +17,18 @@ import {
   revisionSelectorOf,
   updatePolicyOf,
 } from "../composite-resource/crossplane-fields.ts";
-import type { CompositeDeps } from "./deps.ts";
+import type { CompositeDeps } from "./context.ts";
 import { createRunCauses, noRunCauses, type RunCauses } from "./record/run-draft.ts";
 import { createStepDurations, type StepDurations } from "./run/slow-steps.ts";
 
 import { type CircuitBreaker, createCircuitBreaker } from "./watch/circuit-breaker.ts";
-import { createDependencyTracker, type DependencyTracker } from "./watch/dependency-tracker.ts";
+import {
+  createDependencyTracker,
+  createWatchCollection,
+  type DependencyTracker,
+  type WatchCollection,
+} from "./watch/dependency-tracker.ts";
 import { createSelfUpdates, type SelfUpdates } from "./watch/self-updates.ts";
-import { createWatchCollection, type WatchCollection } from "./watch/watch-collection.ts";
 
 /** An index of the XRs that follow the revisions of a Composition. */
 interface CompositionUsers {

@@ -1,13 +1,96 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { ReconcileContext, StepText } from "@purlin/kube-controller";
-import { conditionTime, type KubeObject } from "@purlin/kube-objects/object";
+import type { Clock, Log } from "@purlin/base";
+import type { Struct } from "@purlin/function-protocol";
+import type { RequirementFetchers, Rollouts, RunStep } from "@purlin/function-runner";
+import type {
+  ControllerClient,
+  ControllerEngine,
+  EventRecorder,
+  ReconcileContext,
+  StepText,
+} from "@purlin/kube-controller";
+import { conditionTime, type KubeObject, type TypeRef } from "@purlin/kube-objects/object";
+import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
 import type { CompositeState } from "./composite-state.ts";
-import type { CompositeDeps, CompositeSettings } from "./deps.ts";
-import type { RunDraft } from "./record/run-draft.ts";
+import type { Hold } from "./guard/guard.ts";
+import type { RecordRun, RunDraft } from "./record/run-draft.ts";
 import type { Stamp } from "./report/status-after.ts";
 import type { StatusBaseline } from "./report/status-baseline.ts";
 import type { CompositeDefinition } from "./select/definition.ts";
+import type { BreakerLimits, BreakerMetrics } from "./watch/circuit-breaker.ts";
+
+/** The kind of composite resource that a controller reconciles. */
+export interface CompositeKind {
+  /** The name of the XRD that defines it. */
+  readonly definition: string;
+  /** The referenceable version. */
+  readonly type: TypeRef;
+  readonly schema: CompositeSchema;
+}
+
+/** The settings of composite controllers. */
+export interface CompositeSettings {
+  /** Wake an XR when something it composed or required changes; without it XRs are reconciled at intervals. */
+  readonly realtime: boolean;
+  readonly pollIntervalMs: number;
+  /** The shortest interval that an XR may ask for by annotation, and the shortest time to live of responses. */
+  readonly minPollIntervalMs: number;
+  /** Write the function revision that ran each step into the status. */
+  readonly functionRevisions: boolean;
+  readonly deadlineMs: number;
+  /** A step that has not been answered for this long is reported on the XR. */
+  readonly slowStepMs: number;
+  /** Events of one type that one reconcile emits for one object. */
+  readonly maxEvents: number;
+  /** How long after the deadline the status may still be written. */
+  readonly statusGraceMs: number;
+}
+
+/** The default settings. */
+export const defaultSettings: CompositeSettings = {
+  realtime: true,
+  pollIntervalMs: 60_000,
+  minPollIntervalMs: 1_000,
+  functionRevisions: false,
+  deadlineMs: 120_000,
+  slowStepMs: 10_000,
+  // An event recorder accepts 25 at once of each type for an object.
+  maxEvents: 20,
+  statusGraceMs: 20_000,
+};
+
+/** The dependencies of a composite controller. */
+export interface CompositeDeps {
+  readonly kind: CompositeKind;
+  readonly client: ControllerClient;
+  readonly events: EventRecorder;
+  readonly engine: Pick<ControllerEngine, "enqueue" | "startWatches" | "stopWatches" | "watchesOf">;
+  readonly runStep: RunStep;
+  /** Rollouts of Compositions; none unless given. */
+  readonly rollouts?: Rollouts | undefined;
+  /** Read the requirements that pipeline steps declare. */
+  readonly fetchers: RequirementFetchers;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly settings?: Partial<CompositeSettings> | undefined;
+  readonly breakerLimits?: Partial<BreakerLimits> | undefined;
+  readonly breakerMetrics?: BreakerMetrics | undefined;
+  /** A random number in [0, 1). */
+  readonly random?: (() => number) | undefined;
+  /** The time that goes into conditions; that of the clock unless given. */
+  readonly timestamp?: (() => string) | undefined;
+  /** The initial context of the pipeline. */
+  readonly context?: Struct | undefined;
+  /** Called with the error about a desired resource that a cluster would refuse, which is used anyway; without it, the error is thrown. */
+  readonly refuse?: ((error: Error) => void) | undefined;
+  /** Takes over the record of every reconcile; without it none is recorded. */
+  readonly recordRun?: RecordRun | undefined;
+  /** Called with what would hold an XR, which is applied anyway: for previews. Without it, the XR is held. */
+  readonly onHeld?: ((xr: KubeObject, hold: Hold) => void) | undefined;
+  /** Called with the final context of a pipeline, before anything is applied. */
+  readonly onPipeline?: ((xr: KubeObject, context: Struct | undefined) => void) | undefined;
+}
 
 /** One reconcile of one XR. `stored` is the newest version of the XR, from the first read to the last write. */
 export interface CompositeContext extends ReconcileContext {

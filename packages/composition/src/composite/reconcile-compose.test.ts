@@ -14,7 +14,7 @@ import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
 import { type ClientCall, type Intercept, intercepted } from "../testing/failing-client.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { type ResponseWish, respond } from "../testing/test-functions.ts";
-import { guardAnnotations } from "./guard/guard-policy.ts";
+import { guardAnnotations } from "./guard/guard.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };
 const at = { namespace: "default" };

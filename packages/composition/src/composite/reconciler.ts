@@ -20,8 +20,7 @@ import {
   forgetComposite,
   verdictPollMs,
 } from "./composite-state.ts";
-import { type CompositeContext, steps } from "./context.ts";
-import { type CompositeDeps, defaultSettings } from "./deps.ts";
+import { type CompositeContext, type CompositeDeps, defaultSettings, steps } from "./context.ts";
 import { RunDraft, recordWrites } from "./record/run-draft.ts";
 import { reportFailure } from "./report/report-failure.ts";
 import { reportHeld, settleApproval } from "./report/report-held.ts";

@@ -24,6 +24,7 @@ import { type ConditionText, isDeleted, labelOf } from "@purlin/kube-objects/obj
 import { kinds } from "../composite-resource/constants.ts";
 import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
 import {
+  createRevisionIndex,
   functionReferences,
   functionRevisionsOf,
   functionRevisionType,
@@ -31,7 +32,6 @@ import {
   isUnderDevelopment,
   packageLabel,
 } from "./function-revisions.ts";
-import { createRevisionIndex } from "./revision-index.ts";
 
 /** The dependencies of the controller of CompositionRevisions. */
 interface RevisionValidityDeps {

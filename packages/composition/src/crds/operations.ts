@@ -26,9 +26,8 @@ import {
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { crossplaneCategory, opsGroup } from "./crd-shapes.ts";
-import { stepTexts } from "./docs/composition-docs.ts";
-import { operationStep } from "./step.ts";
+import { crossplaneCategory, operationStep, opsGroup } from "./crd-shapes.ts";
+import { stepTexts } from "./kind-docs.ts";
 
 const operationSpecTexts: FieldTexts = {
   mode: "How the operation works. Pipeline, which runs functions one after the other, is the only mode.",

@@ -26,9 +26,8 @@ import {
 import type { Schema } from "@purlin/kube-objects/schema";
 import { kinds } from "../composite-resource/constants.ts";
 import type { CompositeSchema } from "../composite-resource/crossplane-fields.ts";
-import { checkClaimNames } from "./check-definition.ts";
 import { checkSchemaShape } from "./check-schema-shape.ts";
-import { addedStatusFields, scopeOf, versionsOf } from "./definition-facts.ts";
+import { addedStatusFields, checkClaimNames, scopeOf, versionsOf } from "./definition-facts.ts";
 import { claimSpecFields, claimStatusFields, compositeSpecFields, compositeStatusFields } from "./injected-fields.ts";
 
 const states = [conditionColumn("SYNCED", "Synced"), conditionColumn("READY", "Ready")] as const;

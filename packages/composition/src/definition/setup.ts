@@ -11,8 +11,7 @@ import {
   textsAt,
 } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../composite-resource/constants.ts";
-import type { CreateInstanceController, DefinitionDeps } from "./deps.ts";
-import { createInstanceControllers } from "./instance-controllers.ts";
+import { type CreateInstanceController, createInstanceControllers, type DefinitionDeps } from "./deps.ts";
 import { definitionReconciler } from "./reconciler.ts";
 import { claimRole, compositeRole, type DefinitionRole } from "./role.ts";
 

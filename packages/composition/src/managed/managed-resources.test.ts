@@ -15,7 +15,7 @@ import {
   memberAt,
   objectAt,
 } from "@purlin/kube-objects/object";
-import { managedResourceActivationPolicyCrd, managedResourceDefinitionCrd } from "../crds/managed-resources.ts";
+import { managedResourceActivationPolicyCrd, managedResourceDefinitionCrd } from "../crds/definitions.ts";
 import { appDefinition } from "../testing/definitions.ts";
 import { find, startTestControl, type TestControl } from "../testing/test-control.ts";
 import { activationPolicyType, createActivationController } from "./activation-controller.ts";

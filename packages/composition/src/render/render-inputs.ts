@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import {
   controllerOf,
   formatGvk,
@@ -10,9 +9,11 @@ import {
   type KubeObject,
   keyOf,
   labelOf,
+  memberAt,
   textAt,
   withMember,
 } from "@purlin/kube-objects/object";
+import { applyDefaults } from "@purlin/kube-objects/structural";
 import { referencesTo } from "../composite/apply/references.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import {
@@ -21,8 +22,8 @@ import {
   compositionSelectorOf,
   withCrossplaneFields,
 } from "../composite-resource/crossplane-fields.ts";
-import { definitionFacts } from "../definition/definition-facts.ts";
-import { storedDefinition, withSchemaDefaults } from "./render-definition.ts";
+import { definitionFacts, versionsOf } from "../definition/definition-facts.ts";
+import { deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { RenderError } from "./render-error.ts";
 
 /** The inputs of a render: the objects that a platform team and its users write. */
@@ -194,4 +195,39 @@ export function nameUuid(text: string): string {
 export function uidOf(object: KubeObject): string {
   const { name = "", namespace = "", uid } = object.metadata;
   return uid || nameUuid([formatGvk(gvkOf(object)), namespace, name].join("\0"));
+}
+
+// The defaults that an API server applies to a definition and its composite resource.
+
+/** The definition as it would be stored: one of v2 that says nothing about its scope is namespaced. */
+export function storedDefinition(definition: KubeObject | undefined): KubeObject | undefined {
+  if (definition === undefined || !definition.apiVersion.endsWith("/v2")) return definition;
+  const scope = memberAt(definition, ["spec", "scope"]);
+  return scope === undefined ? withMember(definition, ["spec", "scope"], "Namespaced") : definition;
+}
+
+/** The composite resource with the defaults of its schema. Throws when the definition does not have its version. */
+function withSchemaDefaults(xr: KubeObject, definition: KubeObject): KubeObject {
+  const schema = versionSchemaOf(definition, xr.apiVersion);
+  const spec = isJsonObject(xr["spec"]) ? xr["spec"] : {};
+  return applyDefaults({ ...xr, spec }, schema) as KubeObject;
+}
+
+function versionSchemaOf(definition: KubeObject, apiVersion: string): JsonObject {
+  const version = versionsOf(derivedFrom(definition)).find(({ name }) => apiVersion.endsWith(`/${name}`));
+  const schema = version && memberAt(version, ["schema", "openAPIV3Schema"]);
+  if (isJsonObject(schema)) return schema;
+  const { name = "" } = definition.metadata;
+  throw new RenderError(`definition "${name}" has no version of apiVersion ${apiVersion}`, "definition", {
+    field: ["spec", "versions"],
+  });
+}
+
+function derivedFrom(definition: KubeObject): KubeObject {
+  try {
+    return deriveCompositeCrd(definition, { functionRevisions: false });
+  } catch (error) {
+    const text = error instanceof Error ? error.message : String(error);
+    throw new RenderError(text, "definition", { field: ["spec"] });
+  }
 }

@@ -18,7 +18,7 @@ import {
   type TypeRef,
 } from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "../composite/composite-state.ts";
-import type { CompositeDeps, CompositeKind } from "../composite/deps.ts";
+import type { CompositeDeps, CompositeKind } from "../composite/context.ts";
 import { clientReader } from "../composite/observe/observe.ts";
 import { createReconcile } from "../composite/reconciler.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";

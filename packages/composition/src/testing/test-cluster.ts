@@ -19,12 +19,11 @@ export interface TestCluster extends AsyncDisposable {
 
 /** Starts one; dispose of it in the end. */
 export async function startTestCluster(options?: Parameters<typeof startTestServer>[0]): Promise<TestCluster> {
-  const server = await startTestServer(options);
+  const server = await startTestServer({ ...options, crds: compositionCrds() });
   const { transport, takeWrites } = recordRequests(server.connect());
   const kube = createKubeClient(transport);
   const informers = createInformerPool(kube);
   const client = createControllerClient({ client: kube, informers });
-  await installCrds(kube, compositionCrds());
   return {
     kube,
     informers,

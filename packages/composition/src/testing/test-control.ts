@@ -41,11 +41,12 @@ export interface TestControl extends AsyncDisposable {
 
 /** Starts one, on a server of its own unless one is given. `more` are CRDs beside our own. */
 export async function startTestControl(more: readonly KubeObject[] = [], given?: TestServer): Promise<TestControl> {
-  const server = given ?? (await startTestServer());
+  const crds = [...compositionCrds(), ...more];
+  const server = given ?? (await startTestServer({ crds }));
   const users = createKubeClient(server.connect("users"));
   const seen = watched(server.connect("crossplane"));
   const inner = createKubeClient(seen.transport);
-  await installCrds(users, [...compositionCrds(), ...more]);
+  if (given !== undefined) await installCrds(users, crds);
   const informers = createInformerPool(inner);
   const client = createControllerClient({ client: inner, informers });
   const engine = createControllerEngine({ informers });

@@ -6,9 +6,9 @@ import { eventually, startTestServer, type TestServer } from "@purlin/kube-contr
 import { findStatusError, type StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
-import { keptCrds } from "../crds/composition-crds.ts";
+import { compositionCrds, keptCrds } from "../crds/composition-crds.ts";
+import { createUsageGuard } from "../usage/definition-guard.ts";
 import { createUsageControllers } from "../usage/usage-controller.ts";
-import { createUsageGuard } from "../usage/usage-guard.ts";
 import { UsageIndex } from "../usage/usage-index.ts";
 import { find, startTestControl, type TestControl } from "./test-control.ts";
 
@@ -35,7 +35,8 @@ export class UsageScene implements AsyncDisposable {
   static async start(server?: TestServer, { isIdle = false }: { readonly isIdle?: boolean } = {}): Promise<UsageScene> {
     const control = await startTestControl(
       keptCrds(),
-      server ?? (await startTestServer({ guardDelete: createUsageGuard() })),
+      server ??
+        (await startTestServer({ guardDelete: createUsageGuard(), crds: [...compositionCrds(), ...keptCrds()] })),
     );
     const scene = new UsageScene(control, server === undefined);
     if (!isIdle) await scene.startControllers();

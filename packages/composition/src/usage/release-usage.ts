@@ -15,7 +15,12 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
-import { attemptAnnotation, attemptByAnnotation, attemptUidAnnotation, byGarbageCollector } from "./usage-guard.ts";
+import {
+  attemptAnnotation,
+  attemptByAnnotation,
+  attemptUidAnnotation,
+  byGarbageCollector,
+} from "./definition-guard.ts";
 import {
   releasedAnnotation,
   targetOf,

@@ -6,14 +6,14 @@ import { silentLog, systemClock } from "@purlin/base";
 import { createControllerEngine, installCrds } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { conditionOf, conditionsOf, keyOf } from "@purlin/kube-objects/object";
-import { usageCrd } from "../crds/usages.ts";
+import { usageCrd } from "../crds/composition-crds.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { RecordedEvents } from "../testing/recorded-events.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { refTo, usageType } from "../testing/usage-scene.ts";
+import { createUsageGuard } from "./definition-guard.ts";
 import { createUsageControllers } from "./usage-controller.ts";
-import { createUsageGuard } from "./usage-guard.ts";
 import { UsageIndex } from "./usage-index.ts";
 
 let cluster: TestCluster;

@@ -15,8 +15,8 @@ import {
   textMapAt,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
+import { attemptAnnotation } from "./definition-guard.ts";
 import { inUseLabel } from "./release-usage.ts";
-import { attemptAnnotation } from "./usage-guard.ts";
 import { targetOf, type UsageEntry, type UsageIndex } from "./usage-index.ts";
 import { isUnresolved, type Side, sideType, type UsedObjects } from "./usage-objects.ts";
 

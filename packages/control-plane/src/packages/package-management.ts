@@ -27,8 +27,8 @@ import {
   runtimeControllerName,
 } from "@purlin/package-manager";
 import type { ControlPlaneDeps } from "../control-plane.ts";
-import { collectRegularly } from "./collect-regularly.ts";
 import {
+  collectRegularly,
   defaultNamespace,
   type OwnRegistry,
   type PackageManager,

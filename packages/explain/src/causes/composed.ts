@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Composed resources other than composite resources: managed resources of providers, and workloads.
-import { controllerOf, groupOf, type KubeObject, labelOf, objectsAt, stringAt } from "@purlin/kube-objects/object";
+// Composed resources other than composite resources: managed resources of providers, and workloads with their Pods (E15, E16).
+
+import type { JsonObject } from "@purlin/kube-objects/json";
+import {
+  controllerOf,
+  groupOf,
+  type KubeObject,
+  labelOf,
+  objectAt,
+  objectsAt,
+  stringAt,
+} from "@purlin/kube-objects/object";
 import {
   ageMs,
   argumentOf,
@@ -14,7 +24,6 @@ import {
 import { found, type Inspection } from "../inspect/inspection.ts";
 import type { Edge, Finding, NodeReport, ObjectRef } from "../model/explanation.ts";
 import { deletionReport, refusedDeletion } from "./deletion.ts";
-import { podFinding } from "./pods.ts";
 import { held, paused } from "./state.ts";
 
 const providerMs = 60_000;
@@ -142,4 +151,58 @@ async function providerEdge(object: KubeObject, { reader }: Inspection): Promise
   const name = revision && labelOf(revision, "pkg.crossplane.io/package");
   if (name === undefined) return undefined;
   return { to: { apiVersion: owner.apiVersion, kind: "Provider", name }, via: `CRD ${crd?.metadata.name ?? ""}` };
+}
+
+/** The first problem of some Pods. */
+export function podFinding(pods: readonly KubeObject[]): Finding | undefined {
+  for (const pod of pods) {
+    for (const container of [
+      ...objectsAt(pod, ["status", "initContainerStatuses"]),
+      ...objectsAt(pod, ["status", "containerStatuses"]),
+    ]) {
+      const finding = imagePull(pod, container) ?? crashing(pod, container);
+      if (finding !== undefined) return finding;
+    }
+  }
+  return undefined;
+}
+
+function imagePull(pod: KubeObject, container: JsonObject): Finding | undefined {
+  const reason = stringAt(container, ["state", "waiting", "reason"]);
+  if (!["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"].includes(reason)) return undefined;
+  const message = stringAt(container, ["state", "waiting", "message"]);
+  return {
+    code: "E16",
+    object: refOf(pod),
+    path: "status.containerStatuses",
+    since: pod.metadata.creationTimestamp ?? undefined,
+    sentence: `${refText(refOf(pod))}: the node cannot pull ${stringAt(container, ["image"])}: ${message || reason}`,
+    evidence: [
+      fieldEvidence(pod, "status.containerStatuses[].state.waiting", [reason, message].filter(Boolean).join(": ")),
+    ],
+    next: ["check the image name and the pull secret"],
+  };
+}
+
+function crashing(pod: KubeObject, container: JsonObject): Finding | undefined {
+  const waiting = stringAt(container, ["state", "waiting", "reason"]);
+  const ended = objectAt(container, ["state", "terminated"]);
+  const last = Object.keys(ended).length > 0 ? ended : objectAt(container, ["lastState", "terminated"]);
+  const reason = stringAt(last, ["reason"]);
+  if (waiting !== "CrashLoopBackOff" && reason !== "OOMKilled" && reason !== "Error") return undefined;
+  const code = last["exitCode"];
+  const message = stringAt(last, ["message"]).trim();
+  const detail = [reason, typeof code === "number" ? `exit code ${code}` : "", message]
+    .filter((part) => part !== "")
+    .join(", ");
+  const { name = "", namespace = "default" } = pod.metadata;
+  return {
+    code: "E15",
+    object: refOf(pod),
+    path: "status.containerStatuses",
+    since: stringAt(last, ["finishedAt"]) || undefined,
+    sentence: `${refText(refOf(pod))} crashes: container ${stringAt(container, ["name"])}: ${detail || waiting}`,
+    evidence: [fieldEvidence(pod, "status.containerStatuses[].lastState.terminated", detail || waiting)],
+    next: [`kubectl logs -n ${namespace} ${name} --previous`],
+  };
 }

@@ -14,8 +14,7 @@ import {
   unmet,
 } from "../inspect/facts.ts";
 import { type Inspection, messageContext, type TextRule } from "../inspect/inspection.ts";
-import type { Edge, Finding, NodeReport, ObjectRef } from "../model/explanation.ts";
-import { recorderOff } from "../model/run-history.ts";
+import { type Edge, type Finding, type NodeReport, type ObjectRef, recorderOff } from "../model/explanation.ts";
 import { claimOutOfDate, claimRules, connectionRule } from "./claims.ts";
 import { deletionReport } from "./deletion.ts";
 import {

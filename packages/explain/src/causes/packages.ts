@@ -13,7 +13,7 @@ import {
 } from "../inspect/inspection.ts";
 import type { Finding, NodeReport } from "../model/explanation.ts";
 import { isSound, packageState } from "../state/object-state.ts";
-import { podFinding } from "./pods.ts";
+import { podFinding } from "./composed.ts";
 import { held, paused } from "./state.ts";
 
 const packageGroup = "pkg.crossplane.io";

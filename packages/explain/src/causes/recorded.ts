@@ -4,8 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purli
 import { type KubeObject, memberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { ago, listed, refOf, refText } from "../inspect/facts.ts";
 import { type Inspection, kindKey } from "../inspect/inspection.ts";
-import type { Finding } from "../model/explanation.ts";
-import type { RecordedRun, RecordedStep } from "../model/run-history.ts";
+import type { Finding, RecordedRun, RecordedStep } from "../model/explanation.ts";
 
 const kept = 5;
 

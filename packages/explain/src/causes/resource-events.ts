@@ -5,8 +5,7 @@ import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type Condition, type KubeObject, stringAt } from "@purlin/kube-objects/object";
 import { argumentOf, refOf, refText } from "../inspect/facts.ts";
 import { found, type Recognized, type TextContext, type TextRule } from "../inspect/inspection.ts";
-import type { Evidence } from "../model/explanation.ts";
-import type { RecordedRun } from "../model/run-history.ts";
+import type { Evidence, RecordedRun } from "../model/explanation.ts";
 
 /** Recognizes resources that the API server refused, by the events of the reconcile that the condition is about. */
 export function eventRule(rules: readonly TextRule[]): TextRule {

@@ -3,8 +3,7 @@
 import { type KubeObject, stringAt } from "@purlin/kube-objects/object";
 import { listed, nearest } from "../inspect/facts.ts";
 import { found, type Recognized, rule, type TextContext, type TextRule } from "../inspect/inspection.ts";
-import type { Edge, Finding } from "../model/explanation.ts";
-import { recorderOff } from "../model/run-history.ts";
+import { type Edge, type Finding, recorderOff } from "../model/explanation.ts";
 
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" } as const;
 const functionRevisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" } as const;

@@ -8,8 +8,7 @@ import {
   type TypeRef,
 } from "@purlin/kube-objects/object";
 import type { CauseCode } from "../model/cause-table.ts";
-import type { Edge, Evidence, Finding } from "../model/explanation.ts";
-import type { RunHistory } from "../model/run-history.ts";
+import type { Edge, Evidence, Finding, RunHistory } from "../model/explanation.ts";
 import type { Reader } from "../read/reader.ts";
 import { conditionEvidence, refOf } from "./facts.ts";
 

@@ -12,9 +12,8 @@ import {
   stored,
   withStatus,
 } from "../testing/static-cluster.ts";
-import { traceDocument, traceDot, traceNames } from "./trace-formats.ts";
 import { traceTable } from "./trace-table.ts";
-import { type TraceNode, type TraceOptions, traceTree } from "./trace-tree.ts";
+import { type TraceNode, type TraceOptions, traceDocument, traceDot, traceNames, traceTree } from "./trace-tree.ts";
 
 let cluster: StaticCluster;
 before(async () => {

@@ -3,16 +3,14 @@ import { lstat, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { makeMountPoint, pathInside } from "@purlin/oci";
 import { limitedCommand } from "../limits/limit-script.ts";
-import { processesBelow, readProc } from "../limits/process-list.ts";
+import { processesBelow, readProc } from "../limits/marked-processes.ts";
 import { attachEgress, type Egress, nameServersFor } from "../sandbox/egress.ts";
-import { forwardInward } from "../sandbox/private-network.ts";
+import { forwardInward, type UnsharedNetwork } from "../sandbox/private-network.ts";
 import { type NetworkCommand, type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
-import type { UnsharedNetwork } from "../sandbox/unshared-network.ts";
 import type { GuardedProcess } from "../spawn/guarded-process.ts";
 import type { Supervision } from "../spawn/supervision.ts";
-import { defaultPath, parseEnv } from "./image-process.ts";
-import { prepareBare } from "./prepare-bare.ts";
-import { networkedCommand } from "./prepare-networked.ts";
+import { defaultPath, parseEnv } from "./image-command.ts";
+import { networkedCommand, prepareBare } from "./prepare-bare.ts";
 import {
   certificatesInside,
   type ImageProgram,

@@ -5,13 +5,11 @@ import { dirname } from "node:path";
 import type { ProcessConfig } from "@purlin/oci";
 import { linkedFiles } from "../elf/linked-files.ts";
 import { limitedCommand } from "../limits/limit-script.ts";
-import { privateNetworkOf } from "../sandbox/private-network.ts";
-import { openProxySocket } from "../sandbox/proxy-socket.ts";
+import { openProxySocket, privateNetworkOf, type UnsharedNetwork } from "../sandbox/private-network.ts";
 import { type NetworkCommand, type Sandbox, sandboxCommand } from "../sandbox/sandbox-arguments.ts";
-import type { UnsharedNetwork } from "../sandbox/unshared-network.ts";
 import type { GuardedProcess } from "../spawn/guarded-process.ts";
 import type { Supervision } from "../spawn/supervision.ts";
-import { commandOf, defaultPath, parseEnv } from "./image-process.ts";
+import { commandOf, defaultPath, parseEnv } from "./image-command.ts";
 import type { ProviderWiring } from "./prepare-provider.ts";
 import type { NetworkMaker, SandboxNetwork } from "./sandbox-network.ts";
 

@@ -9,10 +9,16 @@ import {
   openControlGroups,
   ownControlGroup,
 } from "./control-groups.ts";
-import { endMarked, type MarkedRun } from "./marked-processes.ts";
-import { findPidNamespace, type PidNamespace } from "./pid-namespace.ts";
-import { readStat } from "./process-list.ts";
-import { createMarks, markScript, markVariable, searchScript } from "./process-mark.ts";
+import { findPidNamespace, type PidNamespace } from "./limit-script.ts";
+import {
+  createMarks,
+  endMarked,
+  type MarkedRun,
+  markScript,
+  markVariable,
+  readStat,
+  searchScript,
+} from "./marked-processes.ts";
 
 /** What is written down about a run of the control plane, for the next one: a killed process cannot clean up. */
 interface RunRecord extends MarkedRun {

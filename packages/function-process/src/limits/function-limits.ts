@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { availableParallelism } from "node:os";
-import { isJsonObject } from "@purlin/kube-objects/json";
-import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { type KubeObject, memberAt, objectsAt, textsAt } from "@purlin/kube-objects/object";
 import { quantityValue } from "@purlin/kube-objects/typed";
 
 /** What all processes of one function may use together, unless a line says otherwise. */
@@ -85,13 +85,37 @@ export function showBytes(bytes: number): string {
 
 const containerName = "package-runtime";
 
+/** Environment and arguments that a runtime config gives the process of a revision. */
+interface RuntimeSettings {
+  readonly env: Readonly<Record<string, string>>;
+  /** In place of those of the image. */
+  readonly args?: readonly string[] | undefined;
+  /** Variables whose values come from other objects, which is for Pods. */
+  readonly hidden: readonly string[];
+}
+
+/** The settings in the spec of a DeploymentRuntimeConfig. */
+export function settingsOfRuntimeConfig(spec: object): RuntimeSettings {
+  const container = runtimeContainer(spec);
+  const variables = objectsAt(container, ["env"]);
+  const given = variables.filter((one) => typeof one["value"] === "string");
+  const hidden = variables.filter((one) => one["valueFrom"] !== undefined);
+  const args = textsAt(container, ["args"]);
+  return {
+    env: Object.fromEntries(given.map((one) => [String(one["name"]), String(one["value"])])),
+    ...(args.length > 0 && { args }),
+    hidden: hidden.map((one) => String(one["name"])),
+  };
+}
+
+function runtimeContainer(spec: object): JsonObject {
+  const path = ["deploymentTemplate", "spec", "template", "spec", "containers"];
+  return objectsAt(spec as KubeObject, path).find((one) => one["name"] === containerName) ?? {};
+}
+
 /** The limits that a DeploymentRuntimeConfig's `spec` sets for the container of a package. */
 export function limitsOfRuntimeConfig(spec: object): Partial<FunctionLimits> {
-  const containers = memberAt(spec as KubeObject, ["deploymentTemplate", "spec", "template", "spec", "containers"]);
-  const container = Array.isArray(containers)
-    ? containers.find((one) => isJsonObject(one) && one["name"] === containerName)
-    : undefined;
-  const limits = isJsonObject(container) ? memberAt(container, ["resources", "limits"]) : undefined;
+  const limits = memberAt(runtimeContainer(spec), ["resources", "limits"]);
   if (!isJsonObject(limits)) return {};
   const found = Object.entries(limitNames).flatMap(([name, { resource }]) => {
     const value = resource === undefined ? undefined : amount(limits[resource]);

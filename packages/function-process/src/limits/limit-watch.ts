@@ -4,19 +4,22 @@ import { lstat, opendir } from "node:fs/promises";
 import { join } from "node:path";
 
 import type { FunctionLimits } from "./function-limits.ts";
-import type { MarkedRun } from "./marked-processes.ts";
-import { inSlices, listPids, type ProcessStat, readStat } from "./process-list.ts";
-import { markOf } from "./process-mark.ts";
-import { createThrottle, heldText, isClose, judge, nextDuty, type Throttle } from "./throttle.ts";
+import { inSlices, listPids, type MarkedRun, markOf, type ProcessStat, readStat } from "./marked-processes.ts";
 import {
   type CpuClock,
   cpusUsed,
+  createThrottle,
   type HeldFiles,
   heldFiles,
+  heldText,
+  isClose,
+  judge,
   type MeasuredUsage,
+  nextDuty,
   proportionalBytes,
   residentBytes,
-} from "./usage.ts";
+  type Throttle,
+} from "./throttle.ts";
 
 /** What an entry of a folder takes at least. */
 const entryBytes = 1024;

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { createThrottle, nextDuty } from "./throttle.ts";
-import { cpusUsed } from "./usage.ts";
+import { cpusUsed, createThrottle, nextDuty } from "./throttle.ts";
 
 const duties: readonly (readonly [duty: number, used: number, limit: number, expected: number])[] = [
   [1, 2, 1, 0.5],

@@ -2,18 +2,16 @@
 
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@purlin/base";
-import type { SandboxNetworkPool } from "../image/sandbox-network-pool.ts";
+import type { SandboxNetworkPool } from "../image/sandbox-network.ts";
 import type { FunctionLimits } from "../limits/function-limits.ts";
-import { heldText } from "../limits/throttle.ts";
-import type { MeasuredUsage } from "../limits/usage.ts";
+import { heldText, type MeasuredUsage } from "../limits/throttle.ts";
 import type { ResourceSupervision, Supervision } from "../spawn/supervision.ts";
 import { createEndpointLeases, type EndpointLeases } from "./endpoint-leases.ts";
 import type { PortPool } from "./free-port.ts";
-import type { FunctionCertificates } from "./function-certificates.ts";
+import { createRenewal, type FunctionCertificates, type Renewal } from "./function-certificates.ts";
 import { createLogRate, createLogTail, type LogFile, type LogRate } from "./function-output.ts";
 import { untilItAnswers } from "./grpc-probe.ts";
 import { createLaunch, type FunctionProgram, isBare, isProvider } from "./launch-function.ts";
-import { createRenewal, type Renewal } from "./renewal.ts";
 import { type RestartPolicy, Supervisor, type SupervisorObserver } from "./supervisor.ts";
 
 /** A function to keep running. */

@@ -3,16 +3,14 @@
 import { join } from "node:path";
 import { type Clock, systemClock } from "@purlin/base";
 import type { TlsSource } from "@purlin/function-runner";
-import { openSandboxNetwork } from "../image/sandbox-network.ts";
-import { createSandboxNetworkPool } from "../image/sandbox-network-pool.ts";
-import { openBehind } from "../sandbox/proxy-socket.ts";
+import { createSandboxNetworkPool, openSandboxNetwork } from "../image/sandbox-network.ts";
+import { openBehind } from "../sandbox/private-network.ts";
 import type { Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { openSupervision, type SupervisionOptions } from "../spawn/supervision.ts";
 import { cleanEnvironment } from "./clean-environment.ts";
 import { createPortPool } from "./free-port.ts";
 import { createFunctionCertificates } from "./function-certificates.ts";
-import { collectFunctionLogs, functionLogFolder, functionLogPath } from "./function-logs.ts";
-import { openLogFile } from "./function-output.ts";
+import { collectFunctionLogs, functionLogFolder, functionLogPath, openLogFile } from "./function-output.ts";
 import {
   type FunctionProcess,
   type FunctionSpec,

@@ -7,7 +7,7 @@ import type { ProcessConfig } from "@purlin/oci";
 import { tempFolder } from "@purlin/oci/testing";
 import { takeSocket } from "../image/prepare-sandboxed.ts";
 import { openSandboxNetwork } from "../image/sandbox-network.ts";
-import { openBehind } from "../sandbox/proxy-socket.ts";
+import { openBehind } from "../sandbox/private-network.ts";
 import { openSupervision } from "../spawn/supervision.ts";
 import { createPortPool } from "./free-port.ts";
 import { createLaunch } from "./launch-function.ts";

@@ -2,8 +2,7 @@
 
 import { getCompileCacheDir } from "node:module";
 import type { Readable } from "node:stream";
-import { certificateFlags, ownPorts, prepareBare } from "../image/prepare-bare.ts";
-import { prepareNetworked } from "../image/prepare-networked.ts";
+import { certificateFlags, ownPorts, prepareBare, prepareNetworked } from "../image/prepare-bare.ts";
 import { prepareProvider } from "../image/prepare-provider.ts";
 import { type ImageProgram, type PreparedProgram, prepareSandboxed } from "../image/prepare-sandboxed.ts";
 import type { NetworkMaker, NetworkShape, SandboxNetwork } from "../image/sandbox-network.ts";

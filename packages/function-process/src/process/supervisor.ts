@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "@purlin/base";
 import type { Launch, Launched, WorkerMessage } from "../spawn/launch.ts";
-import { type FileWatcher, watchFiles } from "./watch-files.ts";
+import { type FileWatcher, watchFiles } from "./source-file.ts";
 
 /** Gets the events of a supervised function. */
 export interface SupervisorObserver {

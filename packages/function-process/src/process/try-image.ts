@@ -47,7 +47,7 @@ export async function imageSpec(
       root,
       process: { ...config.process, cmd: more.args ?? cmd },
       needsNode: config.labels[runtimeLabel] === "node",
-      env: { FUNCTION_NAME: name, REVISION_NAME: name, REVISION_UID: "", ...more.env },
+      env: { ...more.env, FUNCTION_NAME: name, REVISION_NAME: name, REVISION_UID: "" },
       sandbox: sandbox.isSupported ? sandbox : undefined,
       network: sandbox.isSupported ? undefined : sandbox.network,
       socket: join(directory, `socket-${name}`.slice(0, 40)),

@@ -3,12 +3,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, readlinkSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { processesBelow } from "../limits/process-list.ts";
+import { processesBelow } from "../limits/marked-processes.ts";
 import { type GuardedProcess, spawnGuarded } from "../spawn/guarded-process.ts";
 import { findProgram } from "./find-bwrap.ts";
 import type { SandboxSupport } from "./find-sandbox.ts";
+import { inNetwork } from "./private-network.ts";
 import { privateNetworkArguments } from "./sandbox-arguments.ts";
-import { inNetwork } from "./unshared-network.ts";
 
 /** The program that connects a private network with the networks of this machine. */
 export interface Egress {

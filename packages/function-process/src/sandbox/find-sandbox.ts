@@ -4,9 +4,9 @@ import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { findBwrap } from "./find-bwrap.ts";
+import { findUnsharedNetwork, type UnsharedNetwork } from "./private-network.ts";
 import { isolationArguments, privateNetworkArguments, type Sandbox } from "./sandbox-arguments.ts";
 import { machineFilter } from "./seccomp/filter.ts";
-import { findUnsharedNetwork, type UnsharedNetwork } from "./unshared-network.ts";
 
 /** Whether functions can be shut in on this machine, and if not, why. */
 export type SandboxSupport =

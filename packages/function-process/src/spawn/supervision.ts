@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Containment, type ContainmentOptions, openContainment } from "../limits/containment.ts";
 import { defaultFunctionLimits, type FunctionLimits } from "../limits/function-limits.ts";
 import { createLimitWatch, type LimitWatch, type WatchPace } from "../limits/limit-watch.ts";
-import type { MeasuredUsage } from "../limits/usage.ts";
+import type { MeasuredUsage } from "../limits/throttle.ts";
 import type { GuardedProcess } from "./guarded-process.ts";
 import type { LaunchEvents } from "./launch.ts";
 

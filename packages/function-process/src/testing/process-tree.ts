@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readFileSync } from "node:fs";
 
-export { processesBelow } from "../limits/process-list.ts";
+export { processesBelow } from "../limits/marked-processes.ts";
 
 /** The words a process was started with, each ended by a NUL. None when it has ended meanwhile. */
 export function commandLineOf(pid: number): string {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ChannelOptions, connectivityState, experimental } from "@grpc/grpc-js";
-import { type ChannelContext, contextOf } from "./channel-context.ts";
+import { type ChannelContext, contextOf } from "./channel-resolver.ts";
 
 /** The name under which our balancer is chosen in a service config. */
 export const policy = "purlin_round_robin";

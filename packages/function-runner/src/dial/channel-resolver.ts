@@ -1,9 +1,90 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { type ChannelOptions, experimental, Metadata, status } from "@grpc/grpc-js";
+import type { Clock } from "@purlin/base";
 import { textOf } from "../runner-error.ts";
-import { type ChannelContext, contextOf } from "./channel-context.ts";
-import { authorityOf, parseEndpoint } from "./endpoint.ts";
+
+/** What one channel's resolver and balancer share with the connection that owns it. */
+export interface ChannelContext {
+  readonly endpoint: Endpoint;
+  readonly names: NameResolver;
+  readonly clock: Clock;
+  /** Whether connections use TLS. */
+  readonly secured: boolean;
+  /** Why no address is reachable now; undefined while one is, or before the first attempt. */
+  problem: string | undefined;
+}
+
+// gRPC hands a channel's options to resolvers and balancers; this prefix keeps an option away from sub-channels.
+const option = "grpc.internal.no_subchannel.purlin-channel";
+
+export function contextOptions(context: ChannelContext): ChannelOptions {
+  return { [option]: context };
+}
+
+export function contextOf(options: ChannelOptions): ChannelContext {
+  return options[option] as ChannelContext;
+}
+
+/** Turns a host name into addresses. Asked again whenever a connection is lost, and at least every 30 seconds. */
+export interface NameResolver {
+  /** All IPv4 and IPv6 addresses of a host. Rejects, or resolves to an empty list, when the host has no address yet. */
+  resolve(host: string): Promise<readonly string[]>;
+}
+
+/** Asks the machine: its hosts file, then DNS. */
+export const systemNames: NameResolver = {
+  async resolve(host) {
+    const found = await lookup(host, { all: true });
+    return found.map(({ address }) => address);
+  },
+};
+
+/** Where a function listens. */
+export type Endpoint =
+  | { readonly kind: "tcp"; readonly host: string; readonly port: number }
+  | { readonly kind: "unix"; readonly path: string };
+
+const forms = "expected dns:///host:port, host:port or unix:path";
+
+/** Reads an endpoint as gRPC writes it. The port is never guessed. */
+export function parseEndpoint(text: string): Endpoint {
+  if (text.startsWith("unix:")) return unixEndpoint(text);
+  const scheme = /^([a-z][a-z0-9+.-]*):\/\/([^/]*)\/(.*)$/i.exec(text);
+  if (scheme === null) return tcpEndpoint(text, text);
+  const [, name, authority, address = ""] = scheme;
+  if (name !== "dns") throw new Error(`endpoint "${text}" has the unknown scheme "${name}": ${forms}`);
+  if (authority !== "") throw new Error(`endpoint "${text}" names a DNS server, which is not supported: ${forms}`);
+  return tcpEndpoint(text, address);
+}
+
+function unixEndpoint(text: string): Endpoint {
+  const path = text.slice("unix:".length).replace(/^\/\/(?=\/)/, "");
+  if (path === "" || path.startsWith("//")) throw new Error(`endpoint "${text}" has no path: ${forms}`);
+  return { kind: "unix", path };
+}
+
+function tcpEndpoint(text: string, address: string): Endpoint {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^[\]:/\s]+)):(\d{1,5})$/i.exec(address);
+  const host = match?.[1] ?? match?.[2];
+  const port = Number(match?.[3]);
+  if (host === undefined || port < 1 || port > 65_535)
+    throw new Error(`endpoint "${text}" has no valid host and port: ${forms}`);
+  return { kind: "tcp", host, port };
+}
+
+/** The name a server certificate must carry. */
+export function serverNameOf(endpoint: Endpoint): string {
+  return endpoint.kind === "tcp" ? endpoint.host : "localhost";
+}
+
+/** The `:authority` of requests: the endpoint without its scheme. */
+export function authorityOf(endpoint: Endpoint): string {
+  if (endpoint.kind === "unix") return "localhost";
+  return endpoint.host.includes(":") ? `[${endpoint.host}]:${endpoint.port}` : `${endpoint.host}:${endpoint.port}`;
+}
 
 /** Addresses are looked up again this long after the last time, so that new replicas get their share. */
 export const refreshMs = 30_000;

@@ -5,12 +5,18 @@ import type { Socket } from "node:net";
 import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Clock } from "@purlin/base";
 import { Balancer, BalancerConfig, policy } from "./balancer.ts";
-import { contextOptions, type NameResolver } from "./channel-context.ts";
-import { FunctionCredentials } from "./channel-credentials.ts";
-import { ChannelResolver, scheme } from "./channel-resolver.ts";
-import { authorityOf, type Endpoint, parseEndpoint, serverNameOf } from "./endpoint.ts";
-import { explainOddAnswer, Outage } from "./outage.ts";
-import type { TlsSource } from "./tls-directory.ts";
+import { FunctionCredentials, type TlsSource } from "./channel-credentials.ts";
+import {
+  authorityOf,
+  ChannelResolver,
+  contextOptions,
+  type Endpoint,
+  type NameResolver,
+  parseEndpoint,
+  scheme,
+  serverNameOf,
+} from "./channel-resolver.ts";
+import { explainOddAnswer, Outage } from "./rpc-failure.ts";
 
 /** How connections are made. */
 export interface ConnectionOptions {

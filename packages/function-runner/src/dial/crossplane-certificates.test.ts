@@ -7,9 +7,9 @@ import { serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources } from "../../test/leaks.ts";
 import { call, dial, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { crossplaneCredentials, temporaryDirectory, writeCrossplaneFiles } from "../../test/tls.ts";
-import type { NameResolver } from "./channel-context.ts";
+import { tlsFromDirectory } from "./channel-credentials.ts";
+import type { NameResolver } from "./channel-resolver.ts";
 import { createDiallingRunner } from "./dialling-runner.ts";
-import { tlsFromDirectory } from "./tls-directory.ts";
 
 const loopback: NameResolver = { resolve: async () => ["127.0.0.1"] };
 const crossplane = createCrossplaneAuthority();

@@ -26,11 +26,11 @@ import { problemOf } from "../answer/check-answer.ts";
 import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
 import { noMetrics, type OutcomeLabels, type RunnerMetrics } from "../metrics.ts";
 import { textOf } from "../runner-error.ts";
-import { type NameResolver, systemNames } from "./channel-context.ts";
+import type { TlsSource } from "./channel-credentials.ts";
+import { type NameResolver, systemNames } from "./channel-resolver.ts";
 import type { FunctionConnection } from "./connection.ts";
 import { ConnectionPool, type LiveRevisions, type PoolStats } from "./connection-pool.ts";
 import { functionFailure, rpcFailure, statusName } from "./rpc-failure.ts";
-import type { TlsSource } from "./tls-directory.ts";
 
 /** How functions are reached. */
 export interface DialOptions {

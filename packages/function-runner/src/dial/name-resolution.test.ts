@@ -6,8 +6,7 @@ import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { type FunctionServer, serveFunction } from "../../test/function-server.ts";
 import { assertNothingLeft, resources } from "../../test/leaks.ts";
 import { call, dial, patience, rejectsSoon, request, targetAt } from "../../test/runs.ts";
-import type { NameResolver } from "./channel-context.ts";
-import { refreshMs } from "./channel-resolver.ts";
+import { type NameResolver, refreshMs } from "./channel-resolver.ts";
 import { createDiallingRunner, type DiallingRunner } from "./dialling-runner.ts";
 
 /** A name whose addresses a test decides, as a headless Service's are decided by its Pods. */

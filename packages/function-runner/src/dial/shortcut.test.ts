@@ -8,7 +8,7 @@ import { type TestContext, test } from "node:test";
 import { serveFunction } from "../../test/function-server.ts";
 import { call, dial, rejectsSoon, request, targetAt } from "../../test/runs.ts";
 import { authority, serverCredentials, temporaryDirectory, writeClientFiles } from "../../test/tls.ts";
-import { tlsFromDirectory } from "./tls-directory.ts";
+import { tlsFromDirectory } from "./channel-credentials.ts";
 
 /** A socket that accepts connections and never answers, and the bytes that were sent to it. */
 async function door(t: TestContext): Promise<{ readonly path: string; readonly said: string[] }> {

@@ -29,7 +29,7 @@ import { cacheResponses } from "../cache/cache-responses.ts";
 import type { FunctionRunner, RunCall } from "../function-runner.ts";
 import { createRunnerMetrics } from "../metrics.ts";
 import { noSchemas } from "../schemas/schema-fetcher.ts";
-import { createInspectorSink, type InspectorSink } from "./inspector-sink.ts";
+import { createInspectorSink, type InspectorSink } from "./inspector.ts";
 import { type RequestRecord, type ResponseRecord, type RunSink, recordRuns } from "./record-runs.ts";
 
 const target = targetAt("fn.ns:9443");

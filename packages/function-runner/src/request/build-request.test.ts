@@ -17,12 +17,10 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import fc from "fast-check";
 import { objectsReader } from "../requirements/objects-reader.ts";
-import { observedStruct, observedStructsEncoded } from "../requirements/observed-struct.ts";
-import { createResourceFetcher } from "../requirements/resource-fetcher.ts";
-import { buildRequest, firstState, type RequestSources, selectorOf } from "./build-request.ts";
+import { createResourceFetcher, observedStruct, observedStructsEncoded } from "../requirements/settle-requirements.ts";
+import { buildRequest, firstState, type RequestSources, type StepDefinition, selectorOf } from "./build-request.ts";
 import { requestTag, requestTagInTurns } from "./request-tag.ts";
 import { secretData, secretsFrom } from "./secret-reader.ts";
-import type { StepDefinition } from "./step-definition.ts";
 
 const secret: JsonObject = {
   apiVersion: "v1",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import type { ResourceReader } from "../requirements/resource-reader.ts";
+import type { ResourceReader } from "../requirements/objects-reader.ts";
 import { RunnerError } from "../runner-error.ts";
 
 /** One Secret. */

@@ -1,9 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { formatApiVersion, type GroupVersionKind, gvkOf } from "@purlin/kube-objects/object";
 import { RunnerError, textOf } from "../runner-error.ts";
-import type { KindScope, ListQuery, ResourceReader } from "./resource-reader.ts";
+
+/** Whether objects of a kind live in namespaces. */
+export type KindScope = "Namespaced" | "Cluster";
+
+/** One object of a kind. */
+interface ObjectQuery {
+  /** Absent for a cluster-scoped kind. */
+  readonly namespace?: string | undefined;
+  readonly name: string;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Many objects of a kind. */
+interface ListQuery {
+  /** Absent for all namespaces. */
+  readonly namespace?: string | undefined;
+  /** Labels an object must carry, all of them; none means every object. */
+  readonly labels: ReadonlyMap<string, string>;
+  /** As many are enough: the reader may stop there. */
+  readonly limit?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Where required resources are read from: a cluster, the embedded API server, or files. Objects are never changed. */
+export interface ResourceReader {
+  /** The scope of a kind; undefined when there is no such kind. */
+  scopeOf(gvk: GroupVersionKind, signal?: AbortSignal): Promise<KindScope | undefined>;
+  /** An object; undefined when it does not exist. Rejects on any other failure. */
+  get(gvk: GroupVersionKind, query: ObjectQuery): Promise<JsonObject | undefined>;
+  /** All objects that match, in any order. */
+  list(gvk: GroupVersionKind, query: ListQuery): Promise<readonly JsonObject[]>;
+}
 
 /** Tells the scope of kinds. */
 export type ScopeOf = (gvk: GroupVersionKind) => KindScope | undefined;
@@ -114,4 +144,55 @@ function matches(entry: Entry, { namespace, labels }: ListQuery): boolean {
   if (namespace !== undefined && entry.namespace !== namespace) return false;
   for (const [key, value] of labels) if (ownValue(entry.labels, key) !== value) return false;
   return true;
+}
+
+/** Cluster-scoped kinds of Kubernetes and Crossplane, by group. */
+const clusterScoped: Readonly<Record<string, readonly string[]>> = {
+  "": ["ComponentStatus", "Namespace", "Node", "PersistentVolume"],
+  "admissionregistration.k8s.io": [
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "MutatingWebhookConfiguration",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "ValidatingWebhookConfiguration",
+  ],
+  "apiextensions.k8s.io": ["CustomResourceDefinition"],
+  "apiextensions.crossplane.io": [
+    "Composition",
+    "CompositionRevision",
+    "CompositeResourceDefinition",
+    "EnvironmentConfig",
+    "ManagedResourceActivationPolicy",
+    "ManagedResourceDefinition",
+    "Usage",
+  ],
+  "apiregistration.k8s.io": ["APIService"],
+  "certificates.k8s.io": ["CertificateSigningRequest", "ClusterTrustBundle"],
+  "flowcontrol.apiserver.k8s.io": ["FlowSchema", "PriorityLevelConfiguration"],
+  "networking.k8s.io": ["IPAddress", "IngressClass", "ServiceCIDR"],
+  "node.k8s.io": ["RuntimeClass"],
+  "ops.crossplane.io": ["CronOperation", "Operation", "WatchOperation"],
+  "pkg.crossplane.io": [
+    "Configuration",
+    "ConfigurationRevision",
+    "DeploymentRuntimeConfig",
+    "Function",
+    "FunctionRevision",
+    "ImageConfig",
+    "Lock",
+    "Provider",
+    "ProviderRevision",
+  ],
+  "protection.crossplane.io": ["ClusterUsage"],
+  "rbac.authorization.k8s.io": ["ClusterRole", "ClusterRoleBinding"],
+  "resource.k8s.io": ["DeviceClass", "ResourceSlice"],
+  "scheduling.k8s.io": ["PriorityClass"],
+  "storage.k8s.io": ["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"],
+  "storagemigration.k8s.io": ["StorageVersionMigration"],
+};
+
+/** Whether a kind of Kubernetes or Crossplane is cluster-scoped. Without an API server, any other kind counts as namespaced. */
+export function isClusterScoped({ group, kind }: Pick<GroupVersionKind, "group" | "kind">): boolean {
+  return Object.hasOwn(clusterScoped, group) && clusterScoped[group]?.includes(kind) === true;
 }

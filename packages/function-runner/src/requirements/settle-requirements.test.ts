@@ -27,8 +27,7 @@ import type { RunCall } from "../function-runner.ts";
 import { RunnerError } from "../runner-error.ts";
 import { noSchemas } from "../schemas/schema-fetcher.ts";
 import { objectsReader } from "./objects-reader.ts";
-import { createResourceFetcher } from "./resource-fetcher.ts";
-import { type RequirementFetchers, settleRequirements } from "./settle-requirements.ts";
+import { createResourceFetcher, type RequirementFetchers, settleRequirements } from "./settle-requirements.ts";
 
 const configMap = (name: string, extra: JsonObject = {}): JsonObject => ({
   apiVersion: "v1",

@@ -3,8 +3,14 @@ import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { LiveRevisions } from "../dial/connection-pool.ts";
 import type { FunctionTarget } from "../function-runner.ts";
 import { isRunnerError, RunnerError, wrapError } from "../runner-error.ts";
-import { type DevelopmentFunction, developmentAnnotations, functionNotFound } from "./development-function.ts";
-import { type DevelopmentTrust, honoredDevelopmentOf, trustedDevelopmentOf } from "./development-trust.ts";
+import {
+  type DevelopmentFunction,
+  type DevelopmentTrust,
+  developmentAnnotations,
+  functionNotFound,
+  honoredDevelopmentOf,
+  trustedDevelopmentOf,
+} from "./development-trust.ts";
 import type { FunctionReference, FunctionResolver } from "./function-resolver.ts";
 
 /** Where Functions are read from. */

@@ -2,8 +2,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { developmentOf } from "./development-function.ts";
-import { type DevelopmentTrust, honoredDevelopmentOf, trustedDevelopmentOf } from "./development-trust.ts";
+import {
+  type DevelopmentTrust,
+  developmentOf,
+  honoredDevelopmentOf,
+  trustedDevelopmentOf,
+} from "./development-trust.ts";
 
 const [runtime, target, source] = [
   "render.crossplane.io/runtime",

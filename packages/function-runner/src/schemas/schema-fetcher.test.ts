@@ -6,9 +6,16 @@ import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { create, type Schema, SchemaSelector } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { gate } from "../../test/runs.ts";
-import { indexLifeMs, negativeLifeMs, settlingMs } from "./open-api-cache.ts";
 import { openAPIDocuments } from "./open-api-documents.ts";
-import { createSchemaFetcher, noSchemas, type OpenAPIReader, type SchemaFetcher } from "./schema-fetcher.ts";
+import {
+  createSchemaFetcher,
+  indexLifeMs,
+  negativeLifeMs,
+  noSchemas,
+  type OpenAPIReader,
+  type SchemaFetcher,
+  settlingMs,
+} from "./schema-fetcher.ts";
 
 const select = (apiVersion: string, kind: string): SchemaSelector => create(SchemaSelector, { apiVersion, kind });
 const builtin = createSchemaFetcher(openAPIDocuments()).schema;

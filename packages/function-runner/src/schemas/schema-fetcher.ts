@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Clock, systemClock } from "@purlin/base";
-import { create, Schema } from "@purlin/function-protocol";
+import { create, Schema, Struct } from "@purlin/function-protocol";
+import { isJsonObject } from "@purlin/kube-objects/json";
 import { type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
-import { type OpenAPISource, openAPIPathKey } from "@purlin/kube-objects/openapi";
+import { findSchema, inlineReferences, type OpenAPISource, openAPIPathKey } from "@purlin/kube-objects/openapi";
 import type { FetchSchema } from "../requirements/settle-requirements.ts";
-import { type IndexSnapshot, negativeLifeMs, OpenAPICache } from "./open-api-cache.ts";
+import { RunnerError, wrapError } from "../runner-error.ts";
 
 /** Answers schema selectors and drops cached kinds when they change. */
 export interface SchemaFetcher {
@@ -47,4 +48,151 @@ export interface OpenAPIReader {
   index(): Promise<ReadonlyMap<string, string>>;
   /** The document at a URL of the index. */
   document(url: string): Promise<OpenAPISource>;
+}
+
+/** An index is read again at least this often: servers behind an aggregation layer do not announce changes. */
+export const indexLifeMs: number = 5 * 60_000;
+/** "There is no such kind" is not believed longer than this. */
+export const negativeLifeMs = 5_000;
+/** A server publishes a changed schema some time after it announced the change; for so long an index is not trusted. */
+export const settlingMs = 30_000;
+
+/** A server's index as it was at a moment. */
+interface IndexSnapshot {
+  readonly paths: ReadonlyMap<string, string>;
+  /** When reading it began. */
+  readonly readAt: number;
+  readonly epoch: number;
+}
+
+/** How many kinds are remembered of a document before those it does not describe are looked for each time. */
+const mostKinds = 1000;
+
+interface CachedDocument {
+  readonly source: Promise<OpenAPISource>;
+  /** Inlined schemas by kind; undefined for kinds the document does not describe. */
+  readonly schemas: Map<string, Schema | undefined>;
+}
+
+/**
+ * Keeps a server's OpenAPI index and documents. Documents are kept by URL, which contains a hash of their content, so an
+ * invalidation only costs those that changed. Failures are never kept, and concurrent readers share one request.
+ */
+export class OpenAPICache {
+  readonly #reader: OpenAPIReader;
+  readonly #clock: Clock;
+  readonly #documents = new Map<string, CachedDocument>();
+  #index: IndexSnapshot | undefined;
+  #reading: { readonly epoch: number; readonly snapshot: Promise<IndexSnapshot> } | undefined;
+  /** Counts invalidations; what was read in an earlier epoch may be stale. */
+  #epoch = 0;
+  #invalidatedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(reader: OpenAPIReader, clock: Clock) {
+    this.#reader = reader;
+    this.#clock = clock;
+  }
+
+  /** How many answers about kinds are remembered. */
+  get remembered(): number {
+    return [...this.#documents.values()].reduce((sum, { schemas }) => sum + schemas.size, 0);
+  }
+
+  invalidate(): void {
+    this.#epoch++;
+    this.#invalidatedAt = this.#clock.now();
+  }
+
+  /** The index, read again when it is stale or older than `maxAgeMs`. */
+  async index(maxAgeMs: number = indexLifeMs): Promise<IndexSnapshot> {
+    const known = this.#index;
+    if (
+      known !== undefined &&
+      known.epoch === this.#epoch &&
+      this.#clock.now() - known.readAt < this.#life(known, maxAgeMs)
+    ) {
+      return known;
+    }
+    return this.#readIndex();
+  }
+
+  #life({ readAt }: IndexSnapshot, maxAgeMs: number): number {
+    return readAt - this.#invalidatedAt < settlingMs ? Math.min(negativeLifeMs, maxAgeMs) : maxAgeMs;
+  }
+
+  #readIndex(): Promise<IndexSnapshot> {
+    if (this.#reading?.epoch === this.#epoch) return this.#reading.snapshot;
+    const snapshot = this.#fetchIndex(this.#epoch, this.#clock.now());
+    const reading = { epoch: this.#epoch, snapshot };
+    this.#reading = reading;
+    const done = (): void => {
+      if (this.#reading === reading) this.#reading = undefined;
+    };
+    snapshot.then(done, done);
+    return snapshot;
+  }
+
+  async #fetchIndex(epoch: number, readAt: number): Promise<IndexSnapshot> {
+    let paths: ReadonlyMap<string, string>;
+    try {
+      paths = await this.#reader.index();
+    } catch (error) {
+      throw wrapError("FETCH", "cannot read the OpenAPI v3 index", error);
+    }
+    const snapshot = { paths, readAt, epoch };
+    if (this.#index === undefined || this.#index.readAt <= readAt) {
+      this.#index = snapshot;
+      this.#forgetOthers(paths);
+    }
+    return snapshot;
+  }
+
+  /** What the index no longer names will not be asked for; what has no hash may have changed behind its URL. */
+  #forgetOthers(paths: ReadonlyMap<string, string>): void {
+    const current = new Set(paths.values());
+    for (const url of this.#documents.keys()) {
+      if (!current.has(url) || !/[?&]hash=/.test(url)) this.#documents.delete(url);
+    }
+  }
+
+  /** The inlined schema of a kind, encoded once a document; undefined when the document does not describe it. */
+  async schema(key: string, url: string, gvk: GroupVersionKind): Promise<Schema | undefined> {
+    const document = this.#document(key, url);
+    const source = await document.source;
+    if (document.schemas.has(gvk.kind)) return document.schemas.get(gvk.kind);
+    const component = findSchema(source, gvk);
+    const schema = component === undefined ? undefined : inline(source, component, key);
+    // Functions may ask for any kind, as often as they like; those a document describes are only so many.
+    if (schema !== undefined || document.schemas.size < mostKinds) document.schemas.set(gvk.kind, schema);
+    return schema;
+  }
+
+  #document(key: string, url: string): CachedDocument {
+    const known = this.#documents.get(url);
+    if (known !== undefined) return known;
+    const document = { source: this.#fetchDocument(key, url), schemas: new Map<string, Schema | undefined>() };
+    this.#documents.set(url, document);
+    document.source.catch(() => {
+      if (this.#documents.get(url) === document) this.#documents.delete(url);
+    });
+    return document;
+  }
+
+  async #fetchDocument(key: string, url: string): Promise<OpenAPISource> {
+    try {
+      const source: unknown = await this.#reader.document(url);
+      if (!isJsonObject(source)) throw new RunnerError("FETCH", "it is not a JSON object");
+      return source;
+    } catch (error) {
+      throw wrapError("FETCH", `cannot read the OpenAPI v3 document "${key}"`, error);
+    }
+  }
+}
+
+function inline(source: OpenAPISource, component: string, key: string): Schema {
+  try {
+    return create(Schema, { openapiV3: Struct.from(inlineReferences(source, component)) });
+  } catch (error) {
+    throw wrapError("FETCH", `cannot use the OpenAPI v3 document "${key}"`, error);
+  }
 }

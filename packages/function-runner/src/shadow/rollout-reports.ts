@@ -87,15 +87,17 @@ export class RolloutReports {
 
   /** Forgets composite resources that are not among these. Says whether there were any. */
   retain(composites: readonly { readonly uid: string }[]): boolean {
-    if (this.#composites.size <= composites.length) return false;
-    const kept = new Set(composites.map(({ uid }) => uid));
+    if (this.#composites.size === 0) return false;
+    const kept = new Set<string>();
+    for (const { uid } of composites) kept.add(uid);
+    const before = this.#composites.size;
     for (const [uid, { steps }] of this.#composites) {
       if (kept.has(uid)) continue;
       this.#count(steps, -1);
       for (const step of steps.keys()) this.#details.delete(`${uid}/${step}`);
       this.#composites.delete(uid);
     }
-    return true;
+    return this.#composites.size < before;
   }
 
   /** Everything as records, each of them small. */

@@ -23,9 +23,8 @@ import {
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { createRedactor, keyedMark } from "@purlin/run-store";
 import type { FunctionRunner, FunctionTarget, ShadowOrder } from "../function-runner.ts";
-import { createResourceFetcher } from "../requirements/resource-fetcher.ts";
-import type { ResourceReader } from "../requirements/resource-reader.ts";
-import { settleRequirements } from "../requirements/settle-requirements.ts";
+import type { ResourceReader } from "../requirements/objects-reader.ts";
+import { createResourceFetcher, settleRequirements } from "../requirements/settle-requirements.ts";
 import { noSchemas } from "../schemas/schema-fetcher.ts";
 import { type ShadowLimits, type ShadowOffer, ShadowRuns, shadowSteps } from "./shadow-runs.ts";
 import { ShadowStore } from "./shadow-store.ts";

@@ -75,6 +75,15 @@ test("reports of composite resources and rollouts that are gone do not pile up",
   assert.equal(store.report(rollout).total, 50);
 });
 
+test("a composite resource that is deleted does not count, also while others are not compared yet", () => {
+  const store = new ShadowStore();
+  store.add(rollout, detail("gone", "delete"));
+  store.add(rollout, detail("1"));
+  store.retainComposites(rollout, [{ uid: "1" }, { uid: "2" }, { uid: "3" }]);
+  const { total, classes } = store.report(rollout);
+  assert.deepEqual([total, classes.delete, store.details(rollout).length], [1, 0, 0]);
+});
+
 test("a large store is written in parts: other work runs in between", async () => {
   const file = join(folder, "large.json");
   const clock = manualClock();

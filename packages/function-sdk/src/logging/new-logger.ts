@@ -2,7 +2,7 @@
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
-import { errorText } from "../errors/error-text.ts";
+import { errorText } from "../errors/function-error.ts";
 
 /** How bad a message is. */
 type LogLevel = "debug" | "info" | "error";

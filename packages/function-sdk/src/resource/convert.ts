@@ -1,10 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, Ready, type Resource, Struct } from "@purlin/function-protocol";
-import { errorText } from "../errors/error-text.ts";
-import { FunctionError } from "../errors/function-error.ts";
+import {
+  isJsonObject,
+  isStruct,
+  type JsonObject,
+  type JsonValue,
+  Ready,
+  type Resource,
+  Struct,
+  setOwn,
+} from "@purlin/function-protocol";
+import { errorText, FunctionError } from "../errors/function-error.ts";
 import { KubeObject } from "./kube-object.ts";
-import { cleanModel, type Model } from "./model.ts";
-import { jsonForm, type ObjectSource, type ResourceParts, resourceMessage, structOf } from "./resource-message.ts";
+import { isPathObject } from "./path-object.ts";
+import {
+  cleanModel,
+  isResourceMessage,
+  jsonForm,
+  type Model,
+  normalise,
+  type ObjectSource,
+  type ResourceParts,
+  resourceMessage,
+  structOf,
+} from "./resource-message.ts";
 
 /** A desired composed resource: change both, then hand it to response.setDesiredComposedResources. */
 export interface DesiredComposed {
@@ -54,4 +72,58 @@ export class ComposedObject extends KubeObject {
   static from(model: Model | object): ComposedObject {
     return new ComposedObject(cleanModel(model));
   }
+}
+
+/** What becomes of a list that both sides have. */
+type ListMerge = "replace" | "concat";
+
+/**
+ * Lays `source` over `target`, member by member, and returns the result. Neither is changed; what they do not share is
+ * not copied. A null in `source` overwrites.
+ */
+export function mergeObjects(target: JsonObject, source: JsonObject, arrays: ListMerge = "replace"): JsonObject {
+  const merged: JsonObject = { ...target };
+  for (const [key, value] of Object.entries(source)) {
+    const before = Object.hasOwn(merged, key) ? merged[key] : undefined;
+    setOwn(merged, key, mergeValues(before, value, arrays));
+  }
+  return merged;
+}
+
+function mergeValues(before: JsonValue | undefined, value: JsonValue, arrays: ListMerge): JsonValue {
+  if (isJsonObject(before) && isJsonObject(value)) return mergeObjects(before, value, arrays);
+  if (arrays === "concat" && Array.isArray(before) && Array.isArray(value)) return [...before, ...value];
+  return value;
+}
+
+/** How {@link update} merges. */
+export interface UpdateOptions {
+  /** What becomes of a list that both sides have. Default "replace". */
+  readonly arrays?: ListMerge | undefined;
+}
+
+/**
+ * Merges an object into the one a Resource holds and returns the Resource. The source may be a plain or typed object, a
+ * wrapper, a Struct or another Resource message; of the latter, connection details and readiness are merged too.
+ */
+export function update(resource: Resource, source: ObjectSource | Resource, options: UpdateOptions = {}): Resource {
+  const merged = mergeObjects(resource.resource?.value ?? {}, jsonOf(source), options.arrays);
+  resource.resource = Struct.from(merged);
+  if (isResourceMessage(source)) {
+    for (const [key, value] of source.connectionDetails) resource.connectionDetails.set(key, value);
+    if (source.ready !== 0) resource.ready = source.ready;
+  }
+  return resource;
+}
+
+/** Merges into the `status` of the object a Resource holds. Lists are replaced. */
+export function updateStatus(resource: Resource, status: object): Resource {
+  return update(resource, { status: normalise(status, "the status") });
+}
+
+function jsonOf(source: ObjectSource | Resource): JsonObject {
+  if (isStruct(source)) return source.value;
+  if (isPathObject(source)) return source.toStruct().value;
+  if (isResourceMessage(source)) return source.resource?.value ?? {};
+  return normalise(source);
 }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type JsonObject, type JsonValue, Struct } from "@purlin/function-protocol";
 import fc from "fast-check";
-import { mergeObjects } from "./update.ts";
+import { mergeObjects } from "./convert.ts";
 
 const key = fc.constantFrom("a", "b", "c", "__proto__", "constructor");
 const { object } = fc.letrec<{ object: JsonObject; value: JsonValue }>((tie) => ({

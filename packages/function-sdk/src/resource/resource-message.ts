@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, isStruct, Ready, type Resource, Struct } from "@purlin/function-protocol";
-import { errorText } from "../errors/error-text.ts";
-import { FunctionError } from "../errors/function-error.ts";
+import { isJsonObject, isStruct, type JsonObject, Ready, type Resource, Struct } from "@purlin/function-protocol";
+import { errorText, FunctionError } from "../errors/function-error.ts";
 import { isPathObject, type PathObject } from "./path-object.ts";
 
 /** What can become the object of a resource: a plain or typed object, a wrapper, or the Struct another message holds. */
@@ -61,4 +60,32 @@ export function toReady(ready: ReadyInput | undefined): Ready {
   if (ready === true) return Ready.READY_TRUE;
   if (ready === false) return Ready.READY_FALSE;
   return ready ?? Ready.READY_UNSPECIFIED;
+}
+
+/** A typed object of some library that knows its own JSON form. */
+export interface Model {
+  toJSON(): unknown;
+}
+
+/**
+ * A Resource from a typed model, without its `status`, a null `metadata.creationTimestamp` and empty `metadata`: a
+ * desired object states only what the function wants.
+ */
+export function fromModel(model: Model | object, parts?: ResourceParts): Resource {
+  return resourceMessage(Struct.from(cleanModel(model)), parts);
+}
+
+/** The JSON of a model as {@link fromModel} would send it. */
+export function cleanModel(model: Model | object): JsonObject {
+  const { status: _, ...object } = normalise(model);
+  const metadata = object["metadata"];
+  if (!isJsonObject(metadata)) return object;
+  if (metadata["creationTimestamp"] === null) delete metadata["creationTimestamp"];
+  if (Object.keys(metadata).length === 0) delete object["metadata"];
+  return object;
+}
+
+/** A private copy that is certain to be JSON. */
+export function normalise(source: object, what = "the object"): JsonObject {
+  return structOf(source, what).toMutable();
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Condition, create, type RunFunctionResponse, Status, Target } from "@purlin/function-protocol";
 import { FunctionError } from "../errors/function-error.ts";
-import type { ConditionStatus, ObjectCondition } from "../resource/object-condition.ts";
+import type { ConditionStatus, ObjectCondition } from "../resource/kube-object.ts";
 
 const reservedTypes: readonly string[] = ["Ready", "Synced", "Healthy", "Responsive", "UpToDate"];
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, type Resource, type RunFunctionResponse, State, Struct } from "@purlin/function-protocol";
-import { normalise } from "../resource/model.ts";
+import { mergeObjects } from "../resource/convert.ts";
 import {
   isResourceMessage,
+  normalise,
   type ObjectSource,
   type ReadyInput,
   resourceMessage,
   structOf,
   toReady,
 } from "../resource/resource-message.ts";
-import { mergeObjects } from "../resource/update.ts";
 
 /** Things by name, as a Map or an object. */
 export type ByName<T> = ReadonlyMap<string, T> | Readonly<Record<string, T>>;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Condition, create, Result, Severity, Status, Target } from "@purlin/function-protocol";
-import { errorText } from "../errors/error-text.ts";
-import { FunctionError } from "../errors/function-error.ts";
+import { errorText, FunctionError } from "../errors/function-error.ts";
 import { checkType } from "./conditions.ts";
 
 /** A result and its conditions, ready for response.addResult. */

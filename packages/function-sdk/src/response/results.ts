@@ -8,7 +8,7 @@ import {
   Status,
   Target,
 } from "@purlin/function-protocol";
-import { errorText } from "../errors/error-text.ts";
+import { errorText } from "../errors/function-error.ts";
 import { addCondition, checkType } from "./conditions.ts";
 import type { BuiltResult } from "./result-builder.ts";
 

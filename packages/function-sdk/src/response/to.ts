@@ -3,6 +3,7 @@ import {
   type Duration,
   type JsonObject,
   type JsonValue,
+  Target as ProtocolTarget,
   type Resource,
   type ResponseMeta,
   type RunFunctionRequest,
@@ -11,8 +12,19 @@ import {
   Struct,
   setOwn,
 } from "@purlin/function-protocol";
-import { errorText } from "../errors/error-text.ts";
-import { FunctionError, type FunctionErrorCode } from "../errors/function-error.ts";
+import { errorText, FunctionError, type FunctionErrorCode } from "../errors/function-error.ts";
+
+const compositeOnly: { readonly TARGET_COMPOSITE_ONLY: typeof ProtocolTarget.TARGET_COMPOSITE } = {
+  TARGET_COMPOSITE_ONLY: ProtocolTarget.TARGET_COMPOSITE,
+};
+
+/**
+ * Where a result or a condition goes. `TARGET_COMPOSITE_ONLY` is the name that the design of claim conditions gave to
+ * `TARGET_COMPOSITE`; both are the number 1.
+ */
+export const Target: typeof ProtocolTarget & typeof compositeOnly = { ...ProtocolTarget, ...compositeOnly };
+/** A number of {@link Target}; numbers of newer protocol versions are kept. */
+export type Target = ProtocolTarget;
 
 /** How long a response may be reused: milliseconds, a duration, or null for no statement at all. */
 export type Ttl = number | { readonly seconds: number; readonly nanos?: number | undefined } | null;

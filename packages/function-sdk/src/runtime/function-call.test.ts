@@ -19,9 +19,8 @@ import { newLogger } from "../logging/new-logger.ts";
 import { resourceMessage } from "../resource/resource-message.ts";
 import * as response from "../response.ts";
 import { newRequest } from "../testing/new-request.ts";
-import type { CallOrigin } from "./call.ts";
-import { CallFailure, createFunctionCall, type OnHandlerError } from "./function-call.ts";
-import type { CallContext, RunFunction } from "./function-handler.ts";
+import { CallFailure, type CallOrigin, createFunctionCall, type OnHandlerError } from "./function-call.ts";
+import type { CallContext, RunFunction } from "./serve-options.ts";
 
 interface Setup {
   readonly run: RunFunction;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { basename } from "node:path";
 import process from "node:process";
-import { errorText } from "../errors/error-text.ts";
-import { isFunctionError } from "../errors/function-error.ts";
-import type { FunctionHandler } from "./function-handler.ts";
+import { errorText, isFunctionError } from "../errors/function-error.ts";
 import { type CustomFlag, type ParsedFlags, parseFlags, usageText } from "./parse-flags.ts";
-import { type ServeUntilOptions, serve } from "./serve.ts";
+import type { FunctionHandler } from "./serve-options.ts";
+import { type ServeUntilOptions, serve } from "./start.ts";
 
 /** Options of {@link main}. All are for functions with wishes beyond the usual. */
 export interface MainOptions extends ServeUntilOptions {

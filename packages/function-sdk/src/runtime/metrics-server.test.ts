@@ -7,8 +7,7 @@ import { type TestContext, test } from "node:test";
 import { runFunctionPaths } from "@purlin/function-protocol";
 import { RawClient } from "../../test/raw-client.ts";
 import { newLogger, nopLogger } from "../logging/new-logger.ts";
-import type { FunctionHandler } from "./function-handler.ts";
-import type { ServeOptions } from "./serve-options.ts";
+import type { FunctionHandler, ServeOptions } from "./serve-options.ts";
 import { type RunningFunction, start } from "./start.ts";
 
 async function serving(t: TestContext, handler: FunctionHandler, options: ServeOptions = {}): Promise<RunningFunction> {

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { ProtocolVersion } from "@purlin/function-protocol";
 import type { Registry } from "prom-client";
-import { errorText } from "../errors/error-text.ts";
+import { errorText } from "../errors/function-error.ts";
 import type { Logger } from "../logging/new-logger.ts";
 import { listen } from "./listen.ts";
 import { type CallCounts, createMetricsRegistry } from "./metrics-text.ts";

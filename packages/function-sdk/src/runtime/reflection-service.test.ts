@@ -8,7 +8,7 @@ import { status } from "@grpc/grpc-js";
 import { create, decode, encode, reflection } from "@purlin/function-protocol";
 import { hasCode, RawClient } from "../../test/raw-client.ts";
 import { nopLogger } from "../logging/new-logger.ts";
-import { createDescriptorIndex } from "./descriptor-index.ts";
+import { createDescriptorIndex } from "./reflection-service.ts";
 import { start } from "./start.ts";
 
 const { ServerReflectionRequest, ServerReflectionResponse } = reflection;

@@ -13,7 +13,7 @@ import { nopLogger } from "../logging/new-logger.ts";
 import * as request from "../request.ts";
 import * as response from "../response.ts";
 import { newRequest } from "../testing/new-request.ts";
-import type { FunctionHandler } from "./function-handler.ts";
+import type { FunctionHandler } from "./serve-options.ts";
 import { type RunningFunction, start } from "./start.ts";
 
 async function serving(t: TestContext, handler: FunctionHandler): Promise<RunningFunction> {

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import * as request from "../request.ts";
 import * as response from "../response.ts";
 import { invoke, newRequest, startTestServer } from "../testing/index.ts";
-import type { FunctionHandler } from "./function-handler.ts";
+import type { FunctionHandler } from "./serve-options.ts";
 
 /** A function that does a bit of everything, depending on its input. */
 const versatile: FunctionHandler = async (req, ctx) => {

@@ -23,8 +23,7 @@ import { newLogger, nopLogger } from "../logging/new-logger.ts";
 import * as request from "../request.ts";
 import * as response from "../response.ts";
 import { newRequest } from "../testing/new-request.ts";
-import type { CallContext, FunctionHandler } from "./function-handler.ts";
-import type { ServeOptions } from "./serve-options.ts";
+import type { CallContext, FunctionHandler, ServeOptions } from "./serve-options.ts";
 import { type RunningFunction, start } from "./start.ts";
 
 const quiet = { address: "127.0.0.1:0", insecure: true, metricsAddress: "", log: nopLogger } as const;

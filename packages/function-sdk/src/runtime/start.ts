@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Socket } from "node:net";
+import process from "node:process";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
 import { type ProtocolVersion, serviceNames } from "@purlin/function-protocol";
 import { type Logger, newLogger } from "../logging/new-logger.ts";
 import { toDuration } from "../response/to.ts";
-import { CertificateWatch, readCertificates } from "./certificate-watch.ts";
-import { Connections } from "./connections.ts";
 import { createFunctionCall } from "./function-call.ts";
-import { type FunctionHandler, toRunFunction } from "./function-handler.ts";
-import { FunctionService } from "./function-service.ts";
-import { HealthService, healthServiceName } from "./health-service.ts";
-import { type BoundAddress, listen } from "./listen.ts";
+import { FunctionService, HealthService, healthServiceName } from "./function-service.ts";
+import { type BoundAddress, Connections, listen } from "./listen.ts";
 import type { MetricsServer } from "./metrics-server.ts";
 import { type CallCounts, createCallCounts } from "./metrics-text.ts";
-import { MutualTls } from "./mutual-tls.ts";
+import { CertificateWatch, MutualTls, readCertificates } from "./mutual-tls.ts";
 import { reflectionServiceName, registerReflection } from "./reflection-service.ts";
-import { applyDefaults, type ServeOptions, type Settings } from "./serve-options.ts";
+import {
+  applyDefaults,
+  type FunctionHandler,
+  type ServeOptions,
+  type Settings,
+  toRunFunction,
+} from "./serve-options.ts";
 
 /** A function that is being served. */
 export interface RunningFunction extends BoundAddress {
@@ -142,4 +145,42 @@ async function openTls(settings: Settings, log: Logger, serveHttp2: (socket: Soc
   if (!reloadCerts) return { accept, close: () => {} };
   const watch = new CertificateWatch({ directory, current, onChange: tls.replace.bind(tls), log });
   return { accept, close: () => watch.close() };
+}
+
+/** Options of {@link serve}. */
+export interface ServeUntilOptions extends ServeOptions {
+  /** Stops the function when it is aborted, as a signal to the process does. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called once the function listens. */
+  readonly onReady?: ((running: RunningFunction) => void) | undefined;
+}
+
+const stopSignals = ["SIGTERM", "SIGINT"] as const;
+
+/**
+ * Serves a function until the process gets SIGTERM or SIGINT, and resolves once it has stopped: calls in flight may
+ * finish within the grace period. A second signal ends that period at once.
+ */
+export async function serve(handler: FunctionHandler, options: ServeUntilOptions = {}): Promise<void> {
+  const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+  let running: RunningFunction | undefined;
+  let times = 0;
+  const stop = (): void => {
+    times++;
+    ask();
+    if (times > 1) void running?.stop(0);
+  };
+  // Before the function starts: a signal that comes meanwhile must not end the process in its own way.
+  for (const signal of stopSignals) process.on(signal, stop);
+  options.signal?.addEventListener("abort", stop);
+  if (options.signal?.aborted === true) stop();
+  try {
+    running = await start(handler, options);
+    options.onReady?.(running);
+    await asked;
+    await running.stop(times > 1 ? 0 : undefined);
+  } finally {
+    for (const signal of stopSignals) process.off(signal, stop);
+    options.signal?.removeEventListener("abort", stop);
+  }
 }

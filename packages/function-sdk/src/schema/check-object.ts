@@ -2,7 +2,7 @@
 import type { JsonObject } from "@purlin/function-protocol";
 import { checkSchema, findingText, type SchemaFinding } from "@purlin/kube-objects/schema";
 import { FunctionError } from "../errors/function-error.ts";
-import type { InputDecoder } from "../request/input.ts";
+import type { InputDecoder } from "../request/read-request.ts";
 import { type ObjectSource, structOf } from "../resource/resource-message.ts";
 
 /** One way in which an object does not fit its schema. Prints as `path: message`. */

@@ -10,7 +10,7 @@ import {
   Status,
   Target,
 } from "@purlin/function-protocol";
-import type { ConditionStatus } from "../resource/object-condition.ts";
+import type { ConditionStatus } from "../resource/kube-object.ts";
 import { findLoss } from "./desired-loss.ts";
 
 /** What a text must be, or look like. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type RunFunctionRequest, type RunFunctionResponse, runUntilSettled } from "@purlin/function-protocol";
-import type { FunctionHandler } from "../runtime/function-handler.ts";
+import type { FunctionHandler } from "../runtime/serve-options.ts";
 import { type InvokeOptions, invoke } from "./invoke.ts";
 import { createMemorySource, type MemorySourceOptions } from "./memory-source.ts";
 

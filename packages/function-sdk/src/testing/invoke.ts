@@ -8,9 +8,8 @@ import {
 } from "@purlin/function-protocol";
 import { type Logger, nopLogger } from "../logging/new-logger.ts";
 import { DEFAULT_TTL, type Ttl, toDuration } from "../response/to.ts";
-import type { CallOrigin } from "../runtime/call.ts";
-import { CallFailure, createFunctionCall } from "../runtime/function-call.ts";
-import { type FunctionHandler, toRunFunction } from "../runtime/function-handler.ts";
+import { CallFailure, type CallOrigin, createFunctionCall } from "../runtime/function-call.ts";
+import { type FunctionHandler, toRunFunction } from "../runtime/serve-options.ts";
 
 /** The circumstances of a call in a test. */
 export interface InvokeOptions {

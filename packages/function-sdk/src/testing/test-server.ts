@@ -10,8 +10,7 @@ import {
   runFunctionPaths,
 } from "@purlin/function-protocol";
 import { nopLogger } from "../logging/new-logger.ts";
-import type { FunctionHandler } from "../runtime/function-handler.ts";
-import type { ServeOptions } from "../runtime/serve-options.ts";
+import type { FunctionHandler, ServeOptions } from "../runtime/serve-options.ts";
 import { type RunningFunction, start } from "../runtime/start.ts";
 
 /** A function that is served on this machine, and a client for it. */

@@ -7,7 +7,7 @@ import { hasCode } from "../../test/raw-client.ts";
 import * as request from "../request.ts";
 import * as resource from "../resource.ts";
 import * as response from "../response.ts";
-import type { CallContext, FunctionHandler } from "../runtime/function-handler.ts";
+import type { CallContext, FunctionHandler } from "../runtime/serve-options.ts";
 import {
   expectResponse,
   invoke,

@@ -3,6 +3,7 @@
 import { Buffer } from "node:buffer";
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import {
+  countJsonValues,
   goQuote,
   isJsonObject,
   type JsonObject,
@@ -13,7 +14,8 @@ import {
 } from "@purlin/kube-objects/json";
 import { objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { User } from "../auth/user.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
+import { maxValues } from "../request/value-limit.ts";
 import { reviewResponse } from "../webhooks/review-response.ts";
 import { WebhookCallError } from "../webhooks/webhook-client.ts";
 import type { AdmissionAttributes } from "./admission.ts";
@@ -193,9 +195,13 @@ export function patchOperations({ patch, patchType }: ReviewResponse): readonly 
   return operations;
 }
 
+/** As many operations as a patch in a request may have. */
+const maxOperations = 10_000;
+
 function parsedPatch(patch: string): readonly JsonObject[] {
   const undecodable = (text: string): WebhookCallError =>
     new WebhookCallError(`received undecodable patch in webhook response: ${text}`);
+  if (countJsonValues(patch) > maxValues) throw undecodable(`it has more than ${maxValues} values`);
   let value: JsonValue;
   try {
     value = parseJson(patch);
@@ -206,6 +212,7 @@ function parsedPatch(patch: string): readonly JsonObject[] {
   if (!Array.isArray(value)) {
     throw undecodable(`json: cannot unmarshal ${jsonKind(value)} into Go value of type jsonpatch.Patch`);
   }
+  if (value.length > maxOperations) throw undecodable(`it has more than ${maxOperations} operations`);
   const wrong = value.find((one) => !isJsonObject(one));
   if (wrong !== undefined) {
     throw undecodable(`json: cannot unmarshal ${jsonKind(wrong)} into Go value of type jsonpatch.Operation`);

@@ -4,7 +4,7 @@
 import type { AwaitingWork } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { User } from "../auth/user.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { Transaction } from "../store/store.ts";
 

@@ -4,12 +4,16 @@
 import { type AwaitingWork, awaited } from "@purlin/base";
 import { compareUtf8, isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
-import type { Catalog } from "../registry/registry.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { Catalog, ResourceType } from "../registry/registry.ts";
 import type { Watch } from "../store/store.ts";
 import type { AdmissionAttributes, AdmissionWrite } from "./admission.ts";
-import { type AdmissionWebhook, webhooksOf } from "./admission-webhook.ts";
-import { isPolicyType, isWebhookConfiguration, matchedType } from "./match-resource.ts";
+import {
+  type AdmissionWebhook,
+  isPolicyType,
+  isWebhookConfiguration,
+  matchedType,
+  webhooksOf,
+} from "./admission-webhook.ts";
 import { type MutatingPolicyDeps, mutateByPolicies } from "./mutating-policies.ts";
 import type { ConfiguredAdmission, ConfiguredSteps } from "./plugin-chain.ts";
 import { type Policy, policiesOf } from "./policy.ts";

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mutating admission policies: each policy with each of its bindings and each of their parameters is one invocation.
-import { type AwaitingWork, awaited } from "@purlin/base";
+import { type AwaitingWork, awaited, type Work } from "@purlin/base";
 import { ExpressionBudget, type ExpressionValues, evaluatePatch, untypedValue, VariableValues } from "@purlin/cel";
 import { type ApplyType, mergeUnowned } from "@purlin/kube-objects/apply";
 import { forbidden, internalError, type Status, StatusError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import type { PolicyOutcome } from "../metrics/admission-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import type { ReviewedWrite } from "./admission-review.ts";
-import { expressionValues } from "./expression-values.ts";
-import { conditionsHold } from "./match-conditions.ts";
+import { expressionValues, ParamProblem, paramsOf } from "./expression-values.ts";
+import { conditionsHold } from "./match-rules.ts";
 import type { Policy, PolicyBinding, PolicyMutation } from "./policy.ts";
-import { ParamProblem, paramsOf } from "./policy-params.ts";
 import {
   conditionLabels,
   type Denial,
@@ -31,7 +30,7 @@ import { patchedByPolicy } from "./webhook-patch.ts";
 /** What the evaluation of mutating policies depends on. */
 export interface MutatingPolicyDeps extends PolicyDeps {
   /** Decodes an object that a policy changed, with defaults. */
-  readonly decode: (object: JsonObject, type: ResourceType) => JsonObject;
+  readonly decode: (object: JsonObject, type: ResourceType) => Work<JsonObject>;
   /** How the objects of a write are merged. */
   readonly applyType: (object: JsonObject, type: ResourceType) => ApplyType;
 }
@@ -152,7 +151,7 @@ function* mutated(step: MutationStep, denials: Denial[], deps: MutatingPolicyDep
     const next = yield* patched({ write, mutation, invocation }, deps);
     observe("no_error");
     if (next === undefined) return attributes.object;
-    const decoded = decodedBy(deps, next, type);
+    const decoded = yield* decodedBy(deps, next, type);
     return type === attributes.type ? decoded : yield* awaited(deps.convert(decoded, type, attributes.type));
   } catch (error) {
     if (!(error instanceof Error) || error instanceof StatusError) throw error;
@@ -164,9 +163,9 @@ function* mutated(step: MutationStep, denials: Denial[], deps: MutatingPolicyDep
 }
 
 /** A patch whose result is not an object of the type is an error of the server, whatever the policy says about failures. */
-function decodedBy({ decode }: MutatingPolicyDeps, object: JsonObject, type: ResourceType): JsonObject {
+function* decodedBy({ decode }: MutatingPolicyDeps, object: JsonObject, type: ResourceType): Work<JsonObject> {
   try {
-    return decode(object, type);
+    return yield* decode(object, type);
   } catch (error) {
     throw error instanceof StatusError ? error : internalError(error);
   }
@@ -179,7 +178,6 @@ interface Patching {
 }
 
 /** The patched object; undefined when there is no object. Throws an Error with the text of the reference. */
-// biome-ignore lint/correctness/useYield: a mutation is one part
 function* patched(
   { write, mutation, invocation }: Patching,
   deps: MutatingPolicyDeps,
@@ -192,7 +190,7 @@ function* patched(
   const { object } = write;
   if (object === undefined) return undefined;
   if (mutation.patchType === "JSONPatch") {
-    const result = patchedByPolicy(object, operations(value));
+    const result = yield* patchedByPolicy(object, operations(value));
     return isJsonObject(result) ? result : {};
   }
   const patch = { ...(value as JsonObject), apiVersion: object["apiVersion"] ?? "", kind: object["kind"] ?? "" };

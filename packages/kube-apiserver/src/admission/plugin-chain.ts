@@ -3,7 +3,7 @@
 import type { AwaitingWork } from "@purlin/base";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AdmissionMetrics, ObserveStep } from "../metrics/admission-metrics.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import type { Transaction } from "../store/store.ts";
 import type {
   AdmissionAttributes,

@@ -19,8 +19,7 @@ import {
 } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { type Check, named, selectorProblems, within } from "../objects/checks.ts";
-import { conditionErrors } from "./match-conditions.ts";
-import { matchResourcesErrors, mutatingRuleErrors } from "./match-rules.ts";
+import { conditionErrors, matchResourcesErrors, mutatingRuleErrors } from "./match-rules.ts";
 import { mutationTypes } from "./policy.ts";
 
 const identifier = /^[_a-zA-Z][_a-zA-Z0-9]*$/;

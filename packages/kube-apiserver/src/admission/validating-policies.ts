@@ -14,15 +14,28 @@ import { forbidden, type Status, StatusError } from "@purlin/kube-objects/errors
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AdmissionMetrics, ConditionLabels, PolicyOutcome } from "../metrics/admission-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import type { ReviewedWrite } from "./admission-review.ts";
-import { type ExpressionDeps, expressionValues } from "./expression-values.ts";
-import { conditionsHold, type ObserveConditions } from "./match-conditions.ts";
-import { matchedType, namespaceSelected, objectSelected } from "./match-resource.ts";
-import type { Policy, PolicyBinding, PolicyMatch, PolicyValidation } from "./policy.ts";
-import { annotateFailure, collectAnnotations, PolicyAnnotations } from "./policy-annotations.ts";
-import { type ParamDeps, ParamProblem, paramsOf, paramType } from "./policy-params.ts";
+import { matchedType, namespaceSelected, objectSelected } from "./admission-webhook.ts";
+import {
+  type ExpressionDeps,
+  expressionValues,
+  type ParamDeps,
+  ParamProblem,
+  paramsOf,
+  paramType,
+} from "./expression-values.ts";
+import { conditionsHold, type ObserveConditions } from "./match-rules.ts";
+import {
+  annotateFailure,
+  collectAnnotations,
+  type Policy,
+  PolicyAnnotations,
+  type PolicyBinding,
+  type PolicyMatch,
+  type PolicyValidation,
+} from "./policy.ts";
 
 /** What the evaluation of policies depends on. */
 export interface PolicyDeps extends ExpressionDeps, ParamDeps {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission webhooks: mutating ones are called one after the other, validating ones at the same time.
+import { inTurns, type Work } from "@purlin/base";
 import { badRequest, internalError, StatusError } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import type { AdmissionMetrics, WebhookOutcome } from "../metrics/admission-metrics.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { WebhookCallError, type WebhookClient } from "../webhooks/webhook-client.ts";
 import type { AdmissionAttributes } from "./admission.ts";
@@ -16,8 +17,7 @@ import {
   reviewBody,
   WebhookDenial,
 } from "./admission-review.ts";
-import type { AdmissionWebhook } from "./admission-webhook.ts";
-import { namespaceSelected, objectSelected } from "./match-resource.ts";
+import { type AdmissionWebhook, namespaceSelected, objectSelected } from "./admission-webhook.ts";
 import { patchedByWebhook } from "./webhook-patch.ts";
 
 /** What the calls of webhooks depend on. */
@@ -29,7 +29,7 @@ export interface DispatchDeps {
   /** An object of one type as an object of another type that shows the same objects. */
   readonly convert: (object: JsonObject, from: ResourceType, to: ResourceType) => Promise<JsonObject>;
   /** Decodes an object that a webhook changed, with defaults. */
-  readonly decode: (object: JsonObject, type: ResourceType) => JsonObject;
+  readonly decode: (object: JsonObject, type: ResourceType) => Work<JsonObject>;
   /** Whether the match conditions of a webhook hold. Throws 403 when they cannot be evaluated and the webhook must not be skipped. */
   readonly conditionsHold: (hook: AdmissionWebhook, write: ReviewedWrite, type: WebhookOutcome["type"]) => boolean;
 }
@@ -104,7 +104,8 @@ async function mutatedBy(
       const why = "attempted to modify the object, which is not supported for this operation";
       throw internalError(`admission webhook ${goQuote(webhook)} ${why}`);
     }
-    const patched = patchedByWebhook(write.object, operations, (object) => deps.decode(object, write.type));
+    const decode = (object: JsonObject): Work<JsonObject> => deps.decode(object, write.type);
+    const patched = await inTurns(patchedByWebhook(write.object, operations, decode));
     isMutated = !jsonEqual(patched, write.object);
     const patch = printJson({ configuration, webhook, patch: operations, patchType: "JSONPatch" });
     if (isMutated) attributes.annotate(`patch.${annotationDomain}/${at}`, patch, { isBody: true });

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import { internalError, isStatusError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { stringAt } from "@purlin/kube-objects/object";
-import { applyJsonPatch } from "@purlin/kube-objects/patch";
+import { applyingJsonPatch } from "@purlin/kube-objects/patch";
 
 /**
- * An object after the JSON patch of a webhook or a policy. Throws 500 with the text of the reference when the patch does not apply, or
+ * An object after the JSON patch of a webhook, made in parts. Throws 500 with the text of the reference when the patch does not apply, or
  * when its result is not an object of the type.
  */
-export function patchedByWebhook(
+export function* patchedByWebhook(
   object: JsonObject,
   operations: readonly JsonObject[],
-  decode: (object: JsonObject) => JsonObject,
-): JsonObject {
-  const patched = applied(object, operations);
+  decode: (object: JsonObject) => Work<JsonObject>,
+): Work<JsonObject> {
+  const patched = yield* applied(object, operations);
   try {
-    return decode(isJsonObject(patched) ? patched : {});
+    return yield* decode(isJsonObject(patched) ? patched : {});
   } catch (error) {
     throw isStatusError(error) ? error : internalError(error);
   }
 }
 
 /** An object after the JSON patch of a policy; the same object when a test of the patch fails. */
-export function patchedByPolicy(object: JsonObject, operations: readonly JsonObject[]): JsonValue {
+export function* patchedByPolicy(object: JsonObject, operations: readonly JsonObject[]): Work<JsonValue> {
   try {
-    return applyJsonPatch(object, operations);
+    return yield* applyingJsonPatch(object, operations);
   } catch (error) {
-    const problem = firstProblem(object, operations, error);
+    const problem = yield* firstProblem(object, operations, error);
     if (problem.endsWith(testFailed)) return object;
     throw new Error(`JSON Patch: ${problem}`, { cause: error });
   }
@@ -34,21 +35,21 @@ export function patchedByPolicy(object: JsonObject, operations: readonly JsonObj
 
 const testFailed = " failed: test failed";
 
-function applied(object: JsonObject, operations: readonly JsonObject[]): JsonValue {
+function* applied(object: JsonObject, operations: readonly JsonObject[]): Work<JsonValue> {
   try {
-    return applyJsonPatch(object, operations);
+    return yield* applyingJsonPatch(object, operations);
   } catch (error) {
-    throw internalError(firstProblem(object, operations, error));
+    throw internalError(yield* firstProblem(object, operations, error));
   }
 }
 
 /** The error says which operation failed: the first one that does not apply after those before it. */
-function firstProblem(object: JsonObject, operations: readonly JsonObject[], error: unknown): string {
+function* firstProblem(object: JsonObject, operations: readonly JsonObject[], error: unknown): Work<string> {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : "";
   const index = Number(/^operation (\d+): /.exec(cause)?.[1] ?? Number.NaN);
   const operation = operations[index];
   if (operation === undefined) return cause;
-  return patchProblem(applyJsonPatch(object, operations.slice(0, index)), operation);
+  return patchProblem(yield* applyingJsonPatch(object, operations.slice(0, index)), operation);
 }
 
 const missing = "missing value";

@@ -11,7 +11,7 @@ import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { Registry } from "prom-client";
 import { AdmissionMetrics } from "../metrics/admission-metrics.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { startApiServer } from "../server/api-server.ts";
 import { tempDirectory } from "../store/testing/temp-store.ts";
@@ -154,6 +154,43 @@ test("a response without end is cut", async () => {
     assert.equal(code, 500);
     assert.match(message, /the response has more than 8388608 bytes$/);
   });
+});
+
+/** A review that answers with a patch of these operations. */
+const patching = (body: string, operations: readonly JsonObject[]): string => {
+  const review = JSON.parse(allowed(body)) as { readonly response: JsonObject };
+  const patch = Buffer.from(JSON.stringify(operations)).toString("base64");
+  return JSON.stringify({ ...review, response: { ...review.response, patchType: "JSONPatch", patch } });
+};
+
+test("a webhook cannot answer with more values or operations than a request may have", async () => {
+  const mutating = `${registration}/mutatingwebhookconfigurations`;
+  const add = (index: number): JsonObject => ({ op: "add", path: `/data/k${index}`, value: "v" });
+  const many = (count: number): JsonObject[] => Array.from({ length: count }, (_, index) => add(index));
+  const wide: JsonObject = { op: "add", path: "/data/a", value: Array.from({ length: 110_000 }, () => 1) };
+  const refused: Record<string, readonly [answer: (body: string) => string, text: RegExp]> = {
+    operations: [(body) => patching(body, many(10_001)), /undecodable patch .*: it has more than 10000 operations$/],
+    values: [(body) => patching(body, [wide]), /undecodable patch .*: it has more than 100000 values$/],
+    response: [() => `[${"0,".repeat(300_000)}0]`, /the response has more than 250000 values$/],
+  };
+  await server.post(mutating, configuration("patches", { timeoutSeconds: 30 }));
+  try {
+    for (const [name, [answer, text]] of Object.entries(refused)) {
+      onReview = (body, respond) => respond(answer(body));
+      const { code, message } = await send("POST", maps, { metadata: { name }, data: {} });
+      assert.equal(code, 500, name);
+      assert.match(message, text);
+      assert.equal((await send("GET", `${maps}/${name}`)).code, 404);
+    }
+    onReview = (body, respond) => respond(patching(body, many(10_000)));
+    assert.equal((await send("POST", maps, { metadata: { name: "patched" }, data: { a: "1" } })).code, 201);
+    const response = (await server.send(`${maps}/patched`, { method: "GET" })) as CompleteResponse;
+    const { data } = answerValue(response) as { readonly data: JsonObject };
+    assert.equal(Object.keys(data).length, 10_001);
+  } finally {
+    onReview = (body, respond) => respond(allowed(body));
+    await server.delete(`${mutating}/patches`);
+  }
 });
 
 test("an object that changes while its webhook is asked keeps both changes", async () => {

@@ -7,8 +7,7 @@ import { memberAt, numberAt, objectAt, objectsAt, stringAt } from "@purlin/kube-
 import { isPort, portRange } from "../objects/checks.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
-import { ageColumn, ageOfObject, nameColumn, nameOfObject } from "../table/cell-values.ts";
-import { column } from "../table/table.ts";
+import { ageColumn, ageOfObject, column, nameColumn, nameOfObject } from "../table/table.ts";
 
 /** The group of APIServices. */
 export const registrationGroup = "apiregistration.k8s.io";

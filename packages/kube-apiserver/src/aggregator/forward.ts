@@ -4,10 +4,16 @@ import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { badRequest } from "@purlin/kube-objects/errors";
 import { parseJson, printJson } from "@purlin/kube-objects/json";
-import type { ApiRequest, ApiResponse, CompleteResponse, EventStream, StreamEvent } from "../request/api-request.ts";
-import { textPayload } from "../request/payload.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type CompleteResponse,
+  type EventStream,
+  StreamAborted,
+  type StreamEvent,
+  textPayload,
+} from "../request/api-request.ts";
 import { requestTimeoutMs } from "../request/request-timeout.ts";
-import { StreamAborted } from "../request/stream-aborted.ts";
 import { goNetworkError } from "../webhooks/go-network-error.ts";
 import type { RemoteApi } from "./api-service.ts";
 import { type Backends, hostOf, TransportError, userHeaders } from "./backends.ts";

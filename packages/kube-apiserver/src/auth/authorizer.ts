@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { forbidden, type StatusError } from "@purlin/kube-objects/errors";
 import { goQuote } from "@purlin/kube-objects/json";
-import { grantedReason, grantedRules } from "./default-grants.ts";
-import type { RuleSet } from "./rbac/rule-set.ts";
+import { bootstrapTable } from "./rbac/bootstrap-table.ts";
+import { type PolicyRule, type RuleSet, ruleAllows } from "./rbac/policy-rule.ts";
 import { mastersGroup, serviceAccountsGroup, type User } from "./user.ts";
 
 /** What a user wants to do: something with a resource, or with a path outside the resources. */
@@ -76,4 +76,42 @@ function deniedText(user: User, access: AccessAttributes): string {
 
 function escapeHtml(text: string): string {
   return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+}
+
+/** A role that all members of some groups have on every cluster. */
+interface Grant {
+  /** The name of the role, and of its binding. */
+  readonly role: string;
+  readonly groups: readonly string[];
+  readonly rules: readonly PolicyRule[];
+}
+
+/** To review oneself, to discover what the server serves, and for the group of the same name to read metrics. */
+const publicRoles = ["system:basic-user", "system:public-info-viewer", "system:discovery", "system:monitoring"];
+
+const defaultGrants: readonly Grant[] = publicRoles.flatMap((role) =>
+  bootstrapTable
+    .filter(({ name }) => name === role)
+    .map(({ rules, subjects = [] }) => ({ role, rules, groups: subjects.map(({ name }) => name) })),
+);
+
+/** The rule of everything. */
+const everything: readonly PolicyRule[] = bootstrapTable.find(({ name }) => name === "cluster-admin")?.rules ?? [];
+
+/** Why a user is allowed by default; undefined when the user is not. */
+function grantedReason(user: User, access: AccessAttributes): string | undefined {
+  for (const { role, groups, rules } of defaultGrants) {
+    const group = groups.find((name) => user.groups.includes(name));
+    if (group !== undefined && rules.some((rule) => ruleAllows(rule, access))) {
+      return `RBAC: allowed by ClusterRoleBinding "${role}" of ClusterRole "${role}" to Group "${group}"`;
+    }
+  }
+  return undefined;
+}
+
+/** The rules of a user that is trusted with everything, or only with what everyone may do. */
+function grantedRules(user: User, isTrusted: boolean): RuleSet {
+  const granted = defaultGrants.filter(({ groups }) => groups.some((group) => user.groups.includes(group)));
+  const rules = granted.flatMap((grant) => grant.rules);
+  return { rules: isTrusted ? [...rules, ...everything] : rules, missing: [] };
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createPublicKey, type KeyObject, randomUUID, sign, verify } from "node:crypto";
-import type { TokenAuthenticator } from "./authenticate.ts";
-import { credentialId, serviceAccountUser } from "./user.ts";
+import { credentialId, serviceAccountUser, type TokenAuthenticator } from "./user.ts";
 
 /** Who every token of this server is for, unless it says otherwise. */
 export const apiAudience = "https://kubernetes.default.svc";

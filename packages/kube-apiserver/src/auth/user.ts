@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
+import { unauthorized } from "@purlin/kube-objects/errors";
 
 /** Who makes a request, as authorization and access reviews see them. */
 export interface User {
@@ -36,3 +38,63 @@ export function serviceAccountUser(namespace: string, name: string, uid: string)
 
 /** The server itself, when it makes or changes objects. */
 export const systemUser: User = { name: "system:apiserver", groups: [mastersGroup, "system:authenticated"] };
+
+/** What a caller shows to prove who they are. */
+export interface Credentials {
+  /** The subject of a client certificate that was verified; "rejected" when one was sent that cannot be. */
+  readonly certificate: CertificateSubject | "rejected" | undefined;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+}
+
+/** The common name is the user, organizations are the groups. */
+export interface CertificateSubject {
+  readonly commonName: string;
+  readonly organizations: readonly string[];
+  /** SHA-256 of the certificate, in hexadecimal digits. */
+  readonly fingerprint: string;
+}
+
+/** Knows the bearer of a token, or not. */
+export type TokenAuthenticator = (token: string) => User | undefined;
+
+/**
+ * The user of a request: the holder of a client certificate, else the bearer of a token, else anonymous. Throws 401 for an invalid
+ * certificate or token: a client that presents one expects to be authenticated.
+ */
+export function authenticate(credentials: Credentials, tokens: readonly TokenAuthenticator[]): User {
+  const { certificate, authorization } = credentials;
+  if (certificate !== undefined && certificate !== "rejected" && certificate.commonName !== "") {
+    const { commonName, organizations, fingerprint } = certificate;
+    const extra = { [credentialId]: [`X509SHA256=${fingerprint}`] };
+    return authenticated({ name: commonName, groups: organizations, extra });
+  }
+  const token = bearerToken(authorization);
+  if (token !== undefined) return bearer(token, tokens);
+  if (certificate !== undefined) throw unauthorized();
+  return anonymous;
+}
+
+function bearer(token: string, tokens: readonly TokenAuthenticator[]): User {
+  for (const authenticateToken of tokens) {
+    const user = authenticateToken(token);
+    if (user !== undefined) return authenticated(user);
+  }
+  throw unauthorized();
+}
+
+/** The bearer token; another scheme, or no header, is not an attempt to authenticate. */
+function bearerToken(authorization: string | undefined): string | undefined {
+  const [scheme = "", token = ""] = (authorization ?? "").trim().split(/ +/, 2);
+  return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
+}
+
+/** Knows the bearers of fixed tokens. Looks them up by digest, so the time it takes tells nothing about a token. */
+export function staticTokens(users: ReadonlyMap<string, User>): TokenAuthenticator {
+  const byDigest = new Map([...users].map(([token, user]) => [digest(token), user]));
+  return (token) => byDigest.get(digest(token));
+}
+
+function digest(token: string): string {
+  return createHash("sha256").update(token).digest("base64");
+}

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { AcceptedNames } from "./accepted-names.ts";
 import {
+  AcceptedNames,
   acceptedNames,
   isConditionTrue,
   type TakenNames,

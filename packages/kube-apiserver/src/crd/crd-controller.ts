@@ -5,15 +5,15 @@ import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type ConversionDeps, webhookConverter } from "../custom/conversion-webhook.ts";
 import { type CustomKind, customStrategy } from "../custom/custom-strategy.ts";
+import type { RuleMetrics } from "../metrics/rule-metrics.ts";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import type { Registry } from "../registry/registry.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { Registry, ResourceType } from "../registry/registry.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";
 import type { Store, Watch } from "../store/store.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
-import { AcceptedNames } from "./accepted-names.ts";
 import {
+  AcceptedNames,
   acceptedNames,
   isConditionTrue,
   withAcceptedNames,
@@ -41,6 +41,8 @@ interface CrdControllerOptions {
   readonly onError: (error: unknown) => void;
   /** Calls conversion webhooks. */
   readonly conversion: ConversionDeps;
+  /** Observes the rules of definitions. */
+  readonly ruleMetrics?: RuleMetrics;
   /** How long after a failure a definition is looked at again. Default a second. */
   readonly retryDelayMs?: number;
   /** Called after the served kinds have changed. */
@@ -205,7 +207,10 @@ export class CrdController {
     if (known !== undefined && isSameDefinition(known.crd, crd)) return false;
     this.#published.set(key, {
       crd,
-      kind: customKind(crd, webhookConverter(crd, this.#options.conversion)),
+      kind: customKind(crd, {
+        converter: webhookConverter(crd, this.#options.conversion),
+        metrics: this.#options.ruleMetrics,
+      }),
       strategies: new Map(),
     });
     // While it goes away its objects can still be watched going.

@@ -1,31 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-import { checkRules } from "@purlin/cel";
+import { checkRules, declaresRules } from "@purlin/cel";
 import { timestamp } from "@purlin/kube-objects/apply";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { isCheckedFormat, type Schema } from "@purlin/kube-objects/schema";
+import type { RuleMetrics } from "../metrics/rule-metrics.ts";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import type { KindRules } from "../strategy/kind-rules.ts";
 import { withCondition } from "./crd-conditions.ts";
 import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
 import { named, type SchemaProps, schemaProps } from "./schema-props.ts";
-import { type CheckRules, requiredCrdName, validateCrd, validateCrdStatus, validateCrdUpdate } from "./validate-crd.ts";
+import {
+  type CheckRules,
+  requiredCrdName,
+  validateCrdStatus,
+  validatingCrd,
+  validatingCrdUpdate,
+} from "./validate-crd.ts";
 
 /** The finalizer that holds a CRD until its objects are gone. */
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-const check: CheckRules = (schema, options) => checkRules(schema as Schema, options);
-
 /** What is particular about CustomResourceDefinitions. */
-export function crdRules(now: () => Date): KindRules {
+export function crdRules(now: () => Date, metrics?: RuleMetrics): KindRules {
+  const check: CheckRules = (schema, options) => {
+    const compile = (): readonly FieldError[] => checkRules(schema as Schema, options);
+    return metrics !== undefined && declaresRules(schema as Schema) ? metrics.compiling(compile) : compile();
+  };
   return {
     decode: (crd, sent) => withCrdDefaults(withEmptyVersions(crd, sent)),
     prepareCreate: (crd) => ({ ...crd, status: initialCrdStatus(crd) }),
     prepareUpdate: (crd, old, endpoint) => (endpoint === "" ? withStoredVersion(crd, old) : crd),
-    validateNew: (crd) => [...nameProblems(crd), ...validateCrd(crd, check)],
-    validateChange: (crd, old, endpoint) =>
-      endpoint === "status" ? validateCrdStatus(crd) : validateCrdUpdate(crd, old, check),
+    *validating(crd, old, endpoint) {
+      if (old === undefined) return [...nameProblems(crd), ...(yield* validatingCrd(crd, check))];
+      return endpoint === "status" ? validateCrdStatus(crd) : yield* validatingCrdUpdate(crd, old, check);
+    },
     warnings: formatWarnings,
     markDeleted: (crd) => marked(crd, timestamp(now())),
   };

@@ -8,8 +8,8 @@ import type { ObjectConverter } from "../custom/conversion-webhook.ts";
 import type { CustomKind, CustomVersion } from "../custom/custom-strategy.ts";
 import type { RunRules } from "../custom/custom-validation.ts";
 import { scaleFields } from "../custom/scale-problems.ts";
-import { compareApiVersions } from "../registry/registry.ts";
-import type { ResourceType, Subresource } from "../registry/resource-type.ts";
+import type { RuleMetrics } from "../metrics/rule-metrics.ts";
+import { compareApiVersions, type ResourceType, type Subresource } from "../registry/registry.ts";
 import { acceptedNames, isConditionTrue } from "./crd-conditions.ts";
 
 const allVerbs = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
@@ -72,8 +72,16 @@ function subresourcesOf(version: JsonObject): Subresource[] {
   ];
 }
 
+/** What the objects of a CRD need beyond the CRD. */
+interface CustomKindDeps {
+  /** Converts objects between versions. Default: only the apiVersion changes. */
+  readonly converter?: ObjectConverter | undefined;
+  /** Observes the rules of schemas. */
+  readonly metrics?: RuleMetrics | undefined;
+}
+
 /** A CRD's kind as its strategy needs it. */
-export function customKind(crd: JsonObject, converter?: ObjectConverter): CustomKind {
+export function customKind(crd: JsonObject, { converter, metrics }: CustomKindDeps = {}): CustomKind {
   const spec = objectAt(crd, ["spec"]);
   const group = stringAt(spec, ["group"]);
   const kind = stringAt(acceptedNames(crd), ["kind"]);
@@ -85,7 +93,10 @@ export function customKind(crd: JsonObject, converter?: ObjectConverter): Custom
     storageVersion: stringAt(storage ?? {}, ["name"]),
     converter,
     versions: new Map(
-      versions.map((version) => [stringAt(version, ["name"]), customVersion(version, { group, kind, versions })]),
+      versions.map((version) => [
+        stringAt(version, ["name"]),
+        customVersion(version, { group, kind, versions, metrics }),
+      ]),
     ),
   };
 }
@@ -94,6 +105,7 @@ interface Around {
   readonly group: string;
   readonly kind: string;
   readonly versions: readonly JsonObject[];
+  readonly metrics: RuleMetrics | undefined;
 }
 
 function customVersion(version: JsonObject, around: Around): CustomVersion {
@@ -109,17 +121,20 @@ function customVersion(version: JsonObject, around: Around): CustomVersion {
     deprecationWarning: deprecationWarning(version, around),
     /** Made when the first object comes: a server with a thousand CRDs must not do it for all at its start. */
     get runRules() {
-      rules ??= { run: rulesOf(schema) };
+      rules ??= { run: rulesOf(schema, around.metrics) };
       return rules.run;
     },
   };
 }
 
 /** How to run the rules of a schema; undefined when it has none, so that no error says that rules were not checked. */
-function rulesOf(schema: JsonObject): RunRules | undefined {
+function rulesOf(schema: JsonObject, metrics: RuleMetrics | undefined): RunRules | undefined {
   const rules = createRuleSet(schema as Schema);
   if (rules === undefined) return undefined;
-  return (object, old) => validatingRules(rules, object, old === undefined ? {} : { oldValue: old });
+  return (object, old) => {
+    const evaluation = validatingRules(rules, object, old === undefined ? {} : { oldValue: old });
+    return metrics === undefined ? evaluation : metrics.evaluating(evaluation);
+  };
 }
 
 function deprecationWarning(version: JsonObject, { group, kind, versions }: Around): string | undefined {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import { checkRules } from "@purlin/cel";
 import { fieldErrorsText, fieldErrorText, invalidValue } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -10,7 +11,7 @@ import { subdomainName } from "@purlin/kube-objects/metadata";
 import type { Schema } from "@purlin/kube-objects/schema";
 import fc from "fast-check";
 import { initialCrdStatus, withCrdDefaults } from "./crd-spec.ts";
-import { type CheckRules, requiredCrdName, validateCrd, validateCrdUpdate } from "./validate-crd.ts";
+import { type CheckRules, requiredCrdName, validateCrd, validatingCrdUpdate } from "./validate-crd.ts";
 
 interface Answer {
   readonly name: string;
@@ -108,7 +109,7 @@ const updates: Record<string, { old: JsonObject; now: JsonObject; says: string[]
 };
 for (const [name, { old, now, says }] of Object.entries(updates)) {
   test(`update: ${name}`, () => {
-    assert.deepEqual(validateCrdUpdate(now, old, () => []).map(fieldErrorText), says);
+    assert.deepEqual(finish(validatingCrdUpdate(now, old, () => [])).map(fieldErrorText), says);
   });
 }
 
@@ -181,7 +182,7 @@ test("rules are compiled for schemas in order, and not again for schemas that di
     "spec.versions[0].schema.openAPIV3Schema",
     "spec.versions[1].schema.openAPIV3Schema",
   ]);
-  validateCrdUpdate(old, old, compile);
+  finish(validatingCrdUpdate(old, old, compile));
   assert.deepEqual(asked, []);
 });
 

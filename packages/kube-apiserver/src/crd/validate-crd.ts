@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { finish, type Work } from "@purlin/base";
 import type { CheckOptions } from "@purlin/cel";
 import {
   childPath,
@@ -13,21 +14,22 @@ import {
 import { type JsonObject, jsonEqual, ownValue } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { objectAt, objectsAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { conversionProblems } from "./conversion-rules.ts";
 import { type CrdSpec, crdSpec } from "./crd-spec.ts";
 import { defaultProblems } from "./default-rules.ts";
-import { missingNames, nameProblems } from "./name-rules.ts";
-import { type SchemaProps, schemaProps } from "./schema-props.ts";
-import { hasUnsupportedMembers, rootProblems, schemaProblems } from "./schema-rules.ts";
-import { structuralProblems } from "./structural-rules.ts";
 import {
   columnProblems,
+  missingNames,
+  nameProblems,
   selectableProblems,
   subresourceProblems,
   versionListProblems,
   versionNameProblems,
   warningProblems,
-} from "./version-rules.ts";
+} from "./name-rules.ts";
+import { type SchemaProps, schemaProps } from "./schema-props.ts";
+import { hasUnsupportedMembers, rootProblems, schemaProblems } from "./schema-rules.ts";
+import { structuralProblems } from "./structural-rules.ts";
+import { conversionProblems } from "./webhook-target.ts";
 
 /** Checks the CEL rules of a schema; what is wrong with the schema itself decides which rules can be compiled. */
 export type CheckRules = (schema: JsonObject, options: CheckOptions) => Iterable<FieldError>;
@@ -40,9 +42,14 @@ export function requiredCrdName(crd: JsonObject): string {
 
 /** What is wrong with a new CRD apart from its metadata, in the order and words of the reference server. */
 export function validateCrd(crd: JsonObject, checkRules: CheckRules): FieldError[] {
+  return finish(validatingCrd(crd, checkRules));
+}
+
+/** {@link validateCrd} in parts. */
+export function* validatingCrd(crd: JsonObject, checkRules: CheckRules): Work<FieldError[]> {
   const spec = crdSpec(crd);
   return [
-    ...specProblems(spec, checkRules),
+    ...(yield* inParts(specProblems(spec, checkRules))),
     ...validateCrdStatus(crd),
     ...storedVersionProblems(crd, spec),
     ...approvalProblems(crd, undefined),
@@ -50,17 +57,31 @@ export function validateCrd(crd: JsonObject, checkRules: CheckRules): FieldError
   ];
 }
 
-/** What is wrong with a change of a CRD apart from its metadata. */
-export function validateCrdUpdate(crd: JsonObject, old: JsonObject, checkRules: CheckRules): FieldError[] {
+/** What is wrong with a change of a CRD apart from its metadata, found in parts. */
+export function* validatingCrdUpdate(crd: JsonObject, old: JsonObject, checkRules: CheckRules): Work<FieldError[]> {
   const [spec, before] = [crdSpec(crd), crdSpec(old)];
+  const checkNew: CheckRules = (schema, options) => (hasSchema(before, schema) ? [] : checkRules(schema, options));
   return [
-    ...specProblems(spec, (schema, options) => (hasSchema(before, schema) ? [] : checkRules(schema, options))),
+    ...(yield* inParts(specProblems(spec, checkNew))),
     ...immutableProblems(spec, before, isEstablished(old)),
     ...validateCrdStatus(crd),
     ...storedVersionProblems(crd, spec),
     ...approvalProblems(crd, old),
     ...(before.preserveUnknownFields ? [] : preserveProblems(spec)),
   ];
+}
+
+/** Stands between parts of the checks of a large schema. */
+const pause: unique symbol = Symbol("pause");
+
+/** Collects problems, and yields wherever they have a pause. */
+function* inParts(problems: Iterable<FieldError | typeof pause>): Work<FieldError[]> {
+  const found: FieldError[] = [];
+  for (const problem of problems) {
+    if (problem === pause) yield;
+    else found.push(problem);
+  }
+  return found;
 }
 
 /** Validates the status of a CRD. A client that may write it may remove stored versions: that is how they are retired. */
@@ -75,7 +96,7 @@ function hasSchema(spec: CrdSpec, schema: JsonObject): boolean {
   return schemas.some((one) => one !== undefined && jsonEqual(one, schema));
 }
 
-function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldError> {
+function* specProblems(spec: CrdSpec, checkRules: CheckRules): Generator<FieldError | typeof pause> {
   yield* groupProblems(spec.group);
   if (spec.scope === "") yield requiredValue("spec.scope");
   else if (!["Cluster", "Namespaced"].includes(spec.scope)) {
@@ -119,16 +140,19 @@ interface MemberPlace {
 function* memberProblems(
   members: CrdSpec["common"],
   { path, schemaPath, missing, hasStatus, checkRules }: MemberPlace,
-): Generator<FieldError> {
+): Generator<FieldError | typeof pause> {
   if (members.schema !== undefined) {
     const at = childPath(schemaPath, "openAPIV3Schema");
-    const problems = [
-      ...(hasStatus ? rootProblems(members.schema, at) : []),
-      ...wholeSchemaProblems(members.schema, at, checkRules),
-    ];
-    yield* problems;
+    let isFine = true;
+    const ofRoot = hasStatus ? rootProblems(members.schema, at) : [];
+    for (const problems of [ofRoot, wholeSchemaProblems(members.schema, at, checkRules)]) {
+      for (const problem of problems) {
+        isFine &&= problem === pause;
+        yield problem;
+      }
+    }
     // What else keeps a schema from being structural has been said by then.
-    if (problems.length === 0 && hasUnsupportedMembers(schemaProps(members.schema))) {
+    if (isFine && hasUnsupportedMembers(schemaProps(members.schema))) {
       yield invalidValue(at, "", "OpenAPIV3Schema 'schema' is not supported");
     }
   }
@@ -140,15 +164,24 @@ function* memberProblems(
   });
 }
 
-function* wholeSchemaProblems(schema: JsonObject, path: FieldPath, checkRules: CheckRules): Generator<FieldError> {
+function* wholeSchemaProblems(
+  schema: JsonObject,
+  path: FieldPath,
+  checkRules: CheckRules,
+): Generator<FieldError | typeof pause> {
   const root = schemaProps(schema);
   if (root.is("nullable")) yield forbiddenValue(childPath(path, "nullable"), "nullable cannot be true at the root");
-  const structure = hasUnsupportedMembers(root) ? undefined : structureProblems(root, path);
+  const isUnsupported = hasUnsupportedMembers(root);
+  yield pause;
+  const structure = isUnsupported ? undefined : structureProblems(root, path);
   yield* structure ?? [];
+  yield pause;
   const others = [...schemaProblems(root, { path, isRoot: true, noDefaults: undefined, insideMeta: false })];
   yield* others;
+  yield pause;
   const brokenPaths = others.map(({ field }) => field);
   yield* checkRules(schema, { path, brokenPaths, textsOnly: structure?.length !== 0 });
+  yield pause;
 }
 
 /** Defaults can only be looked at in a schema whose structure is in order. */

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { unclassifiedError } from "@purlin/kube-objects/errors";
-import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
-import { objectAt, parseApiVersion, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { WebhookCallError, type WebhookClient } from "../webhooks/webhook-client.ts";
+import { childPath, fieldErrorsText, unclassifiedError } from "@purlin/kube-objects/errors";
 import {
-  acceptedObject,
-  ConversionProblem,
-  type ConversionReviewVersion,
-  conversionBody,
-  convertedObjects,
-} from "./conversion-review.ts";
+  goQuote,
+  goTypeName,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  printJson,
+} from "@purlin/kube-objects/json";
+import { validateAnnotations, validateLabels } from "@purlin/kube-objects/metadata";
+import { objectAt, parseApiVersion, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { reviewResponse } from "../webhooks/review-response.ts";
+import { WebhookCallError, type WebhookClient } from "../webhooks/webhook-client.ts";
 
 /** Converts objects of a kind between its versions. */
 export interface ObjectConverter {
@@ -102,3 +105,129 @@ async function received(texts: readonly string[], call: PartCall): Promise<reado
     throw new ConversionProblem(`failed: ${error.message}`, { cause: error });
   }
 }
+
+// ConversionReview: what a conversion webhook is asked, and what its response means. Texts are those of the reference.
+
+const group = "apiextensions.k8s.io";
+const metadata = childPath(undefined, "metadata");
+
+/** The versions of reviews that the server speaks. */
+type ConversionReviewVersion = "v1" | "v1beta1";
+
+/** One request to a conversion webhook. */
+interface ConversionRequest {
+  readonly uid: string;
+  readonly reviewVersion: ConversionReviewVersion;
+  readonly apiVersion: string;
+  /** The objects as JSON. */
+  readonly objects: readonly string[];
+}
+
+/** The body of a review. The reference sends an empty response with the request. */
+function conversionBody({ uid, reviewVersion, apiVersion, objects }: ConversionRequest): string {
+  const request = `{"uid":${JSON.stringify(uid)},"desiredAPIVersion":${JSON.stringify(apiVersion)},"objects":[${objects.join(",")}]}`;
+  const response = '{"uid":"","convertedObjects":null,"result":{"metadata":{}}}';
+  return `{"kind":"ConversionReview","apiVersion":"${group}/${reviewVersion}","request":${request},"response":${response}}`;
+}
+
+/** A response that breaks the protocol, or says that the conversion failed. */
+class ConversionProblem extends Error {}
+
+/** The converted objects of a response. Throws a {@link ConversionProblem}. */
+function convertedObjects(
+  review: JsonValue,
+  { uid, reviewVersion }: Pick<ConversionRequest, "uid" | "reviewVersion">,
+): readonly JsonValue[] {
+  const response = responseOf(review, reviewVersion);
+  if (response === undefined) throw new ConversionProblem("no response provided");
+  const received = stringAt(response, ["uid"]);
+  if (reviewVersion === "v1" && received !== uid) {
+    throw new ConversionProblem(`expected response.uid=${goQuote(uid)}, got ${goQuote(received)}`);
+  }
+  const result = objectAt(response, ["result"]);
+  const status = stringAt(result, ["status"]);
+  if (status !== "Success") {
+    const message = stringAt(result, ["message"]);
+    throw new ConversionProblem(message || `response.result.status was '${status}', not 'Success'`);
+  }
+  const objects = response["convertedObjects"] ?? [];
+  if (!Array.isArray(objects)) throw new ConversionProblem("response.convertedObjects must be an array");
+  return objects as readonly JsonValue[];
+}
+
+function responseOf(review: JsonValue, reviewVersion: ConversionReviewVersion): JsonObject | undefined {
+  const found = reviewResponse(review, { group, version: reviewVersion, kind: "ConversionReview" });
+  if ("problem" in found) throw new ConversionProblem(found.problem);
+  const { response } = found;
+  return isJsonObject(response) ? response : undefined;
+}
+
+/** A converted object with the metadata of the original, but for labels and annotations. Throws a problem in the form «returned …». */
+function acceptedObject(converted: JsonValue, original: JsonObject, apiVersion: string): JsonObject {
+  const at = "returned invalid object at index 0";
+  if (!isJsonObject(converted)) throw new ConversionProblem(`${at}: invalid object`);
+  const [received, kind] = [stringAt(converted, ["apiVersion"]), stringAt(converted, ["kind"])];
+  if (kind === "") throw unclassifiedError(`Object 'Kind' is missing in '${JSON.stringify(converted)}'`);
+  if (received !== apiVersion) {
+    const shown = received === "" ? "/" : parseApiVersion(received).group === "" ? `/${received}` : received;
+    throw new ConversionProblem(`${at}: invalid groupVersion (expected ${apiVersion}, received ${shown})`);
+  }
+  const wanted = stringAt(original, ["kind"]);
+  if (kind !== wanted) throw new ConversionProblem(`${at}: invalid kind (expected ${wanted}, received ${kind})`);
+  requireSameObject(converted, original);
+  return { ...converted, metadata: restoredMetadata(converted, original) };
+}
+
+function requireSameObject(converted: JsonObject, original: JsonObject): void {
+  for (const [name, shown] of Object.entries({ name: "name", namespace: "namespace", uid: "UID" })) {
+    const [expected, actual] = [stringAt(original, ["metadata", name]), stringAt(converted, ["metadata", name])];
+    if (expected !== actual) {
+      throw new ConversionProblem(`returned invalid object: must have the same ${shown}: ${expected} != ${actual}`);
+    }
+  }
+}
+
+function restoredMetadata(converted: JsonObject, original: JsonObject): JsonObject {
+  const received = ownValue(converted, "metadata");
+  if (received === undefined) throw invalidMetadata("missing metadata in converted object");
+  if (!isJsonObject(received)) {
+    throw invalidMetadata(`invalid metadata of type ${goTypeName(received)} in converted object`);
+  }
+  const { labels: _, annotations: __, ...kept } = objectAt(original, ["metadata"]);
+  const labels = restoredTexts("labels", received, original);
+  const annotations = restoredTexts("annotations", received, original);
+  return { ...kept, ...(labels && { labels }), ...(annotations && { annotations }) };
+}
+
+/** The labels or annotations of a converted object, which are validated when they have changed. */
+function restoredTexts(
+  name: "labels" | "annotations",
+  received: JsonObject,
+  original: JsonObject,
+): JsonObject | undefined {
+  const texts = ownValue(received, name);
+  if (texts === undefined || texts === null) return undefined;
+  if (!isJsonObject(texts)) {
+    throw invalidMetadata(`invalid metadata.${name} of type ${goTypeName(texts)} in converted object`);
+  }
+  const before = objectAt(original, ["metadata", name]);
+  let hasChanged = Object.keys(before).length !== Object.keys(texts).length;
+  for (const [key, value] of Object.entries(texts)) {
+    if (typeof value !== "string") {
+      throw invalidMetadata(
+        `metadata.${name}[${key}] must be a string, but is ${goTypeName(value)} in converted object`,
+      );
+    }
+    hasChanged ||= ownValue(before, key) !== value;
+  }
+  if (!hasChanged) return texts;
+  const errors =
+    name === "labels"
+      ? validateLabels(texts as Readonly<Record<string, string>>, childPath(metadata, name))
+      : validateAnnotations(texts as Readonly<Record<string, string>>, childPath(metadata, "annotation"));
+  if (errors.length > 0) throw invalidMetadata(fieldErrorsText(errors));
+  return texts;
+}
+
+const invalidMetadata = (text: string): ConversionProblem =>
+  new ConversionProblem(`returned invalid metadata: ${text}`);

@@ -5,7 +5,7 @@ import { createFieldManager, customResourceType, type FieldManager, fieldSetOfPa
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { jsonPath } from "@purlin/kube-objects/json-path";
-import { applyDefaults, coerceEmbedded, dropForbiddenNulls, prune } from "@purlin/kube-objects/structural";
+import { applyDefaults, coercingEmbedded, dropForbiddenNulls, prune } from "@purlin/kube-objects/structural";
 import { toTypedMetadata } from "@purlin/kube-objects/typed";
 import type {
   DecodedObject,
@@ -131,7 +131,7 @@ function* decodeCustom(value: JsonObject, schema: JsonObject): Work<DecodedObjec
   yield;
   const dropped = dropForbiddenNulls({ ...object, metadata }, schema);
   yield;
-  const coerced = coerceEmbedded(dropped, schema);
+  const coerced = yield* coercingEmbedded(dropped, schema);
   yield;
   return {
     object: applyDefaults(coerced.object, schema),
@@ -207,7 +207,7 @@ function* cleaned(object: JsonObject, schema: JsonObject): Work<JsonObject> {
   yield;
   const dropped = dropForbiddenNulls(pruned, schema);
   yield;
-  const { object: coerced } = coerceEmbedded(dropped, schema, { dropsInvalid: true });
+  const { object: coerced } = yield* coercingEmbedded(dropped, schema, { dropsInvalid: true });
   yield;
   return coerced;
 }

@@ -4,8 +4,7 @@ import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { Registry } from "../registry/registry.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import { Registry, type ResourceType } from "../registry/registry.ts";
 import { answerValue, testRequest, textOf } from "../testing/test-request.ts";
 import { createDiscovery } from "./discovery.ts";
 

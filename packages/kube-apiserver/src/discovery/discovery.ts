@@ -2,12 +2,10 @@
 import { createHash } from "node:crypto";
 import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { formatApiVersion } from "@purlin/kube-objects/object";
-import { mergeGroups, type RemoteVersion, remoteVersionBody } from "../aggregator/merge-groups.ts";
-import type { ApiGroup, ApiGroupVersion, Catalog } from "../registry/registry.ts";
-import type { ResourceType, Subresource } from "../registry/resource-type.ts";
-import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
+import { mergeGroups, type RemoteVersion, remoteVersionBody } from "../aggregator/remote-documents.ts";
+import type { ApiGroup, ApiGroupVersion, Catalog, ResourceType, Subresource } from "../registry/registry.ts";
+import { type ApiRequest, type CompleteResponse, documentPayload, encodedPayload } from "../request/api-request.ts";
 import { createNegotiation, type Negotiated } from "../request/negotiate.ts";
-import { documentPayload, encodedPayload } from "../request/payload.ts";
 
 const aggregated = { as: "APIGroupDiscoveryList", group: "apidiscovery.k8s.io", version: "v2" };
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";

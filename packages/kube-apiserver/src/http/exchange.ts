@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { CertificateSubject } from "../auth/authenticate.ts";
+
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
+import type { Readable } from "node:stream";
+import type { TLSSocket } from "node:tls";
+import { badRequest, requestEntityTooLarge, timeout } from "@purlin/kube-objects/errors";
+import type { CertificateSubject } from "../auth/user.ts";
 
 /** One HTTP request and the way to answer it, the same for HTTP/1.1 and HTTP/2. */
 export interface Exchange {
@@ -32,4 +38,210 @@ export interface Outlet {
   end(): void;
   /** Ends the answer so that the client sees that it is not complete. */
   abort(): void;
+}
+
+const known = new WeakMap<TLSSocket, CertificateSubject | "rejected" | "none">();
+
+/** The subject of the connection's client certificate, read once a connection; "rejected" when it was not issued for this server. */
+function clientCertificate(socket: TLSSocket): CertificateSubject | "rejected" | undefined {
+  let subject = known.get(socket);
+  if (subject === undefined) {
+    subject = read(socket);
+    known.set(socket, subject);
+  }
+  return subject === "none" ? undefined : subject;
+}
+
+function read(socket: TLSSocket): CertificateSubject | "rejected" | "none" {
+  const certificate = socket.getPeerX509Certificate?.();
+  if (certificate === undefined) return "none";
+  if (!socket.authorized) return "rejected";
+  const subject: Readonly<Record<string, string | string[] | undefined>> = { ...certificate.toLegacyObject().subject };
+  return {
+    commonName: [subject["CN"] ?? ""].flat().at(-1) ?? "",
+    organizations: [subject["O"] ?? []].flat(),
+    fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+  };
+}
+
+/** A body that takes longer to send is refused. */
+const readWithinMs = 60_000;
+
+/** Reads a stream to its end, but no further than the limit. `declared` is its Content-Length, if it has one. */
+export function readLimited(stream: Readable, limit: number, declared: string | undefined): Promise<Uint8Array> {
+  if (Number(declared ?? 0) > limit) return Promise.reject(tooLarge(limit));
+  // A stream that has closed says nothing more.
+  if (stream.destroyed) return Promise.reject(badRequest("the request body was cut off"));
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    let isComplete = false;
+    const late = setTimeout(() => reject(timeout("the request body did not arrive in time")), readWithinMs).unref();
+    stream.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > limit) {
+        // The rest is read and dropped, so that the client gets the answer instead of a reset.
+        stream.removeAllListeners("data").resume();
+        reject(tooLarge(limit));
+        return;
+      }
+      chunks.push(chunk);
+    });
+    stream.once("end", () => {
+      isComplete = true;
+      clearTimeout(late);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks));
+    });
+    stream.once("error", (error) => reject(badRequest(`the request body could not be read: ${error.message}`, error)));
+    stream.once("close", () => {
+      clearTimeout(late);
+      // Every stream closes in the end; an error that is never read costs too much to create for each.
+      if (!isComplete) reject(badRequest("the request body was cut off"));
+    });
+  });
+}
+
+const tooLarge = (limit: number): Error => requestEntityTooLarge(`limit is ${limit}`);
+
+/** An exchange over HTTP/1.1. */
+export function http1Exchange(request: IncomingMessage, response: ServerResponse): Exchange {
+  const headers = request.headers as Readonly<Record<string, string | undefined>>;
+  let answered = false;
+  return {
+    method: request.method ?? "GET",
+    url: request.url ?? "/",
+    headers,
+    certificate: clientCertificate(request.socket as TLSSocket),
+    address: request.socket.remoteAddress,
+    hasBody: headers["content-length"] !== undefined || headers["transfer-encoding"] !== undefined,
+    readBody: (limit) => readLimited(request, limit, headers["content-length"]),
+    onGone: (callback) => {
+      if (response.destroyed) {
+        callback();
+      } else {
+        response.once("close", () => answered || callback());
+      }
+    },
+    respond: (code, outgoing, chunks) => {
+      answered = true;
+      response.writeHead(code, nodeHeaders(outgoing));
+      for (const chunk of chunks.slice(0, -1)) {
+        response.write(chunk);
+      }
+      if (request.complete || response.shouldKeepAlive) {
+        response.end(chunks.at(-1));
+      } else {
+        endLater(request, response, chunks.at(-1));
+      }
+      // An unread body must not stay in front of the next request.
+      request.resume();
+    },
+    begin: (code, outgoing) => {
+      response.writeHead(code, nodeHeaders(outgoing));
+      response.flushHeaders();
+      request.resume();
+      return outlet(response);
+    },
+  };
+}
+
+/** How long a client that was answered may go on sending. */
+const lingerMs = 2_000;
+
+/**
+ * Node ends a connection that is not kept with its last answer. A client that is still sending then is reset, and may lose the answer
+ * that it has not read yet: it is left to finish what it sends, within reason.
+ */
+function endLater(request: IncomingMessage, response: ServerResponse, lastChunk: Uint8Array | undefined): void {
+  if (lastChunk === undefined) response.flushHeaders();
+  else response.write(lastChunk);
+  const end = (): void => {
+    clearTimeout(limit);
+    if (!response.writableEnded) response.end();
+  };
+  const limit = setTimeout(end, lingerMs);
+  request.once("end", end);
+  request.once("close", end);
+}
+
+function outlet(response: ServerResponse): Outlet {
+  return {
+    write: (bytes) => response.write(bytes),
+    onDrain: (callback) => response.on("drain", callback),
+    end: () => response.end(),
+    abort: () => response.destroy(),
+  };
+}
+
+function nodeHeaders(headers: OutgoingHeaders): Record<string, string | string[]> {
+  return headers as Record<string, string | string[]>;
+}
+
+/** An exchange over HTTP/2. */
+export function http2Exchange(stream: ServerHttp2Stream, incoming: IncomingHttpHeaders): Exchange {
+  const headers = incoming as Readonly<Record<string, string | undefined>>;
+  const socket = stream.session?.socket as TLSSocket | undefined;
+  // Every stream of a client that vanishes reports it; "close" follows, and is where it is dealt with.
+  stream.on("error", () => {});
+  // Not derived from the stream itself: after a cancel it looks finished.
+  let answered = false;
+  return {
+    method: headers[":method"] ?? "GET",
+    url: headers[":path"] ?? "/",
+    headers,
+    certificate: socket === undefined ? undefined : clientCertificate(socket),
+    address: socket?.remoteAddress,
+    hasBody: !stream.endAfterHeaders,
+    readBody: (limit) => readLimited(stream, limit, headers["content-length"]),
+    onGone: (callback) => {
+      if (stream.destroyed) {
+        callback();
+      } else {
+        stream.once("close", () => answered || callback());
+      }
+    },
+    respond: (code, outgoing, chunks) => {
+      answered = true;
+      if (!begin(stream, { code, headers: outgoing, endStream: chunks.length === 0 })) return;
+      for (const chunk of chunks.slice(0, -1)) {
+        stream.write(chunk);
+      }
+      stream.end(chunks.at(-1));
+      refuseRest(stream);
+    },
+    begin: (code, outgoing) => {
+      begin(stream, { code, headers: outgoing, endStream: false });
+      stream.resume();
+      return streamOutlet(stream);
+    },
+  };
+}
+
+function begin(
+  stream: ServerHttp2Stream,
+  {
+    code,
+    headers,
+    endStream,
+  }: { readonly code: number; readonly headers: OutgoingHeaders; readonly endStream: boolean },
+): boolean {
+  if (stream.destroyed || stream.headersSent) return false;
+  stream.respond({ ":status": code, ...headers } as Record<string, string | number | string[]>, { endStream });
+  return !endStream;
+}
+
+// The response is complete although the request is not: ask the client to stop sending, without an error.
+function refuseRest(stream: ServerHttp2Stream): void {
+  if (stream.readableEnded || stream.endAfterHeaders) return;
+  stream.once("finish", () => stream.close(constants.NGHTTP2_NO_ERROR));
+  stream.resume();
+}
+
+function streamOutlet(stream: ServerHttp2Stream): Outlet {
+  return {
+    write: (bytes) => stream.write(bytes),
+    onDrain: (callback) => stream.on("drain", callback),
+    end: () => stream.end(),
+    abort: () => stream.close(constants.NGHTTP2_INTERNAL_ERROR),
+  };
 }

@@ -7,10 +7,16 @@ import { connect as connectTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { badRequest } from "@purlin/kube-objects/errors";
-import { staticTokens } from "../auth/authenticate.ts";
-import type { ApiRequest, ApiResponse, EventStream } from "../request/api-request.ts";
-import { errorResponse } from "../request/error-response.ts";
-import { documentPayload, encodedPayload, textPayload } from "../request/payload.ts";
+import { staticTokens } from "../auth/user.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  documentPayload,
+  type EventStream,
+  encodedPayload,
+  textPayload,
+} from "../request/api-request.ts";
+import { errorResponse } from "../request/negotiate.ts";
 import { type ClientOptions, connectClient, type TestClient } from "../testing/test-client.ts";
 import { type Listener, listen, type Patience } from "./listener.ts";
 import { maxBodyBytes, serveExchange } from "./serve-exchange.ts";

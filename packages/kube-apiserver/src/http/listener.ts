@@ -9,9 +9,7 @@ import {
 } from "node:http2";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from "node:tls";
-import type { Exchange } from "./exchange.ts";
-import { http1Exchange } from "./http1-exchange.ts";
-import { http2Exchange } from "./http2-exchange.ts";
+import { type Exchange, http1Exchange, http2Exchange } from "./exchange.ts";
 
 // Not by import: that would evaluate every export of node:http, and one of them loads a whole HTTP client, a tenth of the time to
 // the first answer.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiResponse, EventStream, Payload } from "../request/api-request.ts";
-import { textPayload } from "../request/payload.ts";
+import { type ApiResponse, type EventStream, type Payload, textPayload } from "../request/api-request.ts";
 import type { Exchange, OutgoingHeaders } from "./exchange.ts";
 import { type RequestLine, serveExchange } from "./serve-exchange.ts";
 

@@ -3,25 +3,23 @@
 import { randomUUID } from "node:crypto";
 import { Turns } from "@purlin/base";
 import type { BeginAudit } from "../audit/audit.ts";
-import { authenticate, type TokenAuthenticator } from "../auth/authenticate.ts";
-import type { User } from "../auth/user.ts";
-import type {
-  ApiRequest,
-  ApiResponse,
-  CompleteResponse,
-  EventStream,
-  RequestAudit,
-  RequestBody,
-  RequestOrigin,
-  StreamResponse,
+import { authenticate, type TokenAuthenticator, type User } from "../auth/user.ts";
+import {
+  type ApiRequest,
+  type ApiResponse,
+  type CompleteResponse,
+  type EventStream,
+  type RequestAudit,
+  type RequestBody,
+  type RequestOrigin,
+  StreamAborted,
+  type StreamResponse,
 } from "../request/api-request.ts";
-import { errorResponse, isUnexpected } from "../request/error-response.ts";
+import { errorResponse, isUnexpected } from "../request/negotiate.ts";
 import { requestTarget } from "../request/request-target.ts";
-import { StreamAborted } from "../request/stream-aborted.ts";
 import type { Exchange, Outlet } from "./exchange.ts";
 import { isExempt, type RequestsInFlight } from "./requests-in-flight.ts";
-import { responseHeaders } from "./response-headers.ts";
-import { writeComplete } from "./write-complete.ts";
+import { responseHeaders, writeComplete } from "./write-complete.ts";
 
 interface StreamOptions {
   readonly auditId: string;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { warningHeaders } from "./response-headers.ts";
+import { warningHeaders } from "./write-complete.ts";
 
 const cases: Record<string, { reason: string; texts: string[]; want: string[] }> = {
   Plain: { reason: "code, no agent, quoted", texts: ["careful"], want: ['299 - "careful"'] },

@@ -6,20 +6,37 @@ import { labelName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { apiServiceRules } from "../aggregator/api-service.ts";
 import { crdRules } from "../crd/crd-rules.ts";
 import { isDeleting } from "../objects/object-meta.ts";
-import type { WriteRules } from "../registry/resource-type.ts";
-import { allVerbs, defineKinds, statusSubresource } from "../strategy/define-kinds.ts";
-import { type KindDefinition, type KindSource, wholeMetaChecks, withEmptyLists } from "../strategy/kind-rules.ts";
-import { ageColumn, ageOfObject, items, nameColumn, nameOfObject, text, wideColumn } from "../table/cell-values.ts";
-import { column, type TablePrinter } from "../table/table.ts";
+import type { WriteRules } from "../registry/registry.ts";
+import {
+  allVerbs,
+  defineKinds,
+  type KindDefinition,
+  type KindSource,
+  statusSubresource,
+  wholeMetaChecks,
+  withEmptyLists,
+} from "../strategy/kind-rules.ts";
+import {
+  ageColumn,
+  ageOfObject,
+  column,
+  items,
+  nameColumn,
+  nameOfObject,
+  type TablePrinter,
+  text,
+  wideColumn,
+} from "../table/table.ts";
 import {
   bootstrapClusterRoleBindings,
   bootstrapClusterRoles,
   bootstrapRoleBindings,
   bootstrapRoles,
+  reconciledBinding,
+  reconciledRole,
 } from "./bootstrap-roles.ts";
 import { namespaceRules } from "./namespace-rules.ts";
 import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from "./rbac-rules.ts";
-import { reconciledBinding, reconciledRole } from "./reconcile-bootstrap.ts";
 
 const namespacePrinter: TablePrinter = {
   columns: [nameColumn, column("Status"), ageColumn],
@@ -68,7 +85,7 @@ const rbacWrites: Partial<WriteRules> = { name: pathSegmentName, createOnUpdate:
 const rbacChecks = { metaChecks: wholeMetaChecks };
 
 /** The kinds that the server itself works with. Every server serves them. */
-export const serverKinds: KindSource = ({ now }) => [
+export const serverKinds: KindSource = ({ now, ruleMetrics }) => [
   ...defineKinds({ group: "", version: "v1", priority: 18_000 }, [
     {
       resource: "namespaces",
@@ -169,7 +186,7 @@ export const serverKinds: KindSource = ({ now }) => [
       subresources: [statusSubresource],
       write: { unconditionalUpdate: false, generation: "spec" },
       // The objects of a definition are deleted first: a delete request only marks the definition.
-      rules: { ...crdRules(now), acceptsAnyFinalizer: true, blocksDeletion: (crd) => !isDeleting(crd) },
+      rules: { ...crdRules(now, ruleMetrics), acceptsAnyFinalizer: true, blocksDeletion: (crd) => !isDeleting(crd) },
     },
   ]),
 ];

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ApiResponse, EventStream, StreamResponse } from "../request/api-request.ts";
-import { textPayload } from "../request/payload.ts";
+import { type ApiResponse, type EventStream, type StreamResponse, textPayload } from "../request/api-request.ts";
 import { requestTarget } from "../request/request-target.ts";
 import { type TestRequest, testRequest } from "../testing/test-request.ts";
 import { RequestMetrics } from "./request-metrics.ts";

@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { ApiRequest, ApiResponse, CompleteResponse, StreamResponse } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import { AdmissionMetrics } from "./admission-metrics.ts";
+import { RuleMetrics } from "./rule-metrics.ts";
 
 const whereLabels = ["group", "resource", "scope", "subresource", "verb", "version"] as const;
 const secondsBuckets = [
@@ -16,6 +17,8 @@ export class RequestMetrics {
   readonly registry: Registry = new Registry();
   /** The part of admission. */
   readonly admission: AdmissionMetrics = new AdmissionMetrics(this.registry);
+  /** The part of the rules of custom resources. */
+  readonly rules: RuleMetrics = new RuleMetrics(this.registry);
   readonly #total = new Counter({
     name: "apiserver_request_total",
     help: "Number of requests by verb, dry run, group, version, resource, scope, component and response code.",

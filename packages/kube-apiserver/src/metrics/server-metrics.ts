@@ -3,10 +3,8 @@ import { existsSync, readdirSync } from "node:fs";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { Counter, Gauge, Registry } from "prom-client";
 import type { HealthChecks } from "../endpoints/health.ts";
-import type { Catalog } from "../registry/registry.ts";
-import { keyPrefix } from "../registry/resource-type.ts";
-import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
-import { textPayload } from "../request/payload.ts";
+import { type Catalog, keyPrefix } from "../registry/registry.ts";
+import { type ApiRequest, type CompleteResponse, textPayload } from "../request/api-request.ts";
 import type { Store } from "../store/store.ts";
 
 const startSeconds = Math.round((Date.now() / 1000 - process.uptime()) * 100) / 100;

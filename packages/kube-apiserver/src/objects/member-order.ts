@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The order in which the reference writes the members of objects: as their Go types have them, or by name where it keeps maps.
-import { compareUtf8, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isPartDone, sorting, type Work } from "@purlin/base";
+import {
+  compareUtf8,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  setOwnValue,
+} from "@purlin/kube-objects/json";
 
 const metaOrder: readonly string[] = [
   "name",
@@ -81,4 +89,39 @@ function membersByName(object: JsonObject): JsonObject {
   if (isSame) return object;
   const members = names.map((name, index) => [name, values[index] as JsonValue] as const);
   return Object.fromEntries(members.sort(([a], [b]) => compareUtf8(a, b)));
+}
+
+/** {@link inNameOrder} in parts, for large values. */
+export function* orderingByName(value: JsonValue): Work<JsonValue> {
+  if (isJsonArray(value)) return yield* orderingItems(value);
+  return isJsonObject(value) ? yield* orderingMembers(value) : value;
+}
+
+const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
+
+function* orderingItems(list: readonly JsonValue[]): Work<JsonValue> {
+  const items: JsonValue[] = [];
+  let isSame = true;
+  for (const item of list) {
+    if (isPartDone()) yield;
+    const next = isContainer(item) ? yield* orderingByName(item) : item;
+    isSame &&= next === item;
+    items.push(next);
+  }
+  return isSame ? list : items;
+}
+
+function* orderingMembers(object: JsonObject): Work<JsonValue> {
+  const members: Record<string, JsonValue> = {};
+  const names = Object.keys(object);
+  const sorted = yield* sorting(names, compareUtf8);
+  let isSame = true;
+  for (const [index, name] of sorted.entries()) {
+    if (isPartDone()) yield;
+    const value = object[name] as JsonValue;
+    const next = isContainer(value) ? yield* orderingByName(value) : value;
+    isSame &&= next === value && name === names[index];
+    setOwnValue(members, name, next);
+  }
+  return isSame ? object : members;
 }

@@ -12,9 +12,8 @@ import {
   parseOpenAPIPathKey,
   referenceTo,
 } from "@purlin/kube-objects/openapi";
-import { referenceRelease } from "../endpoints/version.ts";
-import type { Catalog } from "../registry/registry.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import { referenceRelease } from "../endpoints/health.ts";
+import type { Catalog, ResourceType } from "../registry/registry.ts";
 import {
   type Content,
   codeTexts,

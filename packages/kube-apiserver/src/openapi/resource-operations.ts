@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { GroupVersionKind } from "@purlin/kube-objects/object";
-import type { ResourceType, Subresource } from "../registry/resource-type.ts";
+import type { ResourceType, Subresource } from "../registry/registry.ts";
 import { type Content, type Operation, operationNames, type Parameter, type PathOperations } from "./operation.ts";
 
 /** Which component describes a kind; undefined when the document has none. */

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import fc from "fast-check";
-import { compareApiVersions, Registry } from "./registry.ts";
-import type { ResourceType } from "./resource-type.ts";
+import { compareApiVersions, Registry, type ResourceType } from "./registry.ts";
 
 test("versions come in the order Kubernetes documents", () => {
   const ordered = [

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Work } from "@purlin/base";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { finish, type Work } from "@purlin/base";
+import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { printingYaml } from "@purlin/kube-objects/yaml";
 import type { AccessDecision } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
+import type { MediaType } from "./negotiate.ts";
 
 /** What a request carries: nothing, bytes that still have to come over a wire, or a value handed over inside the process. */
 export type RequestBody =
@@ -100,3 +102,70 @@ export interface EventStream {
   take(): readonly StreamEvent[] | undefined;
   close(): void;
 }
+
+const encoder = new TextEncoder();
+/** Ends every document that is not laid out for people. */
+export const lineBreak: Uint8Array = encoder.encode("\n");
+
+interface DocumentForm {
+  readonly mediaType: MediaType;
+  /** Indented, for people. */
+  readonly pretty?: boolean;
+  /** What to say it is, when that is more than the media type. */
+  readonly contentType?: string;
+}
+
+/** A value in the form that was negotiated. */
+export function documentPayload(value: JsonValue, form: DocumentForm): Payload {
+  return {
+    contentType: form.contentType ?? form.mediaType,
+    rendering: () => documentChunks(value, form),
+    chunks: () => finish(documentChunks(value, form)),
+    value: () => value,
+  };
+}
+
+/** A document that is made when it is asked for, and in parts where there is time for that. */
+export function madePayload(make: () => Work<JsonValue>, form: DocumentForm): Payload {
+  const rendering = function* (): Work<readonly Uint8Array[]> {
+    const value = yield* make();
+    yield;
+    return yield* documentChunks(value, form);
+  };
+  return {
+    contentType: form.contentType ?? form.mediaType,
+    rendering,
+    chunks: () => finish(rendering()),
+    value: () => finish(make()),
+  };
+}
+
+function* documentChunks(value: JsonValue, form: DocumentForm): Work<readonly Uint8Array[]> {
+  // What came before, such as the checks of a large object, may have used up the turn.
+  yield;
+  return [encoder.encode(yield* documentText(value, form))];
+}
+
+function* documentText(value: JsonValue, { mediaType, pretty = false }: DocumentForm): Work<string> {
+  if (mediaType === "application/yaml") return yield* printingYaml(value);
+  // As Go writes it: indented documents end without a line break.
+  return pretty ? printJson(value, { indent: 2, htmlSafe: true }) : `${printJson(value, { htmlSafe: true })}\n`;
+}
+
+/** Plain text, for the few endpoints that are not JSON. */
+export function textPayload(text: string, contentType: string = "text/plain; charset=utf-8"): Payload {
+  return { contentType, chunks: () => [encoder.encode(text)], value: () => text };
+}
+
+/** Bytes that are JSON already, and the value they stand for. */
+export function encodedPayload(chunks: () => readonly Uint8Array[], value: () => JsonValue): Payload {
+  return { contentType: "application/json", chunks, value };
+}
+
+/** The same, put together in parts. */
+export function joinedPayload(rendering: () => Work<readonly Uint8Array[]>, value: () => JsonValue): Payload {
+  return { contentType: "application/json", rendering, chunks: () => finish(rendering()), value };
+}
+
+/** A stream that ended before it was complete. Its client must not mistake it for a complete one. */
+export class StreamAborted extends Error {}

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { notAcceptable } from "@purlin/kube-objects/errors";
-import type { ApiRequest } from "./api-request.ts";
+import {
+  findStatusError,
+  internalError,
+  notAcceptable,
+  type Status,
+  serviceUnavailable,
+} from "@purlin/kube-objects/errors";
+import { isStoreError } from "../store/store-error.ts";
+import { type ApiRequest, type CompleteResponse, documentPayload } from "./api-request.ts";
 import { notProduced } from "./plain-refusals.ts";
 
 /** One clause of an Accept header. */
@@ -138,7 +145,7 @@ function fits({ type, subtype }: MediaClause, mediaType: MediaType): boolean {
 }
 
 /** What of a request decides how an answer is laid out. */
-export type Reader = Pick<ApiRequest, "headers" | "query">;
+type Reader = Pick<ApiRequest, "headers" | "query">;
 
 const trueTexts: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 
@@ -170,3 +177,30 @@ export function requireProducible(
 
 /** The types of a path of a built-in resource that can be watched. */
 export const listTypes: readonly string[] = [...acceptedTypes, streamType];
+
+/** The Status of any thrown value. For an unexpected error the client does not see the cause. */
+function statusOf(error: unknown): Status {
+  const known = findStatusError(error);
+  if (known !== undefined) return known.status;
+  if (isStoreError(error)) return serviceUnavailable(error.message).status;
+  return internalError(new Error("unexpected error; the server's log has the details")).status;
+}
+
+/** Whether the error is a bug, or at least unexpected. */
+export function isUnexpected(error: unknown): boolean {
+  return findStatusError(error) === undefined && !isStoreError(error);
+}
+
+/** The answer to a request that failed. Who accepts nothing we have gets JSON, laid out for people. */
+export function errorResponse(error: unknown, reader: Reader): CompleteResponse {
+  const status = statusOf(error);
+  const mediaType = negotiateError(reader.headers["accept"]);
+  const pretty = mediaType === undefined || wantsPretty(reader);
+  const seconds = status.details?.retryAfterSeconds ?? 0;
+  return {
+    kind: "complete",
+    code: status.code,
+    headers: seconds > 0 ? { "retry-after": String(seconds) } : {},
+    payload: documentPayload(status, { mediaType: mediaType ?? "application/json", pretty }),
+  };
+}

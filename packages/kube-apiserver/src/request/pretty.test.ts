@@ -3,9 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { badRequest } from "@purlin/kube-objects/errors";
 import { textOf } from "../testing/test-request.ts";
-import { errorResponse } from "./error-response.ts";
-import { wantsPretty } from "./negotiate.ts";
-import { documentPayload } from "./payload.ts";
+import { documentPayload } from "./api-request.ts";
+import { errorResponse, wantsPretty } from "./negotiate.ts";
 
 const cases: Record<string, { reason: string; query?: string; agent?: string; want: boolean }> = {
   Program: { reason: "not requested", want: false },

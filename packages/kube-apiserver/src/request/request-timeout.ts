@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, timeout } from "@purlin/kube-objects/errors";
 import { goQuote } from "@purlin/kube-objects/json";
-import type { CompleteResponse } from "./api-request.ts";
-import { documentPayload } from "./payload.ts";
+import { type CompleteResponse, documentPayload } from "./api-request.ts";
 
 /** The longest timeout of a request, as in the reference. */
 const mostMs = 60_000;

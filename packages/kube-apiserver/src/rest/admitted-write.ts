@@ -5,8 +5,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { AdmissionAttributes, AdmissionOperation, WriteAdmission } from "../admission/admission.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { ApiRequest } from "../request/api-request.ts";
-import type { DeleteOptions } from "./delete-options.ts";
 import type { RestRequest } from "./rest-context.ts";
+import type { DeleteOptions } from "./write-options.ts";
 
 /** What admits the write of a request; undefined when nothing does. */
 export function admissionOf(rest: RestRequest, operation: AdmissionOperation): WriteAdmission | undefined {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type AwaitingWork, awaited, finish, inTurns } from "@purlin/base";
+import { type AwaitingWork, awaited, finish, inTurns, type Work } from "@purlin/base";
 import { unlessOnlyTimesChanged } from "@purlin/kube-objects/apply";
 import {
   conflict,
@@ -14,7 +14,7 @@ import {
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { pathSegmentName, validateObjectMeta, validateObjectMetaUpdate } from "@purlin/kube-objects/metadata";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import { objectKey, type ResourceType } from "../registry/resource-type.ts";
+import { objectKey, type ResourceType } from "../registry/registry.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Decision, Entry, Transaction } from "../store/store.ts";
@@ -23,8 +23,8 @@ import { admissionAttributes, admissionOf, admittedOptions } from "./admitted-wr
 import { storedForm } from "./create.ts";
 import { noteFindings } from "./decode-object.ts";
 import { nextGeneration } from "./generation.ts";
-import { isLargeEntry, isLargeRequest, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { parseResourceVersion, unparsedText } from "./list-options.ts";
+import { isLargeEntry, isLargeRequest, prepareStoredForm, prepareToServe } from "./object-codec.ts";
 import { entryResponse, type ObjectForm, objectResponse } from "./object-response.ts";
 import { type RestRequest, requireAllowed } from "./rest-context.ts";
 import { validationWarnings, type WriteOptions, writeWarnings } from "./write-options.ts";
@@ -187,7 +187,7 @@ function* updated(rest: RestRequest, plan: UpdatePlan, current: Entry<JsonObject
   }
   noteFindings(rest, validationWarnings(rest, { object: next, old, endpoint: plan.endpoint }));
   yield;
-  requireValid(rest, plan, { next, old });
+  yield* requireValid(rest, plan, { next, old });
   yield;
   noteFindings(rest, writeWarnings(rest, next, old));
   if (plan.admission !== undefined) yield* plan.admission.validating({ object: next, old });
@@ -266,14 +266,16 @@ function withSystemFields(object: JsonObject, old: JsonObject, type: ResourceTyp
   });
 }
 
-function requireValid(
+function* requireValid(
   { type, strategy, target }: RestRequest,
   { endpoint }: UpdatePlan,
   { next, old }: { readonly next: JsonObject; readonly old: JsonObject },
-): void {
+): Work<void> {
   const rules = { namespaced: type.namespaced, name: pathSegmentName };
   const whole = validateObjectMeta(metaOf(next), rules);
+  yield;
   const change = validateObjectMetaUpdate(metaOf(next), metaOf(old));
+  yield;
   // The reference checks metadata for all kinds, and then for the kind: it says so often what is wrong with it.
   const { ofChange, ofWhole } = strategy.validator.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false };
   const again = [...(ofChange ? change : []), ...(ofWhole ? whole : [])];

@@ -19,15 +19,20 @@ import { generateName, validateObjectMeta } from "@purlin/kube-objects/metadata"
 import type { ObjectMeta } from "@purlin/kube-objects/object";
 import { accessDenied } from "../auth/authorizer.ts";
 import { dedupedOwners, isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import { objectKey } from "../registry/resource-type.ts";
+import { objectKey } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Entry, Transaction } from "../store/store.ts";
 import { type ObjectChange, tracking } from "../strategy/object-strategy.ts";
 import { admissionAttributes, admissionOf, admittedOptions } from "./admitted-write.ts";
 import { noteFindings, readBody, readObject } from "./decode-object.ts";
-import { isLargeRequest, preparedStoredForm, prepareStoredForm, prepareToServe } from "./large-objects.ts";
 import { parseResourceVersion } from "./list-options.ts";
-import { inStoredOrder } from "./object-codec.ts";
+import {
+  inStoredOrder,
+  isLargeRequest,
+  preparedStoredForm,
+  prepareStoredForm,
+  prepareToServe,
+} from "./object-codec.ts";
 import { entryResponse, negotiateForm, type ObjectForm, objectResponse } from "./object-response.ts";
 import { type RestRequest, requireAllowed } from "./rest-context.ts";
 import { type WriteOptions, writeOptions, writeWarnings } from "./write-options.ts";
@@ -155,11 +160,13 @@ function* prepared(rest: RestRequest, object: JsonObject, generated: string | un
   yield;
   const creation: ObjectChange = { object: cleared, old: undefined, endpoint: "" };
   if (strategy.validator.validating !== undefined) yield* strategy.validator.validating(creation);
+  yield;
   const errors = [...known, ...strategy.validator.validate(creation, known)];
   if (errors.length > 0) {
     throw invalid({ group: type.storage.group, kind: type.kind }, metaOf(cleared).name ?? "", errors);
   }
   requireCreateRight(rest);
+  yield;
   noteFindings(rest, writeWarnings(rest, cleared, undefined));
   if (isLargeRequest(rest) && strategy.storage.conversion === undefined) yield* prepareStoredForm(rest, cleared);
   return cleared;

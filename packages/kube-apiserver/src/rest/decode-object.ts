@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Work } from "@purlin/base";
-import { badRequest, invalid, invalidValue, type StatusError } from "@purlin/kube-objects/errors";
+import { badRequest, beginningOf, invalid, invalidValue, type StatusError } from "@purlin/kube-objects/errors";
 import {
   type Fractions,
   goQuote,
@@ -15,7 +15,7 @@ import { parseApiVersion } from "@purlin/kube-objects/object";
 import type { FieldValidation } from "@purlin/kube-objects/patch";
 import { TypedFormError } from "@purlin/kube-objects/typed";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
-import { apiVersionOf } from "../registry/resource-type.ts";
+import { apiVersionOf } from "../registry/registry.ts";
 import type { DecodedObject, ObjectStrategy } from "../strategy/object-strategy.ts";
 import { type DecodedBody, readRequestBody, summaryOf, UndecodableBody } from "./request-body.ts";
 import type { RestRequest } from "./rest-context.ts";
@@ -188,7 +188,7 @@ function requireKind(rest: RestRequest, kind: string, { value, raw }: DecodedBod
   if (rest.type.custom && kind === "") {
     throw unrecognized(
       rest,
-      `Object 'Kind' is missing in '${raw === undefined ? printJson(value) : Buffer.from(raw)}'`,
+      `Object 'Kind' is missing in '${beginningOf(raw === undefined ? printJson(value) : Buffer.from(raw).toString())}'`,
       raw,
     );
   }

@@ -4,9 +4,9 @@ import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { systemUser, type User } from "../auth/user.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { Decision, Entry, Store, Transaction } from "../store/store.ts";
-import type { DeleteOptions } from "./delete-options.ts";
 import { inStoredOrder } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";
+import type { DeleteOptions } from "./write-options.ts";
 
 /** A deletion that is about to happen. */
 interface GuardedDeletion {

@@ -14,20 +14,19 @@ import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import type { WriteAdmission } from "../admission/admission.ts";
 
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import { objectKey } from "../registry/resource-type.ts";
-import type { CompleteResponse } from "../request/api-request.ts";
-import { documentPayload } from "../request/payload.ts";
+import { objectKey } from "../registry/registry.ts";
+import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
 import type { Decision, Entry, Transaction } from "../store/store.ts";
 import { admissionAttributes, admissionOf, admittedDeleteOptions } from "./admitted-write.ts";
-import { convertedEntry } from "./converted-entries.ts";
 import { storedForm } from "./create.ts";
 import { guardRefusal, recordRefusal, requireUnguarded } from "./delete-guard.ts";
-import { type DeleteOptions, readDeleteOptions } from "./delete-options.ts";
 import { selectNewest } from "./list.ts";
 import { readInteger, readSelection } from "./list-options.ts";
 import { listPayload } from "./list-payload.ts";
+import { convertedEntry } from "./object-codec.ts";
 import { negotiateForm, type ObjectForm, objectPayload, objectResponse } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
+import { type DeleteOptions, readDeleteOptions } from "./write-options.ts";
 
 /** Deletes an object: at once, or by marking it when finalizers are left. */
 export async function deleteObject(rest: RestRequest): Promise<CompleteResponse> {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ResourceType, WriteRules } from "../registry/resource-type.ts";
+import type { ResourceType, WriteRules } from "../registry/registry.ts";
 import { nextGeneration } from "./generation.ts";
 
 const [template] = testTypes as readonly [ResourceType];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
-import { hasSubresource, type ResourceType } from "../registry/resource-type.ts";
+import { hasSubresource, type ResourceType } from "../registry/registry.ts";
 
 interface Replacement {
   readonly next: JsonObject;

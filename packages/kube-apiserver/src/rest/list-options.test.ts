@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ObjectView } from "../strategy/object-strategy.ts";
-import { plainPrinter } from "../table/cell-values.ts";
+import { plainPrinter } from "../table/table.ts";
 import { isSelected, readBoolean, readInteger, readSelection, readVersionOptions } from "./list-options.ts";
 
 const query = (text: string): URLSearchParams => new URLSearchParams(text);

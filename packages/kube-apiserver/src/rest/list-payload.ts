@@ -3,16 +3,13 @@
 import type { Work } from "@purlin/base";
 import { type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { inNameOrder } from "../objects/member-order.ts";
-import { apiVersionOf } from "../registry/resource-type.ts";
-import type { Payload } from "../request/api-request.ts";
-import { joinedPayload, madePayload } from "../request/payload.ts";
+import { apiVersionOf } from "../registry/registry.ts";
+import { joinedPayload, madePayload, type Payload } from "../request/api-request.ts";
 import type { Entry } from "../store/store.ts";
 import { toPartialMetadata, toRow, toTable } from "../table/table.ts";
-import { isLargeEntry } from "./large-objects.ts";
-import { typeHead } from "./object-codec.ts";
+import { isLargeEntry, servedBytes, typeHead } from "./object-codec.ts";
 import { inShapeVersion, isPlain, type ObjectForm, type Shape } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { servedBytes } from "./served-bytes.ts";
 
 /** What a list says about itself. */
 export interface ListMetadata {

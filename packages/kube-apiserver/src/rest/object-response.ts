@@ -2,15 +2,20 @@
 import { badRequest, notAcceptable, StatusError, unclassifiedError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
-import type { ApiRequest, CompleteResponse, Payload } from "../request/api-request.ts";
+import type { ResourceType } from "../registry/registry.ts";
+import {
+  type ApiRequest,
+  type CompleteResponse,
+  documentPayload,
+  encodedPayload,
+  lineBreak,
+  type Payload,
+} from "../request/api-request.ts";
 import { createNegotiation, type Negotiated, wantsPretty } from "../request/negotiate.ts";
-import { documentPayload, encodedPayload, lineBreak } from "../request/payload.ts";
 import type { Entry } from "../store/store.ts";
 import { type IncludeObject, toPartialMetadata, toTable } from "../table/table.ts";
-import { inStoredOrder } from "./object-codec.ts";
+import { inStoredOrder, servedBytes } from "./object-codec.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { servedBytes } from "./served-bytes.ts";
 
 const metaGroup = "meta.k8s.io";
 const shapes: ReadonlySet<string> = new Set(["Table", "PartialObjectMetadata", "PartialObjectMetadataList"]);

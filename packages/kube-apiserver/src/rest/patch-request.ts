@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { inTurns, type Work } from "@purlin/base";
-import { badRequest, isStatusError, unsupportedMediaType } from "@purlin/kube-objects/errors";
+import { finish, inTurns, type Work } from "@purlin/base";
+import { badRequest, beginningOf, isStatusError, unsupportedMediaType } from "@purlin/kube-objects/errors";
 import {
+  countJsonValues,
   goJson,
   goPlain,
   isJsonObject,
@@ -14,9 +15,9 @@ import {
   printJson,
 } from "@purlin/kube-objects/json";
 import {
-  applyMergePatch,
-  applyStrategicMergePatch,
-  applyWrittenPatch,
+  applyingMergePatch,
+  applyingStrategicMergePatch,
+  applyingWrittenPatch,
   consumedPatch,
   decodeJsonPatch,
   decodeMergePatch,
@@ -28,8 +29,9 @@ import {
 } from "@purlin/kube-objects/patch";
 import type { ApiRequest } from "../request/api-request.ts";
 import { unsupportedPatchType } from "../request/plain-refusals.ts";
+import { requireFewValues } from "../request/value-limit.ts";
+import { countParts } from "./object-codec.ts";
 import { contentTypeOf } from "./request-body.ts";
-import { requireFewValues } from "./value-limit.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";
 import { readingYaml, type YamlReading } from "./yaml-body.ts";
 
@@ -54,7 +56,7 @@ export interface ChangePatch {
   readonly isApply: false;
   readonly options: PatchOptions;
   /** The result, and where it has numbers that are not written as integers. */
-  readonly apply: (current: JsonObject) => WrittenValue;
+  readonly apply: (current: JsonObject) => Work<WrittenValue>;
   /** What a result that is not valid is shown by: its text, or the patch. */
   readonly shown: (current: JsonObject) => string;
   /** The result is not read as a text: it is converted from the map that the patch has changed. */
@@ -117,24 +119,37 @@ async function readChange(
   const read = await readInTurns(text, onRead);
   if (type === jsonPatch) {
     const { patch, findings } = decodeJsonPatch(text, options.fieldValidation, read);
-    const apply = (current: JsonObject): WrittenValue => applyWrittenPatch(current, patch);
+    const apply = (current: JsonObject): Work<WrittenValue> => applyingWrittenPatch(current, patch);
     const shown = (current: JsonObject): string =>
-      byName ? goJson(apply(current).value) : jsonPatchedText(current, patch);
-    return { apply, shown, findings, isConverted: false };
+      byName ? goJson(finish(apply(current)).value) : jsonPatchedText(current, patch);
+    return { apply, shown: bounded(text, shown), findings, isConverted: false };
   }
   if (type === mergePatch) {
     const { patch, findings, fractions } = decodeMergePatch(text, options.fieldValidation, read);
-    const apply = (current: JsonObject): WrittenValue => ({ value: applyMergePatch(current, patch), fractions });
+    const apply = function* (current: JsonObject): Work<WrittenValue> {
+      return { value: yield* applyingMergePatch(current, patch), fractions };
+    };
     const shown = (current: JsonObject): string =>
-      byName ? goJson(apply(current).value) : mergePatchedText(current, patch);
-    return { apply, shown, findings, isConverted: false };
+      byName ? goJson(finish(apply(current)).value) : mergePatchedText(current, patch);
+    return { apply, shown: bounded(text, shown), findings, isConverted: false };
   }
   const { patch, findings } = decodeStrategicMergePatch(text, options.fieldValidation, read);
   const schema = strategic?.();
-  const apply = (current: JsonObject): WrittenValue => ({
-    value: schema === undefined ? current : applyStrategicMergePatch(current, patch, schema),
-  });
-  return { apply, shown: (current) => goPlain(consumedPatch(current, patch)), findings, isConverted: true };
+  const apply = function* (current: JsonObject): Work<WrittenValue> {
+    return { value: schema === undefined ? current : yield* applyingStrategicMergePatch(current, patch, schema) };
+  };
+  const shown = (current: JsonObject): string => goPlain(consumedPatch(current, patch));
+  return { apply, shown: bounded(text, shown), findings, isConverted: true };
+}
+
+/** Most values of an object or a patch that an error shows in the form that the reference shows. */
+const mostShownValues = 20_000;
+
+/** What an error shows; the beginning of the patch when what it should show is very large. */
+function bounded(text: string, shown: ChangePatch["shown"]): ChangePatch["shown"] {
+  const isLarge = (current: JsonObject): boolean =>
+    countParts(current, mostShownValues) > mostShownValues || countJsonValues(text) > mostShownValues;
+  return (current) => (isLarge(current) ? beginningOf(text) : shown(current));
 }
 
 /** Reads a text once, in turns. What is wrong with it is thrown where it is used, in the words of its type; too many values at once. */

@@ -1,7 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import type { Work } from "@purlin/base";
-import { invalid, invalidValue, isStatusError, patchNotApplicable } from "@purlin/kube-objects/errors";
+import { type AwaitingWork, inTurns, type Work } from "@purlin/base";
+import {
+  badRequest,
+  conflict,
+  invalid,
+  invalidValue,
+  isAlreadyExists,
+  isNotFound,
+  isStatusError,
+  notFound,
+  patchNotApplicable,
+  unclassifiedError,
+} from "@purlin/kube-objects/errors";
 import {
   compareUtf8,
   type Fractions,
@@ -12,16 +22,16 @@ import {
 } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import { patchResultInvalid, strictDecodingText } from "@purlin/kube-objects/patch";
-import { requireConvertible } from "@purlin/kube-objects/typed";
+import { requireConvertible, TypedFormError } from "@purlin/kube-objects/typed";
 import { dedupedOwners, metaOf } from "../objects/object-meta.ts";
-import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
+import { apiVersionOf, objectKey, type ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
-import type { DecodedObject, Endpoint } from "../strategy/object-strategy.ts";
-import { applyObject } from "./apply.ts";
+import { type DecodedObject, type Endpoint, tracking } from "../strategy/object-strategy.ts";
 import { applyUpdate } from "./apply-update.ts";
+import { createApplied, createdResponse } from "./create.ts";
 import { decodedObject, mostFindings, noteFindings, shownFindings, withResetMark, withType } from "./decode-object.ts";
-import { negotiateForm } from "./object-response.ts";
-import { type ChangePatch, readPatchRequest } from "./patch-request.ts";
+import { negotiateForm, type ObjectForm } from "./object-response.ts";
+import { type ApplyPatch, type ChangePatch, readPatchRequest } from "./patch-request.ts";
 import type { RestRequest } from "./rest-context.ts";
 import { atTarget } from "./update.ts";
 
@@ -39,7 +49,7 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
 
 /** The object after the patch, read as anew. What there is to say about it goes into the notes of the request. */
 export function* patched(rest: RestRequest, current: JsonObject, patch: ChangePatch): Work<JsonObject> {
-  const { value: result, fractions } = patch.apply(current);
+  const { value: result, fractions } = yield* patch.apply(current);
   if (!isJsonObject(result)) throw patchNotApplicable();
   yield;
   const { object, unknownFields } = yield* read(rest, result, { current, patch, fractions });
@@ -67,7 +77,7 @@ function* read(rest: RestRequest, result: JsonObject, { current, patch, fraction
   const typed = withType(result, { apiVersion: apiVersionOf(type), kind: type.kind }, false);
   try {
     if (patch.isConverted) {
-      requireConvertible(typed);
+      yield* requireConvertible(typed);
       yield;
       const { object, unknownFields } = yield* decodedObject(strategy, withResetMark(rest, typed));
       return { object, unknownFields: unknownFields.toSorted(compareUtf8) };
@@ -108,5 +118,87 @@ function requireCustomType(type: ResourceType, result: JsonObject, shown: () => 
   if (errors.length > 0) {
     const { group } = parseApiVersion(String(apiVersion));
     throw invalid({ group, kind: String(kind) }, metaOf(result).name ?? "", errors);
+  }
+}
+
+interface ApplyRequest {
+  readonly endpoint: Endpoint;
+  readonly patch: ApplyPatch;
+  readonly form: ObjectForm;
+}
+
+/** Another client may create or delete the object between read and write; more attempts than this are a problem. */
+const attempts = 5;
+
+/** Applies a configuration: what it says becomes so, what its manager said before and no longer says goes. */
+async function applyObject(rest: RestRequest, request: ApplyRequest): Promise<CompleteResponse> {
+  const { store, target, type } = rest;
+  const key = objectKey(type, target.namespace, target.name);
+  for (let attempt = 1; ; attempt += 1) {
+    const exists = store.get(key) !== undefined;
+    try {
+      return await (exists ? applyToExisting(rest, request) : applyToNothing(rest, request));
+    } catch (error) {
+      const isRace = exists ? isNotFound(error) : isAlreadyExists(error);
+      if (!isRace || attempt === attempts || request.endpoint !== "") throw error;
+    }
+  }
+}
+
+function applyToExisting(rest: RestRequest, request: ApplyRequest): Promise<CompleteResponse> {
+  const { endpoint, patch, form } = request;
+  const { options } = patch;
+  const edit = function* (current: JsonObject): AwaitingWork<JsonObject> {
+    const merged = yield* merge(rest, request, current);
+    yield;
+    return merged === current ? current : atTarget(rest, yield* decoded(rest, merged, request.patch.config));
+  };
+  return applyUpdate(rest, { endpoint, edit, options, unconditional: true, comparesUid: false, tracked: true }, form);
+}
+
+async function applyToNothing(rest: RestRequest, request: ApplyRequest): Promise<CompleteResponse> {
+  const { type, target } = rest;
+  const { endpoint, patch, form } = request;
+  if (endpoint !== "") throw notFound(type, target.name);
+  const merged = await inTurns(merge(rest, request, undefined));
+  const applied = await inTurns(decoded(rest, merged, request.patch.config));
+  const { uid } = metaOf(applied);
+  if (uid) {
+    const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+    throw conflict(type, target.name, why);
+  }
+  const created = await createApplied(rest, atTarget(rest, applied), patch.options);
+  return createdResponse(rest, created, form);
+}
+
+/** The configuration merged into what is there. Only then does it matter that keys come twice in it, as in the reference. */
+function* merge(
+  rest: RestRequest,
+  { endpoint, patch }: ApplyRequest,
+  live: JsonObject | undefined,
+): AwaitingWork<JsonObject> {
+  const { options, config, duplicates } = patch;
+  const merged = yield* tracking(rest.strategy.storage, endpoint, (manager) =>
+    manager.applying(live, config, { manager: options.manager, force: options.force }),
+  );
+  if (duplicates !== undefined && options.fieldValidation === "Strict") {
+    throw badRequest(`error strict decoding YAML: ${duplicates}`);
+  }
+  if (duplicates !== undefined && options.fieldValidation === "Warn") rest.notes.push(duplicates);
+  return merged;
+}
+
+/** The merged object with defaults. Its fields have been checked, but not what is written in those that are texts. */
+function* decoded({ strategy, type }: RestRequest, object: JsonObject, config: JsonObject): Work<JsonObject> {
+  try {
+    if (!type.custom) yield* requireConvertible(object);
+    yield;
+    return strategy.decoder.decodeApplied?.(object) ?? (yield* decodedObject(strategy, object)).object;
+  } catch (error) {
+    if (!(error instanceof TypedFormError)) throw error;
+    const { namespace = "", name = "" } = metaOf(config);
+    const kind = `${type.group === "" ? "/" : ""}${apiVersionOf(type)}, Kind=${type.kind}`;
+    const what = `failed to convert new object (${namespace}/${name}; ${kind}) to proper version`;
+    throw unclassifiedError(`${what}: unable to convert unstructured object to ${kind}: ${error.message}`, error);
   }
 }

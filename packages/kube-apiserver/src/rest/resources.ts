@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import { badRequest, methodNotSupported, notFound, StatusError, unclassifiedError } from "@purlin/kube-objects/errors";
 import type { ResourceAccess } from "../auth/authorizer.ts";
-import { hasSubresource, objectKey, type ResourceType } from "../registry/resource-type.ts";
+import { hasSubresource, objectKey, type ResourceType } from "../registry/registry.ts";
 
 import type { ApiRequest, ApiResponse, CompleteResponse } from "../request/api-request.ts";
-import { errorResponse, isUnexpected } from "../request/error-response.ts";
-import { listTypes, requireProducible } from "../request/negotiate.ts";
+import { errorResponse, isUnexpected, listTypes, requireProducible } from "../request/negotiate.ts";
 import { methodNotAllowed, noSuchResource, unsupportedPatchType } from "../request/plain-refusals.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
-import { convertedEntry } from "./converted-entries.ts";
 import { createObject } from "./create.ts";
 import { deleteCollection, deleteObject } from "./delete.ts";
 import { listObjects } from "./list.ts";
 import { badVersionText, parseResourceVersion, waitForRevision } from "./list-options.ts";
+import { convertedEntry } from "./object-codec.ts";
 import { entryResponse, negotiateForm } from "./object-response.ts";
 import { patchObject } from "./patch.ts";
 import type { RestRequest, RestServices } from "./rest-context.ts";

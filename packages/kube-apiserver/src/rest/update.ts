@@ -4,7 +4,7 @@ import { inTurns } from "@purlin/base";
 import { badRequest } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dedupedOwners, metaOf, withMeta } from "../objects/object-meta.ts";
-import { objectKey } from "../registry/resource-type.ts";
+import { objectKey } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Endpoint } from "../strategy/object-strategy.ts";
 import { applyUpdate, otherUid, type UpdatePlan } from "./apply-update.ts";

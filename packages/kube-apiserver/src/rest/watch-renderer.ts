@@ -2,16 +2,14 @@
 import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 
 import { metaOf, withMeta } from "../objects/object-meta.ts";
-import { apiVersionOf } from "../registry/resource-type.ts";
+import { apiVersionOf } from "../registry/registry.ts";
 import type { StreamEvent } from "../request/api-request.ts";
 import type { Change, Entry } from "../store/store.ts";
 import { toPartialMetadata, toTable } from "../table/table.ts";
-import { convertedChanges, convertedEntries } from "./converted-entries.ts";
 import { isSelected, type Selection } from "./list-options.ts";
-import { inStoredOrder } from "./object-codec.ts";
+import { convertedChanges, convertedEntries, inStoredOrder, servedBytes } from "./object-codec.ts";
 import { inShapeVersion, type ObjectForm } from "./object-response.ts";
 import type { RestRequest } from "./rest-context.ts";
-import { servedBytes } from "./served-bytes.ts";
 
 type EventType = "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
 

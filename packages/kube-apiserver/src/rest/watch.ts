@@ -9,7 +9,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { exactFieldValue } from "@purlin/kube-objects/selector";
-import { keyPrefix, oneKey } from "../registry/resource-type.ts";
+import { keyPrefix, oneKey } from "../registry/registry.ts";
 import type { EventStream, StreamResponse } from "../request/api-request.ts";
 import { watchedName } from "../request/request-target.ts";
 import type { Entry, Store } from "../store/store.ts";

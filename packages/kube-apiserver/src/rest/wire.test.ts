@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { warningHeaders } from "../http/response-headers.ts";
+import { warningHeaders } from "../http/write-complete.ts";
 import type { ApiResponse } from "../request/api-request.ts";
 import { textOf } from "../testing/test-request.ts";
 import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";

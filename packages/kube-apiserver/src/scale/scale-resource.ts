@@ -15,12 +15,12 @@ import {
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { numberAt } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
-import { objectKey, type ResourceType } from "../registry/resource-type.ts";
+import { objectKey, type ResourceType } from "../registry/registry.ts";
 
 import type { CompleteResponse } from "../request/api-request.ts";
 import { applyUpdate, type UpdateAdmission, type UpdatePlan, updateAdmission } from "../rest/apply-update.ts";
-import { convertedEntry } from "../rest/converted-entries.ts";
 import { readBody, readObject } from "../rest/decode-object.ts";
+import { convertedEntry } from "../rest/object-codec.ts";
 import { negotiateForm, type ObjectForm, objectResponse } from "../rest/object-response.ts";
 import { patched } from "../rest/patch.ts";
 import { type ApplyPatch, readPatchRequest } from "../rest/patch-request.ts";
@@ -31,8 +31,7 @@ import { writeOptions } from "../rest/write-options.ts";
 import { scaleApplyType, scaleSchema } from "../strategy/apply-versions.ts";
 import type { ScalePaths } from "../strategy/kind-rules.ts";
 import { typedStrategy } from "../strategy/typed-strategy.ts";
-import { ageColumn, ageOfObject, integerColumn, nameOfObject } from "../table/cell-values.ts";
-import { column, type TablePrinter } from "../table/table.ts";
+import { ageColumn, ageOfObject, column, integerColumn, nameOfObject, type TablePrinter } from "../table/table.ts";
 import { noReplicas, replicasOf, scaleVersion, toManagedScale, toScale, withScale } from "./scale-object.ts";
 
 const scalePrinter: TablePrinter = {

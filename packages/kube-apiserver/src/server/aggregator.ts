@@ -14,8 +14,12 @@ import {
 import { type Availability, checkAvailability, localAvailability } from "../aggregator/availability.ts";
 import type { Backends } from "../aggregator/backends.ts";
 import { forward, unavailable } from "../aggregator/forward.ts";
-import type { RemoteVersion } from "../aggregator/merge-groups.ts";
-import { noDocuments, type RemoteDocuments, readDocuments } from "../aggregator/remote-documents.ts";
+import {
+  noDocuments,
+  type RemoteDocuments,
+  type RemoteVersion,
+  readDocuments,
+} from "../aggregator/remote-documents.ts";
 import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import type { Store } from "../store/store.ts";

@@ -3,8 +3,7 @@ import { timestamp } from "@purlin/kube-objects/apply";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { inMetaOrder } from "../objects/member-order.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
-import type { ApiGroup, Catalog } from "../registry/registry.ts";
-import { keyPrefix, objectKey, type ResourceType } from "../registry/resource-type.ts";
+import { type ApiGroup, type Catalog, keyPrefix, objectKey, type ResourceType } from "../registry/registry.ts";
 
 import { inStoredOrder } from "../rest/object-codec.ts";
 import type { RestServices } from "../rest/rest-context.ts";

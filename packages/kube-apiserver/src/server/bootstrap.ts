@@ -2,7 +2,7 @@
 import { isAlreadyExists } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { metaOf } from "../objects/object-meta.ts";
-import { objectKey } from "../registry/resource-type.ts";
+import { objectKey } from "../registry/registry.ts";
 
 import type { Store } from "../store/store.ts";
 import type { KindDefinition } from "../strategy/kind-rules.ts";

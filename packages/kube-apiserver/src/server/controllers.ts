@@ -6,8 +6,7 @@ import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purli
 import { type OwnedObject, ownedObject } from "../gc/decide.ts";
 import { type GarbageActions, GarbageCollector, type GarbageCollectorOptions } from "../gc/garbage-collector.ts";
 import { metaOf } from "../objects/object-meta.ts";
-import type { Catalog } from "../registry/registry.ts";
-import { objectKey, type ResourceType } from "../registry/resource-type.ts";
+import { type Catalog, objectKey, type ResourceType } from "../registry/registry.ts";
 
 import type { Store } from "../store/store.ts";
 import { ApiServices } from "./api-services.ts";

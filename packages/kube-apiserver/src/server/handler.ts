@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { BeginAudit } from "../audit/audit.ts";
 import { type Authorizer, accessDenied, type ResourceAccess } from "../auth/authorizer.ts";
-import type { ApiRequest, ApiResponse } from "../request/api-request.ts";
-import { errorResponse, isUnexpected } from "../request/error-response.ts";
+import { type ApiRequest, type ApiResponse, textPayload } from "../request/api-request.ts";
 import { impersonated } from "../request/impersonation.ts";
-import { requireProducible } from "../request/negotiate.ts";
-import { textPayload } from "../request/payload.ts";
+import { errorResponse, isUnexpected, requireProducible } from "../request/negotiate.ts";
 import { methodNotAllowed, noSuchResource } from "../request/plain-refusals.ts";
 import { type RequestTarget, requestTarget } from "../request/request-target.ts";
 import { inTime, requestTimeoutMs, tooLate } from "../request/request-timeout.ts";

@@ -2,7 +2,7 @@
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { authenticated, serviceAccountUser, systemUser, type User } from "../auth/user.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { Handler } from "./handler.ts";
 

@@ -3,9 +3,13 @@ import { generateKeyPairSync } from "node:crypto";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
-import { objectKey, type ResourceType } from "../registry/resource-type.ts";
+import { objectKey, type ResourceType } from "../registry/registry.ts";
 import { inStoredOrder, objectCodec } from "../rest/object-codec.ts";
-import { openMemoryStore } from "../store/memory-store.ts";
+import type { Log } from "../store/change-log.ts";
+import { defaultHistory } from "../store/history.ts";
+import { LogStore } from "../store/log-store.ts";
+import type { Codec, Store } from "../store/store.ts";
+import { Decoder } from "../store/version.ts";
 import type { KindSource } from "../strategy/kind-rules.ts";
 import type { Handler } from "./handler.ts";
 import { createServerCore, type ServerCore } from "./server-core.ts";
@@ -78,4 +82,30 @@ function typeOf(core: ServerCore, object: JsonObject): ResourceType | undefined 
     .group(group)
     ?.versions.find((one) => one.version === version);
   return served?.resources.find(({ kind }) => kind === object["kind"]);
+}
+
+const decodedBytes = 64 * 1024 * 1024;
+
+/** A log that keeps nothing. */
+const noLog: Log = {
+  compactedRevision: 1,
+  read: () => [],
+  commit() {},
+  problem: () => undefined,
+  freeBytes: () => Number.MAX_SAFE_INTEGER,
+  checkpoint() {},
+  copyTo: () => Promise.reject(new Error("a store in memory cannot be copied to a file")),
+  close() {},
+};
+
+/** A store without a disk: what it holds is lost when it is closed. */
+export function openMemoryStore<T extends object>(codec: Codec<T>): Store<T> {
+  return new LogStore<T>({
+    log: noLog,
+    directory: { path: "memory", release() {} },
+    codec,
+    decoder: new Decoder(codec, decodedBytes),
+    limits: defaultHistory,
+    now: Date.now,
+  });
 }

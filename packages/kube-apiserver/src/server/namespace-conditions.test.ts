@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 import { blockedConditions, type Remaining } from "./namespace-controller.ts";
 
 const [early, late] = ["2026-11-15T12:00:00Z", "2026-11-15T13:00:00Z"];

@@ -5,8 +5,7 @@ import { compareUtf8, type JsonObject } from "@purlin/kube-objects/json";
 
 import { memberAt, objectAt } from "@purlin/kube-objects/object";
 import { isDeleting, metaOf } from "../objects/object-meta.ts";
-import type { Catalog } from "../registry/registry.ts";
-import { keyPrefix, type ResourceType } from "../registry/resource-type.ts";
+import { type Catalog, keyPrefix, type ResourceType } from "../registry/registry.ts";
 
 import type { Store, Watch } from "../store/store.ts";
 import { createMissing } from "./bootstrap.ts";

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { internalError, textOf, tooManyRequests } from "@purlin/kube-objects/errors";
 import { goQuote, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { createDiscovery } from "../discovery/discovery.ts";
-import { type HealthCheck, type HealthChecks, health, healthPaths } from "../endpoints/health.ts";
-import { serverVersion } from "../endpoints/version.ts";
+import { type HealthCheck, type HealthChecks, health, healthPaths, serverVersion } from "../endpoints/health.ts";
 import type { RequestMetrics } from "../metrics/request-metrics.ts";
 import { metricsEndpoint } from "../metrics/server-metrics.ts";
 import { createOpenApiEndpoint } from "../openapi/endpoint.ts";
 import { PublishedDocuments } from "../openapi/published-documents.ts";
 import type { Catalog } from "../registry/registry.ts";
-import type { ApiRequest, CompleteResponse } from "../request/api-request.ts";
-import { textPayload } from "../request/payload.ts";
+import { type ApiRequest, type ApiResponse, type CompleteResponse, textPayload } from "../request/api-request.ts";
 import { methodNotAllowed } from "../request/plain-refusals.ts";
+import { snapshotFile, snapshotPath } from "../store/snapshot.ts";
 import type { Store } from "../store/store.ts";
 import type { Aggregator } from "./aggregator.ts";
 import type { PathEndpoint } from "./handler.ts";
-import { snapshotEndpoint } from "./snapshot-endpoint.ts";
 
 const otherPaths: readonly string[] = [
   "/api",
@@ -152,4 +152,30 @@ export function rootPaths({ groups }: Catalog, healthPaths: readonly string[]): 
     return [...(name === "" ? [] : [root]), ...versions.map(({ version }) => `${root}/${version}`)];
   });
   return { paths: [...otherPaths, ...healthPaths, ...served].sort() };
+}
+
+/** Makes a snapshot of the store on a POST: a file in the data directory, for `purlin backup` on the same machine. One at a time. */
+function snapshotEndpoint(snapshot: () => Promise<void>): PathEndpoint {
+  let isBusy = false;
+  const make = async (): Promise<ApiResponse> => {
+    if (isBusy) throw tooManyRequests("another backup is in progress: try again when it is complete", 1);
+    isBusy = true;
+    try {
+      await snapshot();
+      return {
+        kind: "complete",
+        code: 200,
+        payload: textPayload(printJson({ file: snapshotFile }), "application/json"),
+      };
+    } catch (error) {
+      throw internalError(new Error(`cannot write the snapshot: ${textOf(error)}`, { cause: error }));
+    } finally {
+      isBusy = false;
+    }
+  };
+  return ({ method, path }) => {
+    if (path !== snapshotPath) return undefined;
+    if (method !== "POST") throw methodNotAllowed();
+    return make();
+  };
 }

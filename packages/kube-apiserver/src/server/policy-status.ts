@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes into the status of each ValidatingAdmissionPolicy what the type check of its expressions found.
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { type GroupVersionKind, numberAt, stringAt } from "@purlin/kube-objects/object";
+// Checks the expressions of each ValidatingAdmissionPolicy against the schemas of the kinds that it matches, and writes the findings
+// into its status. They are advice: what the policy does is not changed by them.
+
+import { anyObject, type ObjectType, objectTypeOf, typeChecker } from "@purlin/cel";
+import { compareUtf8, type JsonObject } from "@purlin/kube-objects/json";
+import {
+  type GroupVersionKind,
+  numberAt,
+  objectAt,
+  objectsAt,
+  optionalObjectAt,
+  parseApiVersion,
+  stringAt,
+  textsAt,
+} from "@purlin/kube-objects/object";
 import {
   builtinSchema,
   crdToOpenAPI,
@@ -11,7 +23,6 @@ import {
   openAPIPathKey,
 } from "@purlin/kube-objects/openapi";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { expressionWarnings } from "../admission/policy-type-check.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import type { Catalog } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
@@ -80,4 +91,98 @@ function customSchema(kind: GroupVersionKind, crds: readonly JsonObject[]): Sche
   const document = crd && crdToOpenAPI(crd).get(openAPIPathKey(kind));
   const component = document && findSchema(document, kind);
   return document === undefined || component === undefined ? undefined : inlineReferences(document, component);
+}
+
+/** What is served while a policy is checked. */
+interface ServedSchemas {
+  readonly catalog: Catalog;
+  /** The schema of a kind without references; undefined when there is none. */
+  readonly schemaOf: (kind: GroupVersionKind) => Schema | undefined;
+}
+
+/** A finding, as the status of a policy holds it. */
+type ExpressionWarning = {
+  readonly fieldRef: string;
+  readonly warning: string;
+};
+
+const maxKinds = 10;
+
+/** The findings about the validations of a policy and their messages, kind by kind. */
+function expressionWarnings(policy: JsonObject, served: ServedSchemas): ExpressionWarning[] {
+  const spec = objectAt(policy, ["spec"]);
+  const params = paramsType(spec, served);
+  const variables = objectsAt(spec, ["variables"]).map((one) => ({
+    name: stringAt(one, ["name"]),
+    expression: stringAt(one, ["expression"]),
+  }));
+  const checks = matchedKinds(spec, served.catalog).flatMap((kind) => {
+    const schema = served.schemaOf(kind);
+    return schema === undefined
+      ? []
+      : [{ kind, check: typeChecker(objectTypeOf(schema, kind.kind), params, variables) }];
+  });
+  return objectsAt(spec, ["validations"]).flatMap((validation, index) =>
+    ["expression", "messageExpression"].flatMap((member) => {
+      const expression = stringAt(validation, [member]);
+      if (expression === "" && member === "messageExpression") return [];
+      const problems = checks.flatMap(({ kind, check }) => {
+        const problem = check(expression);
+        return problem === undefined ? [] : [`${printedKind(kind)}: ${problem}\n`];
+      });
+      const fieldRef = `spec.validations[${index}].${member}`;
+      return problems.length === 0 ? [] : [{ fieldRef, warning: problems.join("\n") }];
+    }),
+  );
+}
+
+/** The type of `params`, which can be any value when the kind has no schema. */
+function paramsType(spec: JsonObject, { schemaOf }: ServedSchemas): ObjectType | undefined {
+  const paramKind = optionalObjectAt(spec, ["paramKind"]);
+  if (paramKind === undefined) return undefined;
+  const kind = stringAt(paramKind, ["kind"]);
+  const schema = schemaOf({ ...parseApiVersion(stringAt(paramKind, ["apiVersion"])), kind });
+  return schema === undefined ? anyObject : objectTypeOf(schema, kind);
+}
+
+const printedKind = ({ group, version, kind }: GroupVersionKind): string => `${group}/${version}, Kind=${kind}`;
+
+/** The kinds that the rules of a policy name, sorted. Rules with wildcards name none; the tenth kind of a rule is the last of all. */
+function matchedKinds(spec: JsonObject, catalog: Catalog): GroupVersionKind[] {
+  const kinds = new Map<string, GroupVersionKind>();
+  for (const rule of objectsAt(spec, ["matchConstraints", "resourceRules"])) {
+    const named = kindsOfRule(rule, catalog).slice(0, maxKinds);
+    for (const kind of named) kinds.set(printedKind(kind), kind);
+    if (named.length === maxKinds) break;
+  }
+  return [...kinds.values()].sort(
+    (a, b) => compareUtf8(a.group, b.group) || compareUtf8(a.version, b.version) || compareUtf8(a.kind, b.kind),
+  );
+}
+
+function kindsOfRule(rule: JsonObject, catalog: Catalog): GroupVersionKind[] {
+  const [groups, versions] = [sortedTexts(rule, "apiGroups"), sortedTexts(rule, "apiVersions")];
+  if ([...groups, ...versions].some((text) => text.includes("*"))) return [];
+  const resources = sortedTexts(rule, "resources").filter((resource) => !/[*/]/.test(resource));
+  return groups.flatMap((group) =>
+    versions.flatMap((version) => resources.flatMap((resource) => kindsOf(catalog, { group, version, resource }))),
+  );
+}
+
+const sortedTexts = (rule: JsonObject, name: string): string[] => textsAt(rule, [name]).toSorted(compareUtf8);
+
+interface NamedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+}
+
+/** The kinds of a resource by its plural or singular. As in the reference, a rule for the core group finds the resource in every group. */
+function kindsOf(catalog: Catalog, { group, version, resource }: NamedResource): GroupVersionKind[] {
+  const name = resource.toLowerCase();
+  return catalog.groups
+    .filter((one) => group === "" || one.name === group)
+    .flatMap(({ versions }) => versions.filter((one) => one.version === version))
+    .flatMap(({ resources }) => resources.filter((type) => type.resource === name || type.singular === name))
+    .map((type) => ({ group: type.group, version: type.version, kind: type.kind }));
 }

@@ -7,7 +7,6 @@ import { paramAccessCheck } from "../admission/param-access.ts";
 import { PluginChain } from "../admission/plugin-chain.ts";
 import { Backends } from "../aggregator/backends.ts";
 import type { BeginAudit } from "../audit/audit.ts";
-import type { TokenAuthenticator } from "../auth/authenticate.ts";
 import {
   type Authorization,
   type Authorizer,
@@ -18,21 +17,20 @@ import {
 import { type EscalationCheck, escalationCheck } from "../auth/rbac/escalation.ts";
 import { RbacAccess } from "../auth/rbac/rbac-access.ts";
 import { type AccountIdentity, type BoundObject, ServiceAccountTokens } from "../auth/service-account-tokens.ts";
+import type { TokenAuthenticator } from "../auth/user.ts";
 import { CrdController } from "../crd/crd-controller.ts";
 import { serverKinds, withRoles } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
-import { podResources } from "../pods/eviction-resource.ts";
-import { type Catalog, Registry } from "../registry/registry.ts";
-import { keyPrefix, type ResourceType } from "../registry/resource-type.ts";
+import { podResources } from "../pods/pod-resources.ts";
+import { type Catalog, keyPrefix, Registry, type ResourceType } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import { type DeleteGuard, followGuarded } from "../rest/delete-guard.ts";
 import { createResources, type SpecialResource } from "../rest/resources.ts";
 import type { RestServices, WriteGuard } from "../rest/rest-context.ts";
 import { OpenWatches } from "../rest/watch.ts";
-import { accessReviews } from "../reviews/access-reviews.ts";
-import { authenticationReviews, reviewResource } from "../reviews/review-resource.ts";
+import { accessReviews, authenticationReviews, reviewResource } from "../reviews/access-reviews.ts";
 import { tokenResource } from "../reviews/token-resource.ts";
 import { customScalePaths } from "../scale/scale-object.ts";
 import { scaleResource } from "../scale/scale-resource.ts";
@@ -110,23 +108,24 @@ interface Lifecycle {
 export function createServerCore(options: ServerCoreOptions): ServerCore {
   const { store } = options;
   const now = (): Date => new Date();
+  const catalog = (): Catalog => registry.catalog;
+  const requests = requestMetrics(catalog);
   const kinds = [
-    ...withRoles(serverKinds({ store, now }), options.roles ?? []),
+    ...withRoles(serverKinds({ store, now, ruleMetrics: requests.rules }), options.roles ?? []),
     ...(options.kinds?.({ store, now }) ?? []),
   ];
   const types = kinds.map(({ type }) => type);
   const plugins = kinds.flatMap((kind) => kind.admission ?? []);
   const registry = new Registry(withEventTtl(types, options.eventTtlSeconds));
-  const catalog = (): Catalog => registry.catalog;
   const watches = new OpenWatches();
   const handle: Handler = (request) => answer(request);
   const client = new InternalClient(handle);
   const lifecycle: Lifecycle = { areKindsServed: false, isBootstrapped: false, isStopping: false };
-  const requests = requestMetrics(catalog);
   const core = { handle, client, catalog, watches, now, lifecycle, onPublished: () => {} };
   const webhooks = new WebhookClient(serviceResolver(store, options.webhookTargets ?? new Map()));
   const crds = new CrdController({
     conversion: { client: webhooks, newUid: randomUUID },
+    ruleMetrics: requests.rules,
     store,
     registry,
     now,

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomUUID } from "node:crypto";
 import { awaited } from "@purlin/base";
+import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { toTypedForm } from "@purlin/kube-objects/typed";
+import type { AdmissionWebhook } from "../admission/admission-webhook.ts";
 import { StoredAdmission } from "../admission/configured-admission.ts";
+import { type ExpressionDeps, expressionValues } from "../admission/expression-values.ts";
+import { compileConditions, conditionsHold, webhookScope } from "../admission/match-rules.ts";
 import type { MutatingPolicyDeps } from "../admission/mutating-policies.ts";
-import { webhookConditions } from "../admission/webhook-conditions.ts";
+import type { DispatchDeps } from "../admission/webhook-dispatch.ts";
 import type { Authorizer } from "../auth/authorizer.ts";
 import type { AdmissionMetrics } from "../metrics/admission-metrics.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
-import type { Catalog } from "../registry/registry.ts";
-import { apiVersionOf, type ResourceType } from "../registry/resource-type.ts";
+import { apiVersionOf, type Catalog, type ResourceType } from "../registry/registry.ts";
+import { decodedObject } from "../rest/decode-object.ts";
 import type { Store } from "../store/store.ts";
 import { scaleApplyType } from "../strategy/apply-versions.ts";
 import type { ObjectStrategy } from "../strategy/object-strategy.ts";
@@ -61,7 +65,32 @@ function objectForms(
       const shown = strategyOf(to).storage.toServed(stored);
       return withMeta({ ...shown, apiVersion: apiVersionOf(to), kind: to.kind }, { resourceVersion });
     },
-    decode: (object, type) =>
-      object["kind"] === type.kind ? strategyOf(type).decoder.decode(object).object : toTypedForm(object).object,
+    *decode(object, type) {
+      if (object["kind"] !== type.kind) return toTypedForm(object).object;
+      return (yield* decodedObject(strategyOf(type), object)).object;
+    },
+  };
+}
+
+interface WebhookConditionDeps extends ExpressionDeps {
+  readonly metrics: AdmissionMetrics;
+}
+
+/** The check of the match conditions of webhooks. Conditions are compiled when they are first needed. */
+function webhookConditions(deps: WebhookConditionDeps): DispatchDeps["conditionsHold"] {
+  const compiled = new WeakMap<AdmissionWebhook, ReturnType<typeof compileConditions>>();
+  return (hook, write, type) => {
+    if (hook.matchConditions.length === 0) return true;
+    const conditions = compiled.get(hook) ?? compileConditions(hook.matchConditions, webhookScope);
+    compiled.set(hook, conditions);
+    const values = { ...expressionValues(write, deps), namespaceObject: null };
+    const labels = { name: hook.name, kind: "webhook", type, operation: write.attributes.operation } as const;
+    const holds = conditionsHold(conditions, values, deps.metrics.conditions(labels));
+    if (holds === true) return true;
+    if (holds === false || hook.ignoresFailure) {
+      deps.metrics.excluded({ ...labels, type: type === "validating" ? "validate" : type });
+      return false;
+    }
+    throw forbidden(write.attributes.type, write.attributes.name, holds.error);
   };
 }

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Log } from "./change-log.ts";
 import type { DataDirectory } from "./data-directory.ts";
-import type { Decoder } from "./decoder.ts";
 import type { DiskReserve } from "./disk-reserve.ts";
-import { Draft } from "./draft.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { HistoryLimits } from "./history.ts";
-import { requireKept } from "./keyspace.ts";
+import { Draft, requireKept } from "./keyspace.ts";
 import { Maintenance } from "./maintenance.ts";
 import { Memory } from "./memory.ts";
 import { RevisionWaiters } from "./revision-waiters.ts";
@@ -24,9 +22,8 @@ import type {
   Written,
 } from "./store.ts";
 import { StoreError } from "./store-error.ts";
-import { isNoLarger, rowOf, Version } from "./version.ts";
-import { WatchHub } from "./watch-hub.ts";
-import { Watcher } from "./watcher.ts";
+import { type Decoder, isNoLarger, rowOf, Version } from "./version.ts";
+import { Watcher, WatchHub } from "./watch-hub.ts";
 import { fullError, isBeyondRepair, isFull, writeError } from "./write-error.ts";
 
 export interface LogStoreOptions<T extends object> {

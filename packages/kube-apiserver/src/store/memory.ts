@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { LoggedChange } from "./change-log.ts";
-import type { Decoder } from "./decoder.ts";
 import { History, type HistoryLimits } from "./history.ts";
 import { Keyspace } from "./keyspace.ts";
 import type { Change } from "./store.ts";
-import { Version } from "./version.ts";
+import { type Decoder, Version } from "./version.ts";
 
 /** Keys that expire around the same time share a bucket: they go together, and moving a key is cheap. */
 const bucketMs = 1000;

@@ -13,12 +13,12 @@ import {
   sqliteCode,
 } from "./change-log.ts";
 import { type DataDirectory, lockedError, lockFileName, takeDataDirectory } from "./data-directory.ts";
-import { Decoder } from "./decoder.ts";
 import { DiskReserve, reserveFile } from "./disk-reserve.ts";
 import { defaultHistory, type HistoryLimits } from "./history.ts";
 import { LogStore, type LogStoreOptions } from "./log-store.ts";
 import type { Codec, Store } from "./store.ts";
 import { StoreError } from "./store-error.ts";
+import { Decoder } from "./version.ts";
 
 const sqliteBusy = 5;
 

@@ -3,12 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ChangeLog, createChangeLog, type LogCommit } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
-import { Decoder } from "./decoder.ts";
 import { defaultHistory } from "./history.ts";
 import { LogStore } from "./log-store.ts";
 import type { Store } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
 import { type Note, noteCodec, openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
+import { Decoder } from "./version.ts";
 
 /** A log whose commits fail with the error while there is one. */
 class FailingLog extends ChangeLog {

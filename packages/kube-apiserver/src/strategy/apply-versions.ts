@@ -1,31 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type ApplyType, type ApplyVersions, applyTypeOf } from "@purlin/kube-objects/apply";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { formatApiVersion, type GroupVersionKind } from "@purlin/kube-objects/object";
+import { formatApiVersion, type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
 import { builtinOpenAPI, findSchema, openAPIPathKey } from "@purlin/kube-objects/openapi";
 import type { StrategicMergeSchema } from "@purlin/kube-objects/patch";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { ResourceType } from "../registry/registry.ts";
 
-/** How fields of a built-in kind are owned. Types are made from its published schema on first use. */
-export function builtinApplyVersions(type: ResourceType): ApplyVersions {
-  const own = formatApiVersion(type);
-  let made: ApplyType | undefined;
+/** Conversions between the versions of a built-in kind: from each version to the others, by apiVersion. */
+export type VersionConversions = Readonly<Record<string, Readonly<Record<string, (object: JsonObject) => JsonObject>>>>;
+
+/**
+ * How fields of a built-in kind are owned. Types are made from their published schemas on first use. Managers may have recorded their
+ * fields at another version of the kind, when `conversions` lead there.
+ */
+export function builtinApplyVersions(type: ResourceType, conversions: VersionConversions = {}): ApplyVersions {
+  const versions = new Set([formatApiVersion(type), ...Object.keys(conversions)]);
+  const made = new Map<string, ApplyType>();
   return {
     typeAt: (apiVersion) => {
-      if (apiVersion !== own) return undefined;
-      made ??= makeType(type);
-      return made;
+      if (!versions.has(apiVersion)) return undefined;
+      const known = made.get(apiVersion) ?? makeType({ ...parseApiVersion(apiVersion), kind: type.kind });
+      made.set(apiVersion, known);
+      return known;
     },
+    convert: (object, apiVersion) => conversions[String(object["apiVersion"])]?.[apiVersion]?.(object),
   };
 }
 
-function makeType(type: ResourceType): ApplyType {
+function makeType(type: GroupVersionKind): ApplyType {
   const { schema, component } = builtinSchema(type);
   return applyTypeOf(schema, { component });
 }
 
 /** The published schema of a built-in kind, and those it refers to. */
-export function builtinSchema({ group, version, kind }: ResourceType): StrategicMergeSchema {
+export function builtinSchema({ group, version, kind }: GroupVersionKind): StrategicMergeSchema {
   return schemaIn(openAPIPathKey({ group, version }), { group, version, kind });
 }
 

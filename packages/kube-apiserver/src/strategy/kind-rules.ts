@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Work } from "@purlin/base";
 import type { FieldError } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { subdomainName } from "@purlin/kube-objects/metadata";
 import { memberAt, withMember } from "@purlin/kube-objects/object";
 import type { AdmissionPlugin } from "../admission/admission.ts";
 import type { User } from "../auth/user.ts";
-import type { ResourceType } from "../registry/resource-type.ts";
+import type { RuleMetrics } from "../metrics/rule-metrics.ts";
+import type { ResourceType, Subresource, WriteRules } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { TablePrinter } from "../table/table.ts";
+import type { VersionConversions } from "./apply-versions.ts";
 import type { Endpoint, MetaChecks } from "./object-strategy.ts";
 
 /** The rules of one kind with a typed form, beyond what its type says. Every rule is optional and pure. */
@@ -22,12 +26,20 @@ export interface KindRules {
   readonly prepareUpdate?: (object: JsonObject, old: JsonObject, endpoint: Endpoint) => JsonObject;
   /** Fields of features that are off by default: a write drops them. */
   readonly droppedFields?: readonly (readonly string[])[];
+  /** The same for fields that are not at one path, such as those of containers. */
+  readonly withoutDisabled?: (object: JsonObject) => JsonObject;
   /** Validates an object, new or changed. */
   readonly validate?: (object: JsonObject) => readonly FieldError[];
   /** Validates what applies only to a new object. */
   readonly validateNew?: (object: JsonObject) => readonly FieldError[];
   /** Validates a change, beyond the object itself. */
   readonly validateChange?: (object: JsonObject, old: JsonObject, endpoint: Endpoint) => readonly FieldError[];
+  /** Validates what takes long in parts: what `validateNew` and `validateChange` would say. `old` is missing for a new object. */
+  readonly validating?: (
+    object: JsonObject,
+    old: JsonObject | undefined,
+    endpoint: Endpoint,
+  ) => Work<readonly FieldError[]>;
   /** Which checks of metadata the kind repeats for a change. Default: those of the change, not those of the whole. */
   readonly metaChecks?: (endpoint: Endpoint) => MetaChecks;
   /** Accepts finalizers without a domain. Default: only the standard ones. */
@@ -46,6 +58,8 @@ export interface KindRules {
   /** The kind as another group shows it. */
   readonly toServed?: (stored: JsonObject) => JsonObject;
   readonly toStored?: (served: JsonObject) => JsonObject;
+  /** How objects go from one version of the kind to another, for managers that recorded their fields at another version. */
+  readonly conversions?: VersionConversions;
   /** Members that a write to an endpoint cannot own. Default: the spec for the status, the status for the object. */
   readonly resets?: { readonly [endpoint in Endpoint]?: readonly string[][] };
   /** Members that the kind writes even in an empty object. */
@@ -117,6 +131,8 @@ interface KindClient {
 interface KindDeps {
   readonly store: Store<JsonObject>;
   readonly now: () => Date;
+  /** Observes the rules of definitions. */
+  readonly ruleMetrics?: RuleMetrics;
 }
 
 /** Makes the kinds that one server serves; called once per server. */
@@ -147,4 +163,98 @@ export function withEmptyLists(members: readonly string[], rules: KindRules = {}
 
 function isEmpty(value: JsonValue | undefined): boolean {
   return Array.isArray(value) && value.length === 0;
+}
+
+/** Every verb of a resource. */
+export const allVerbs: readonly string[] = [
+  "create",
+  "delete",
+  "deletecollection",
+  "get",
+  "list",
+  "patch",
+  "update",
+  "watch",
+];
+
+export const statusSubresource: Subresource = { name: "status", verbs: ["get", "patch", "update"] };
+
+export const scaleSubresource: Subresource = {
+  name: "scale",
+  verbs: ["get", "patch", "update"],
+  kind: { group: "autoscaling", version: "v1", kind: "Scale" },
+};
+
+const defaultRules: WriteRules = {
+  name: subdomainName,
+  createOnUpdate: false,
+  unconditionalUpdate: true,
+  generation: undefined,
+  returnsDeleted: false,
+  orphansByDefault: false,
+  ttlSeconds: undefined,
+};
+
+/** The group and version of some kinds, and where discovery lists the group. */
+interface KindGroup {
+  readonly group: string;
+  readonly version: string;
+  /** Groups of a higher priority come first; groups of the same priority by name. */
+  readonly priority: number;
+}
+
+/** One kind in a table of kinds. */
+export interface KindRow {
+  readonly resource: string;
+  readonly kind: string;
+  readonly short?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly cluster?: true;
+  readonly verbs?: readonly string[];
+  readonly subresources?: readonly Subresource[];
+  readonly unserved?: ResourceType["unserved"];
+  readonly write?: Partial<WriteRules>;
+  readonly rules?: KindRules;
+  readonly initialObjects?: readonly JsonObject[];
+  readonly admission?: KindDefinition["admission"];
+  readonly reconcileInitial?: KindDefinition["reconcileInitial"];
+  readonly controllers?: KindDefinition["controllers"];
+  /** The group whose objects of the same resource these are. */
+  readonly storedIn?: string;
+  /** The storage version in discovery, if it is not the served one. */
+  readonly storageVersion?: string;
+}
+
+/** The kinds of one group and version. */
+export function defineKinds(group: KindGroup, rows: readonly KindRow[]): KindDefinition[] {
+  return rows.map((row) => ({
+    type: typeOf(group, row),
+    ...(row.rules && { rules: row.rules }),
+    ...(row.initialObjects && { initialObjects: row.initialObjects }),
+    ...(row.admission && { admission: row.admission }),
+    ...(row.reconcileInitial && { reconcileInitial: row.reconcileInitial }),
+    ...(row.controllers && { controllers: row.controllers }),
+  }));
+}
+
+function typeOf({ group, version, priority }: KindGroup, row: KindRow): ResourceType {
+  const { resource, kind } = row;
+  return {
+    group,
+    version,
+    kind,
+    listKind: `${kind}List`,
+    resource,
+    singular: kind.toLowerCase(),
+    shortNames: row.short ?? [],
+    categories: row.categories ?? [],
+    namespaced: row.cluster !== true,
+    verbs: row.verbs ?? allVerbs,
+    subresources: row.subresources ?? [],
+    ...(row.unserved && { unserved: row.unserved }),
+    custom: false,
+    groupPriority: priority,
+    storage: { group: row.storedIn ?? group, version: row.storageVersion ?? "v1", resource },
+    rules: { ...defaultRules, ...row.write },
+  };
 }

@@ -7,13 +7,14 @@ import { type Fractions, goQuote, isJsonObject, type JsonObject } from "@purlin/
 import { parseApiVersion, withMember as withMemberAt } from "@purlin/kube-objects/object";
 import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
 import { metaOf, withMember, withMeta } from "../objects/object-meta.ts";
-import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/resource-type.ts";
-import { plainPrinter } from "../table/cell-values.ts";
+import { apiVersionOf, hasSubresource, type ResourceType } from "../registry/registry.ts";
+import { plainPrinter } from "../table/table.ts";
 import { builtinApplyVersions, builtinSchema } from "./apply-versions.ts";
 import type { KindRules } from "./kind-rules.ts";
 import type {
   DecodedObject,
   Endpoint,
+  ObjectChange,
   ObjectDecoder,
   ObjectStorage,
   ObjectStrategy,
@@ -44,11 +45,19 @@ function typedDecoder(type: ResourceType, rules: KindRules): ObjectDecoder {
 }
 
 function typedValidator(rules: KindRules): ObjectValidator {
+  const { validating } = rules;
+  const validated = new WeakMap<JsonObject, readonly FieldError[]>();
   return {
+    ...(validating !== undefined && {
+      *validating({ object, old, endpoint }: ObjectChange): Work<void> {
+        validated.set(object, yield* validating(object, old, endpoint));
+      },
+    }),
     validate: ({ object, old, endpoint }) => [
       ...(rules.acceptsAnyFinalizer ? [] : finalizerErrors(object)),
       ...(rules.validate?.(object) ?? []),
       ...((old === undefined ? rules.validateNew?.(object) : rules.validateChange?.(object, old, endpoint)) ?? []),
+      ...(validated.get(object) ?? (validating === undefined ? [] : finish(validating(object, old, endpoint)))),
     ],
     metaChecks: (endpoint) => rules.metaChecks?.(endpoint) ?? { ofChange: true, ofWhole: false },
     warnings: ({ object, old, endpoint }) => rules.warnings?.(object, old, endpoint) ?? [],
@@ -60,7 +69,7 @@ function typedValidator(rules: KindRules): ObjectValidator {
 function typedStorage(type: ResourceType, rules: KindRules, now: () => Date): ObjectStorage {
   const managers = new Map<Endpoint, FieldManager>();
   const hasStatus = hasSubresource(type, "status");
-  const versions = builtinApplyVersions(type);
+  const versions = builtinApplyVersions(type, rules.conversions);
   return {
     prepareCreate: (whole, user) => {
       const sent = withoutFields(whole, rules);
@@ -173,8 +182,9 @@ function newEmptyObject(apiVersion: string, kind: string): JsonObject {
     : { apiVersion, kind, metadata: {}, spec: {}, status: {} };
 }
 
-function withoutFields(object: JsonObject, { droppedFields = [] }: KindRules): JsonObject {
-  return droppedFields.reduce((kept, path) => withMemberAt(kept, path, undefined), object);
+function withoutFields(object: JsonObject, { droppedFields = [], withoutDisabled }: KindRules): JsonObject {
+  const kept = droppedFields.reduce((rest, path) => withMemberAt(rest, path, undefined), object);
+  return withoutDisabled?.(kept) ?? kept;
 }
 
 /** Each way to an object changes only its part: the status, or everything else. */
@@ -197,13 +207,14 @@ function createManager({ type, rules, now }: ManagerOptions, endpoint: Endpoint)
   const hasOwnStatus = endpoint === "" && hasSubresource(type, "status");
   const reset = rules.resets?.[endpoint] ?? (endpoint === "status" ? specReset : hasOwnStatus ? statusReset : []);
   const apiVersion = apiVersionOf(type);
+  const resetVersions = [apiVersion, ...Object.keys(rules.conversions ?? {})];
   return createFieldManager({
     apiVersion,
     kind: type.kind,
-    versions: builtinApplyVersions(type),
+    versions: builtinApplyVersions(type, rules.conversions),
     emptyObject: emptyObject(type),
     ...(endpoint === "" ? {} : { subresource: endpoint }),
-    ...(reset.length === 0 ? {} : { resetFields: new Map([[apiVersion, fieldSetOfPaths(reset)]]) }),
+    ...(reset.length === 0 ? {} : { resetFields: new Map(resetVersions.map((at) => [at, fieldSetOfPaths(reset)])) }),
     now,
   });
 }

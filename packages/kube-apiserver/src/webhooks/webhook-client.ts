@@ -4,10 +4,9 @@ import { Buffer } from "node:buffer";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import { isIP } from "node:net";
 import { VerifyingAgent } from "@purlin/certificates/peer";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
+import { countJsonValues, isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
 import { numberAt, stringAt } from "@purlin/kube-objects/object";
-import { goNetworkError } from "./go-network-error.ts";
-import { statusCodeText } from "./status-code-text.ts";
+import { goNetworkError, statusCodeText } from "./go-network-error.ts";
 
 /** Where the requests for a Service go. */
 export interface ServiceAddress {
@@ -46,6 +45,8 @@ export class WebhookCallError extends Error {
 }
 
 const maxResponseBytes = 8 * 1024 * 1024;
+/** More than a request may have, as a conversion answers for several objects: reading more would hold the event loop. */
+const maxResponseValues = 250_000;
 const maxRedirects = 10;
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/;
 
@@ -63,15 +64,16 @@ export class WebhookClient {
     const seconds = Math.max(1, Math.ceil(call.timeoutMs / 1000));
     const { config } = call;
     const url = urlOf(config, seconds);
-    const deadline = AbortSignal.timeout(call.timeoutMs);
-    const signal = call.signal === undefined ? deadline : AbortSignal.any([deadline, call.signal]);
+    const ending = endingOf(call);
     try {
-      const options = { ...this.#options(config), signal, agent: this.#agent };
+      const options = { ...this.#options(config), signal: ending.signal, agent: this.#agent };
       return readReview(await this.#send(url, { method: "POST", body: call.body, userAgent: call.userAgent, options }));
     } catch (error) {
       if (error instanceof WebhookCallError) throw error;
-      const text = deadline.aborted ? "context deadline exceeded" : goNetworkError(error);
+      const text = ending.isLate() ? "context deadline exceeded" : goNetworkError(error);
       throw new WebhookCallError(`Post ${JSON.stringify(url.toString())}: ${text}`, { cause: error });
+    } finally {
+      ending[Symbol.dispose]();
     }
   }
 
@@ -85,7 +87,7 @@ export class WebhookClient {
     const name = isJsonObject(service) ? `${stringAt(service, ["name"])}.${stringAt(service, ["namespace"])}.svc` : "";
     const address = isJsonObject(service) ? this.#resolve(serviceOf(service)) : undefined;
     return {
-      ...(bundle !== "" && { ca: authorities(bundle), allowPartialTrustChain: true }),
+      ...(bundle !== "" && { ca: authorities(config, bundle), allowPartialTrustChain: true }),
       ...(name !== "" && { servername: name }),
       ...(address && { host: address.host, port: address.port }),
       ...(address?.socketPath !== undefined && { socketPath: address.socketPath }),
@@ -112,6 +114,34 @@ export class WebhookClient {
   }
 }
 
+/** The end of a call: its deadline, or the end of the request that makes it. */
+interface Ending extends Disposable {
+  readonly signal: AbortSignal;
+  readonly isLate: () => boolean;
+}
+
+/** AbortSignal.timeout and AbortSignal.any cost more than the timer and the listener that they stand for, and stay after the call. */
+function endingOf({ timeoutMs, signal }: WebhookCall): Ending {
+  const controller = new AbortController();
+  let isLate = false;
+  const end = (): void => controller.abort(signal?.reason);
+  const timer = setTimeout(() => {
+    isLate = true;
+    controller.abort();
+  }, timeoutMs);
+  timer.unref();
+  if (signal?.aborted) end();
+  else signal?.addEventListener("abort", end, { once: true });
+  return {
+    signal: controller.signal,
+    isLate: () => isLate,
+    [Symbol.dispose]: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+    },
+  };
+}
+
 interface Sent {
   readonly method: string;
   readonly body: string | undefined;
@@ -126,7 +156,16 @@ interface Answer {
   readonly location: string | undefined;
 }
 
-function authorities(bundle: string): string {
+/** The certificates of a webhook's bundle. They are read once for each configuration that is stored. */
+function authorities(config: JsonObject, bundle: string): string {
+  const known = readBundles.get(config) ?? readBundle(bundle);
+  readBundles.set(config, known);
+  return known;
+}
+
+const readBundles = new WeakMap<JsonObject, string>();
+
+function readBundle(bundle: string): string {
   const pem = Buffer.from(bundle, "base64").toString();
   if (!pemBlock.test(pem)) {
     throw new WebhookCallError("unable to load root certificates: unable to parse bytes as PEM block");
@@ -230,6 +269,9 @@ function isRedirect(code: number): boolean {
 function readReview({ code, contentType, body }: Answer): JsonValue {
   const text = body.toString();
   if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, text), { code });
+  if (countJsonValues(text) > maxResponseValues) {
+    throw new WebhookCallError(`the response has more than ${maxResponseValues} values`);
+  }
   try {
     // The reference reads what is not JSON as YAML, in which a plain text is a string.
     return /^\s*[[{]/.test(text) || text.trim() === "" ? parseJson(text) : parsedScalar(text);

@@ -1,9 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-import { defineKinds, type KindDefinition, type KindRow, statusSubresource } from "@purlin/kube-apiserver/kinds";
+import {
+  all,
+  type Check,
+  defineKinds,
+  type KindDefinition,
+  type KindRow,
+  type KindRules,
+  selectorInGo,
+  statusSubresource,
+  withEmptyLists,
+} from "@purlin/kube-apiserver/kinds";
+import { invalidPrinted } from "@purlin/kube-objects/errors";
+import { goJson, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt } from "@purlin/kube-objects/object";
+import {
+  inMember,
+  notNegativeAt,
+  onStatus,
+  optionallyOneOf,
+  selectorAt,
+  sharedConditions,
+} from "../checks/rule-checks.ts";
 import { policyPrinters } from "../columns/policy-columns.ts";
+import { amountErrors, atMostAll } from "../workloads/rolling-update.ts";
 import { autoscalerRules } from "./autoscaler-rules.ts";
-import { toFirstVersion, toSecondVersion } from "./autoscaler-versions.ts";
-import { disruptionRules } from "./disruption-rules.ts";
+import { autoscalerConversions, toFirstVersion, toSecondVersion } from "./autoscaler-versions.ts";
+
+const amounts = ["minAvailable", "maxUnavailable"];
+
+/** The spec as the reference prints it. */
+function inGo(spec: JsonObject): string {
+  const selector = memberAt(spec, ["selector"]);
+  const text = (name: string): string => goJson(memberAt(spec, [name]) ?? null);
+  const shown = isJsonObject(selector) ? selectorInGo(selector) : "null";
+  return `{"MinAvailable":${text("minAvailable")},"Selector":${shown},"MaxUnavailable":${text("maxUnavailable")},"UnhealthyPodEvictionPolicy":${text("unhealthyPodEvictionPolicy")}}`;
+}
+
+const budget: Check = all(
+  (spec, path) => {
+    const isBoth = amounts.every((name) => memberAt(spec, [name]) !== undefined);
+    return isBoth ? [invalidPrinted(path, inGo(spec), "minAvailable and maxUnavailable cannot be both set")] : [];
+  },
+  ...amounts.map(
+    (name): Check =>
+      (spec, path) => [...amountErrors(spec, name, path), ...atMostAll(spec, name, path)],
+  ),
+  selectorAt("selector"),
+  optionallyOneOf("unhealthyPodEvictionPolicy", ["AlwaysAllow", "IfHealthyBudget"]),
+);
+
+/** The rules of PodDisruptionBudgets. */
+const disruptionRules: KindRules = {
+  acceptsAnyFinalizer: true,
+  validate: inMember("spec", budget),
+  validateChange: onStatus(
+    all(sharedConditions, notNegativeAt("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")),
+  ),
+};
 
 const autoscaler: KindRow = {
   resource: "horizontalpodautoscalers",
@@ -13,6 +66,9 @@ const autoscaler: KindRow = {
   subresources: [statusSubresource],
   storageVersion: "v2",
 };
+
+/** Lists that are not the same as no list when they are empty. */
+const emptyLists = ["status.currentMetrics", "spec.behavior.scaleUp.policies", "spec.behavior.scaleDown.policies"];
 
 const printer = policyPrinters["HorizontalPodAutoscaler"];
 
@@ -25,6 +81,7 @@ export const autoscalerKinds: readonly KindDefinition[] = [
         ...autoscalerRules(toSecondVersion),
         // What version 1 lacks is in annotations, and its target is a metric: both come back in their stored form.
         decode: (object) => toFirstVersion(toSecondVersion(object)),
+        conversions: autoscalerConversions,
         toServed: toFirstVersion,
         toStored: toSecondVersion,
         ...(printer && {
@@ -34,7 +91,10 @@ export const autoscalerKinds: readonly KindDefinition[] = [
     },
   ]),
   ...defineKinds({ group: "autoscaling", version: "v2", priority: 17_500 }, [
-    { ...autoscaler, rules: autoscalerRules() },
+    {
+      ...autoscaler,
+      rules: withEmptyLists(emptyLists, { ...autoscalerRules(), conversions: autoscalerConversions }),
+    },
   ]),
 ];
 

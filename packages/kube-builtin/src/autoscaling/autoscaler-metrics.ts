@@ -87,10 +87,18 @@ export function fromFirstMetric(metric: JsonObject): JsonObject {
 
 /** The value of a metric of autoscaling/v2 as annotations write it. */
 export function toFirstStatus(metric: JsonObject): JsonObject {
-  return flattened(metric, statusShape);
+  const flat = flattened(metric, statusShape);
+  const type = memberOf(stringAt(metric, ["type"]));
+  const own = objectAt(flat, [type]);
+  const needsValue = (type === "resource" || type === "containerResource") && own["currentAverageValue"] === undefined;
+  // Its type has no missing amounts.
+  return needsValue ? { ...flat, [type]: { ...own, currentAverageValue: "0" } } : flat;
 }
 
 /** The value of a metric in an annotation as autoscaling/v2 writes it. */
 export function fromFirstStatus(metric: JsonObject): JsonObject {
-  return nested(metric, statusShape);
+  const type = memberOf(stringAt(metric, ["type"]));
+  const { currentAverageValue, ...own } = objectAt(metric, [type]);
+  const isMade = (type === "resource" || type === "containerResource") && currentAverageValue === "0";
+  return nested(isMade ? { ...metric, [type]: own } : metric, statusShape);
 }

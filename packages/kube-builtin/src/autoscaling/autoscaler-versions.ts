@@ -1,10 +1,63 @@
 // SPDX-License-Identifier: Apache-2.0
-import { items, metaOf, withMeta } from "@purlin/kube-apiserver/kinds";
-import { isJsonObject, type JsonObject, type JsonValue, parseJson, printJson } from "@purlin/kube-objects/json";
+import { items, metaOf, type VersionConversions, withMeta } from "@purlin/kube-apiserver/kinds";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  printJson,
+} from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { inTypedOrder } from "@purlin/kube-objects/typed";
-import { behaviorFromText, behaviorText } from "./autoscaler-behavior.ts";
 import { fromFirstMetric, fromFirstStatus, toFirstMetric, toFirstStatus } from "./autoscaler-metrics.ts";
+
+// The behavior of a HorizontalPodAutoscaler in an annotation of autoscaling/v1, where all members begin with a capital letter.
+
+const directions = ["scaleUp", "scaleDown"] as const;
+const ruleMembers = ["stabilizationWindowSeconds", "selectPolicy", "policies", "tolerance"] as const;
+const policyMembers = ["type", "value", "periodSeconds"] as const;
+
+const capital = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1);
+
+/** The text of a behavior; members that are not set are null. */
+function behaviorText(behavior: JsonObject): string {
+  return printJson(written(behavior, directions, (rules) => written(rules, ruleMembers, policies)));
+}
+
+const policies = (value: JsonObject): JsonValue => written(value, policyMembers, (one) => one);
+
+function written(object: JsonObject, members: readonly string[], write: (value: JsonObject) => JsonValue): JsonObject {
+  const value = (member: JsonValue | undefined): JsonValue => {
+    if (isJsonArray(member)) return member.map((one) => (isJsonObject(one) ? write(one) : one));
+    return isJsonObject(member) ? write(member) : (member ?? null);
+  };
+  return Object.fromEntries(members.map((name) => [capital(name), value(memberAt(object, [name]))]));
+}
+
+/** The behavior in an annotation; undefined when the annotation does not hold one. */
+function behaviorFromText(text: string | undefined): JsonObject | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const value = parseJson(text);
+    const read = isJsonObject(value) ? readMembers(value) : {};
+    return Object.keys(read).length === 0 ? undefined : read;
+  } catch {
+    return undefined;
+  }
+}
+
+function readMembers(object: JsonObject): JsonObject {
+  const members = Object.entries(object).filter(([, value]) => value !== null);
+  return Object.fromEntries(
+    members.map(([name, value]) => [name.slice(0, 1).toLowerCase() + name.slice(1), readValue(value)]),
+  );
+}
+
+function readValue(value: JsonValue): JsonValue {
+  if (isJsonArray(value)) return value.map(readValue);
+  return isJsonObject(value) ? readMembers(value) : value;
+}
 
 const prefix = "autoscaling.alpha.kubernetes.io";
 const metricsKey = `${prefix}/metrics`;
@@ -98,8 +151,22 @@ function listIn(text: string | undefined): JsonObject[] | undefined {
   }
 }
 
-/** A HorizontalPodAutoscaler of version 1 in its stored form. */
+/** A HorizontalPodAutoscaler of version 1 in its stored form. A new one without a metric gets the default. */
 export function toSecondVersion(served: JsonObject): JsonObject {
+  const stored = converted(served);
+  const spec = objectAt(stored, ["spec"]);
+  return spec["metrics"] === undefined
+    ? { ...stored, spec: { ...spec, metrics: [cpuMetric(defaultUtilization)] } }
+    : stored;
+}
+
+/** How the owners of fields see a HorizontalPodAutoscaler in the other version: without defaults. */
+export const autoscalerConversions: VersionConversions = {
+  "autoscaling/v1": { "autoscaling/v2": (object) => inTypedOrder(converted(object)) },
+  "autoscaling/v2": { "autoscaling/v1": toFirstVersion },
+};
+
+function converted(served: JsonObject): JsonObject {
   const annotations = metaOf(served).annotations ?? {};
   const { targetCPUUtilizationPercentage: percent, ...spec } = objectAt(served, ["spec"]);
   const { currentCPUUtilizationPercentage: current, ...status } = objectAt(served, ["status"]);
@@ -116,7 +183,7 @@ export function toSecondVersion(served: JsonObject): JsonObject {
     apiVersion: "autoscaling/v2",
     spec: {
       ...spec,
-      metrics: metrics.length === 0 ? [cpuMetric(defaultUtilization)] : metrics,
+      ...(metrics.length > 0 && { metrics }),
       ...(behavior && { behavior }),
     },
     status: {

@@ -22,8 +22,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { atRoot, changes, goStruct, immutable, inMember } from "../checks/rule-checks.ts";
-import { containerAmounts } from "../pods/containers.ts";
-import { tolerationErrors } from "../pods/pod-spec.ts";
+import { overheadErrors } from "../pods/containers.ts";
+import { tolerationErrors } from "../pods/scheduling.ts";
 
 const highestPriority = 1_000_000_000;
 const systemValues: Readonly<Record<string, number>> = {
@@ -100,7 +100,7 @@ export const runtimeClassRules: KindRules = {
   validate: atRoot(
     all(
       named("handler", dns1123LabelProblems),
-      within("overhead", (overhead, path) => containerAmounts(objectAt(overhead, ["podFixed"]), `${path}.limits`)),
+      within("overhead", (overhead, path) => overheadErrors(objectAt(overhead, ["podFixed"]), path)),
       within("scheduling", scheduling),
     ),
   ),

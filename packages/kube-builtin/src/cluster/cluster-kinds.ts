@@ -16,7 +16,7 @@ import { defaultIngressClass, defaultStorageClass } from "../quota/default-class
 import { limitRangeRules } from "../quota/limit-range-rules.ts";
 import { limitRanger } from "../quota/limit-ranger.ts";
 import { ResourceQuotas } from "../quota/resource-quota.ts";
-import { controllerRules, podTemplateRules } from "../workloads/replication-controller-rules.ts";
+import { controllerRules, podTemplateRules } from "../workloads/template.ts";
 import { priorityClassRules, runtimeClassRules } from "./class-rules.ts";
 import { flowSchemaRules, priorityLevelRules } from "./flow-rules.ts";
 import { nodeRules } from "./node-rules.ts";

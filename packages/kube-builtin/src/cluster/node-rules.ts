@@ -4,6 +4,7 @@ import {
   duplicatePrinted,
   type FieldError,
   forbiddenValue,
+  internalFieldError,
   invalidValue,
   requiredValue,
   unsupportedValue,
@@ -11,7 +12,7 @@ import {
 import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
-import { rangeErrors, rangeOf } from "../checks/range-text.ts";
+import { rangeErrors, rangeOf } from "../checks/addresses.ts";
 import { goStruct, noNamespaceField } from "../checks/rule-checks.ts";
 import { amountErrors } from "../quota/resource-names.ts";
 
@@ -76,10 +77,15 @@ function capacityErrors(node: JsonObject): FieldError[] {
 function rangeOfPodsErrors(node: JsonObject): FieldError[] {
   const ranges = textsAt(node, ["spec", "podCIDRs"]);
   const families = new Set(ranges.map((text) => rangeOf(text)?.address.bits));
-  const isOnePerFamily = ranges.length < 2 || (ranges.length === 2 && families.size === 2);
+  const wrong = ranges.findIndex((text) => rangeOf(text) === undefined);
+  const isOnePerFamily = ranges.length < 2 || (ranges.length === 2 && families.size === 2 && wrong < 0);
+  const unread = `invalid CIDR[${wrong}]: <nil> (invalid CIDR address: ${ranges[wrong] ?? ""})`;
   const why = "may specify no more than one CIDR for each IP family";
   return [
     ...ranges.flatMap((text, index) => rangeErrors(text, `spec.podCIDRs[${index}]`)),
+    ...(wrong >= 0 && ranges.length > 1
+      ? [internalFieldError("spec.podCIDRs", `invalid PodCIDRs. failed to check with dual stack with error:${unread}`)]
+      : []),
     ...(isOnePerFamily ? [] : [invalidValue("spec.podCIDRs", ranges, why)]),
   ];
 }

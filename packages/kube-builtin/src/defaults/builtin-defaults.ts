@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { clusterDefaults } from "./cluster-defaults.ts";
-import { all, type Edit, each, fill, inside, when } from "./edit.ts";
-import { podSpecDefaults, podTemplateDefaults } from "./pod-defaults.ts";
+import { all, type Edit, each, fill, inside, podSpecDefaults, podTemplateDefaults, when } from "./pod-defaults.ts";
 
 const template: Edit = inside("template", podTemplateDefaults);
 const rollingUpdate = (defaults: JsonObject): Edit =>
@@ -122,6 +121,10 @@ const serviceSpec: Edit = inside(
     when(
       (spec) => spec["sessionAffinity"] === "ClientIP",
       fill({ sessionAffinityConfig: { clientIP: { timeoutSeconds: 10800 } } }),
+    ),
+    when(
+      (spec) => spec["sessionAffinity"] === "None" && spec["sessionAffinityConfig"] !== undefined,
+      ({ sessionAffinityConfig: _unused, ...spec }) => spec,
     ),
     each("ports", servicePort),
   ),

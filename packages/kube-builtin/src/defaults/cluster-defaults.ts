@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonArray, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { all, type Edit, each, fill, inside, when } from "./edit.ts";
-import { podTemplateDefaults } from "./pod-defaults.ts";
+import { all, type Edit, each, fill, inside, podTemplateDefaults, when } from "./pod-defaults.ts";
 
 const isEmptyList = (object: JsonObject, name: string): boolean => {
   const list = object[name];

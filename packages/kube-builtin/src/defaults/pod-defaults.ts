@@ -1,6 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { all, type Edit, each, fill, inside, when } from "./edit.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+
+/** Changes an object; gives the same one back when there is nothing to change. */
+export type Edit = (object: JsonObject) => JsonObject;
+
+/** Sets members that are absent. */
+export function fill(defaults: JsonObject): Edit {
+  return (object) => {
+    const missing = Object.entries(defaults).filter(([name]) => object[name] === undefined || object[name] === null);
+    return missing.length === 0 ? object : { ...object, ...Object.fromEntries(missing) };
+  };
+}
+
+/** Edits a member that is an object. */
+export function inside(name: string, edit: Edit): Edit {
+  return (object) => {
+    const member = object[name];
+    if (!isJsonObject(member)) return object;
+    const edited = edit(member);
+    return edited === member ? object : { ...object, [name]: edited };
+  };
+}
+
+/** Edits every item of a member that is a list. */
+export function each(name: string, edit: Edit): Edit {
+  return (object) => {
+    const list = object[name];
+    if (!isJsonArray(list)) return object;
+    const edited = list.map((item: JsonValue) => (isJsonObject(item) ? edit(item) : item));
+    return edited.every((item, index) => item === list[index]) ? object : { ...object, [name]: edited };
+  };
+}
+
+/** One edit after the other. */
+export function all(...edits: readonly Edit[]): Edit {
+  return (object) => edits.reduce((edited, edit) => edit(edited), object);
+}
+
+/** Edits only where the condition holds. */
+export function when(holds: (object: JsonObject) => boolean, edit: Edit): Edit {
+  return (object) => (holds(object) ? edit(object) : object);
+}
 
 const fieldRef: Edit = inside("fieldRef", fill({ apiVersion: "v1" }));
 const items: Edit = each("items", fieldRef);
@@ -19,6 +59,9 @@ function repositoryOf(reference: string): string {
   return isRegistry ? rest.join("/") : [first, ...rest].join("/");
 }
 
+/** Images with longer names cannot be parsed. */
+const maxReference = 255;
+
 /** A tag of latest, given or implied, is pulled every time. */
 const pullPolicy: Edit = (container) => {
   if (container["imagePullPolicy"] !== undefined) return container;
@@ -26,9 +69,16 @@ const pullPolicy: Edit = (container) => {
   const [reference = "", digest] = image.split("@");
   const tag = /:([^/:]+)$/.exec(reference)?.[1];
   // An image that cannot be parsed has no tag at all, not even an implied one.
-  const isName = /^[a-z0-9]/.test(repositoryOf(reference)) && !/[A-Z\s]/.test(repositoryOf(reference));
+  const repository = repositoryOf(reference);
+  const isName = /^[a-z0-9][a-z0-9._/-]*$/.test(repository) && reference.length <= maxReference;
   const latest = digest === undefined && isName && (tag === undefined || tag === "latest");
   return { ...container, imagePullPolicy: latest ? "Always" : "IfNotPresent" };
+};
+
+/** The image of a volume is pulled by the same rule. */
+const volumeImage: Edit = (source) => {
+  const { imagePullPolicy } = pullPolicy({ image: source["reference"] ?? "" });
+  return source["pullPolicy"] === undefined ? { ...source, pullPolicy: imagePullPolicy ?? "" } : source;
 };
 
 /** What may be used is what is asked for, where only the limit is given. */
@@ -68,6 +118,11 @@ const volume: Edit = all(
     ),
   ),
   inside("hostPath", fill({ type: "" })),
+  inside("image", volumeImage),
+  inside("iscsi", fill({ iscsiInterface: "default" })),
+  inside("rbd", fill({ pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" })),
+  inside("scaleIO", fill({ storageMode: "ThinProvisioned", fsType: "xfs" })),
+  inside("azureDisk", fill({ cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" })),
 );
 
 /** The two names of the service account are one field. */
@@ -100,7 +155,8 @@ export function podSpecDefaults({ isPod }: { readonly isPod: boolean }): Edit {
     }),
     isPod ? fill({ enableServiceLinks: true }) : (spec: JsonObject) => spec,
     serviceAccount,
-    hostPorts,
+    // A template leaves them to the Pods that are made of it.
+    isPod ? hostPorts : (spec: JsonObject) => spec,
     each("containers", all(container, resources)),
     each("initContainers", all(container, resources)),
     each("ephemeralContainers", container),

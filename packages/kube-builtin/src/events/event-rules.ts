@@ -123,6 +123,7 @@ function fieldOf(name: string): string {
 
 const subjectFields = ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"];
 
+const toNamedEvent = (event: JsonObject): JsonObject => toTypedForm(renamed(event, toNamed, "events.k8s.io/v1")).object;
 export const coreEventRules: KindRules = {
   validate: (object) => eventErrors(object, coreNames),
   fields: {
@@ -133,8 +134,8 @@ export const coreEventRules: KindRules = {
 };
 
 export const namedEventRules: KindRules = {
-  toServed: (stored) => toTypedForm(renamed(stored, toNamed, "events.k8s.io/v1")).object,
-  toStored: (served) => renamed(served, toCore, "v1"),
+  toServed: toNamedEvent,
+  toStored: (served) => toTypedForm(renamed(served, toCore, "v1")).object,
   validate: (object) => eventErrors(object, otherNames),
   validateNew: strictErrors,
   validateChange: changeErrors,

@@ -3,7 +3,6 @@
 import {
   all,
   type Check,
-  inRange,
   isPort,
   listAt,
   named,
@@ -20,30 +19,70 @@ import {
   keyPath,
   notFoundValue,
   requiredValue,
+  tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
-import { amountErrors, containerResourceErrors, isHugePages, isNative } from "../quota/resource-names.ts";
-import { env, envFrom } from "./env.ts";
-import { lifeOfContainer, noLifeOfInitContainer } from "./probes.ts";
+import { exactlyOneOf } from "../checks/rule-checks.ts";
+import {
+  amountErrors,
+  containerResourceErrors,
+  hugePageErrors,
+  isHugePages,
+  isNative,
+} from "../quota/resource-names.ts";
+import { env, envFrom, lifeOfContainer, noLifeOfInitContainer } from "./container-parts.ts";
+import { containerSecurity } from "./security.ts";
 import { volumeMounts } from "./volumes.ts";
 
 const mayExceed = (name: string): boolean => isNative(name) && !isHugePages(name);
 
-/** What is wrong with what a container asks for and may use. */
-const resources: Check = (container, path) => {
-  const [limits, requests] = [
-    objectAt(container, ["resources", "limits"]),
-    objectAt(container, ["resources", "requests"]),
-  ];
-  const at = `${path}.resources`;
-  return [...containerAmounts(limits, `${at}.limits`), ...requestErrors(requests, limits, at)];
-};
+/** What is wrong with what a container, or the whole Pod, asks for and may use. */
+export function resources(nameErrors: (name: string, path: string) => FieldError[], claims: readonly string[]): Check {
+  return (container, path) => {
+    const own = objectAt(container, ["resources"]);
+    const [limits, requests] = [objectAt(own, ["limits"]), objectAt(own, ["requests"])];
+    const at = `${path}.resources`;
+    const names = [...Object.keys(limits), ...Object.keys(requests)];
+    const needsMore = names.some(isHugePages) && !names.some((name) => name === "cpu" || name === "memory");
+    return [
+      ...amountsOf(limits, `${at}.limits`, nameErrors),
+      ...requestErrors({ requests, limits }, at, nameErrors),
+      ...(needsMore ? [forbiddenValue(at, "HugePages require cpu or memory")] : []),
+      ...claimErrors(listAt(own, "claims"), `${at}.claims`, claims),
+    ];
+  };
+}
 
-const maxId = 2 ** 31 - 1;
+/** The claims of the Pod that a container uses. */
+function claimErrors(claims: readonly JsonObject[], path: string, known: readonly string[]): FieldError[] {
+  const taken = new Set<string>();
+  const where = known.length === 0 ? " which is empty" : `: ${known.toSorted().join(", ")}`;
+  return claims.flatMap((claim, index) => {
+    const [name, request, at] = [stringAt(claim, ["name"]), stringAt(claim, ["request"]), `${path}[${index}]`];
+    if (name === "") return [requiredValue(at)];
+    const missing = { ...notFoundValue(at, name) };
+    const body = `${missing.body}: must be one of the names in pod.spec.resourceClaims${where}`;
+    return [...takenClaim({ name, request }, at, taken), ...(known.includes(name) ? [] : [{ ...missing, body }])];
+  });
+}
+
+function takenClaim(
+  { name, request }: { readonly name: string; readonly request: string },
+  at: string,
+  taken: Set<string>,
+): FieldError[] {
+  if (taken.has(name)) return [duplicateValue(at, name)];
+  const key = request === "" ? name : `${name}/${request}`;
+  const invalid =
+    request === "" ? [] : dns1123LabelProblems(request).map((text) => invalidValue(`${at}.request`, request, text));
+  const doubled = taken.has(key) ? [key] : request === "" ? [...taken].filter((one) => one.startsWith(`${name}/`)) : [];
+  taken.add(key);
+  return [...invalid, ...doubled.map((one) => duplicateValue(at, one === key ? key : name))];
+}
 
 const ports: Check = (container, path) => {
   const names = new Set<string>();
@@ -73,14 +112,37 @@ function portErrors(port: JsonObject, path: string, names: Set<string>): FieldEr
   ];
 }
 
-const security: Check = (container, path) => {
-  const context = memberAt(container, ["securityContext"]);
-  if (!isJsonObject(context)) return [];
-  return all(inRange("runAsUser", 0, maxId), inRange("runAsGroup", 0, maxId))(context, `${path}.securityContext`);
-};
+const resized = ["cpu", "memory"];
+const resizePolicies = ["NotRequired", "RestartContainer"];
+
+/** What happens to a container whose resources change. The reference gives most of these errors the path of the list. */
+function resizePolicy(podPolicy: string): Check {
+  return (container, path) => {
+    const at = `${path}.resizePolicy`;
+    const seen = new Set<string>();
+    return listAt(container, "resizePolicy").flatMap((one, index) => {
+      const [name, policy] = [stringAt(one, ["resourceName"]), stringAt(one, ["restartPolicy"])];
+      const isTaken = seen.has(name);
+      seen.add(name);
+      const never = "must be 'NotRequired' when pod `restartPolicy` is 'Never'";
+      return [
+        ...(isTaken ? [duplicateValue(`${at}[${index}]`, name)] : []),
+        ...knownText(name, resized, at),
+        ...knownText(policy, resizePolicies, at),
+        ...(podPolicy === "Never" && policy !== "NotRequired" ? [invalidValue(at, policy, never)] : []),
+      ];
+    });
+  };
+}
+
+function knownText(text: string, known: readonly string[], at: string): FieldError[] {
+  if (text === "") return [requiredValue(at)];
+  return known.includes(text) ? [] : [unsupportedValue(at, text, known)];
+}
 
 /** What all containers have in common. */
-function common(mounts: Check): Check {
+function common(spec: JsonObject, mounts: Check): Check {
+  const claims = listAt(spec, "resourceClaims").map((claim) => stringAt(claim, ["name"]));
   return all(
     named("name", dns1123LabelProblems),
     needed("image"),
@@ -90,8 +152,9 @@ function common(mounts: Check): Check {
     envFrom,
     mounts,
     oneOf("imagePullPolicy", ["Always", "IfNotPresent", "Never"]),
-    resources,
-    security,
+    resources(containerResourceErrors, claims),
+    resizePolicy(stringAt(spec, ["restartPolicy"])),
+    containerSecurity(spec),
   );
 }
 
@@ -111,9 +174,10 @@ function hostPortConflicts(containers: readonly JsonObject[], path: string): Fie
 }
 
 /** What is wrong with the containers of a Pod, and with those that run before them. */
-export const containers: Check = (spec, path) => {
+export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<string, JsonObject>): FieldError[] {
   const main = listAt(spec, "containers");
-  const mounts = volumeMounts(new Set(listAt(spec, "volumes").map((volume) => stringAt(volume, ["name"]))));
+  const shared = common(spec, volumeMounts(volumes));
+  const life = lifeOfContainer(spec);
   const names = new Set<string>();
   const unique: Check = (container, at) => {
     const name = stringAt(container, ["name"]);
@@ -124,23 +188,45 @@ export const containers: Check = (spec, path) => {
   const at = (list: string, index: number): string => `${path}.${list}[${index}]`;
   return [
     ...(main.length === 0 ? [requiredValue(`${path}.containers`)] : []),
-    ...main.flatMap((one, index) => all(common(mounts), unique, lifeOfContainer)(one, at("containers", index))),
-    ...hostPortConflicts(main, `${path}.containers`),
-    ...listAt(spec, "initContainers").flatMap((one, index) =>
-      all(
-        common(mounts),
-        restartPolicy,
-        unique,
-        isSidecar(one) ? lifeOfContainer : noLifeOfInitContainer,
-      )(one, at("initContainers", index)),
+    ...main.flatMap((one, index) =>
+      all(shared, unique, life, restartPolicy({ isInit: false }))(one, at("containers", index)),
     ),
+    ...hostPortConflicts(main, `${path}.containers`),
+    ...listAt(spec, "initContainers").flatMap((one, index) => [
+      ...all(shared, restartPolicy({ isInit: true }), unique)(one, at("initContainers", index)),
+      ...hostPortConflicts([one], `${path}.initContainers`),
+      ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
+    ]),
     ...listAt(spec, "ephemeralContainers").flatMap((one, index) =>
-      all(common(mounts), unique, ephemeral(spec))(one, at("ephemeralContainers", index)),
+      all(shared, trimmedImage, unique, ephemeral(spec))(one, at("ephemeralContainers", index)),
     ),
   ];
+}
+
+/** A container that ends is not restarted when its resources change. */
+const noRestart: Check = (container, path) =>
+  listAt(container, "resizePolicy").flatMap((one, index) => {
+    const policy = stringAt(one, ["restartPolicy"]);
+    const why = "must not be set to 'RestartContainer' for non-sidecar initContainers";
+    return policy === "RestartContainer"
+      ? [invalidValue(`${path}.resizePolicy[${index}].restartPolicy`, policy, why)]
+      : [];
+  });
+
+/** The image of a container of a Pod itself, not of a template. */
+export const trimmedImage: Check = (container, path) => {
+  const image = stringAt(container, ["image"]);
+  return image === image.trim()
+    ? []
+    : [invalidValue(`${path}.image`, image, "must not have leading or trailing whitespace")];
 };
 
-const notEphemeral = ["ports", "resources", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"];
+const notEphemeral: readonly string[] = [
+  ...["ports", "resources", "resizePolicy", "restartPolicyRules"],
+  ...["restartPolicy", "livenessProbe", "readinessProbe", "startupProbe", "lifecycle"],
+];
+/** Members that count as set although they are empty. */
+const optional: ReadonlySet<string> = new Set(["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"]);
 const notEphemeralText = "cannot be set for an Ephemeral Container";
 
 const isEmpty = (value: JsonValue | undefined): boolean =>
@@ -156,7 +242,7 @@ function ephemeral(spec: JsonObject): Check {
     return [
       ...(isKnown ? [] : [notFoundValue(`${path}.targetContainerName`, target)]),
       ...notEphemeral
-        .filter((name) => !isEmpty(one[name]))
+        .filter((name) => (optional.has(name) ? isJsonObject(one[name]) : !isEmpty(one[name])))
         .map((name) => forbiddenValue(`${path}.${name}`, notEphemeralText)),
       ...mounts.flatMap((mount, index) =>
         ["subPath", "subPathExpr"]
@@ -173,24 +259,65 @@ function isSidecar(container: JsonObject): boolean {
   return stringAt(container, ["restartPolicy"]) === "Always";
 }
 
-const restartPolicy: Check = (container, path) => {
-  const policy = memberAt(container, ["restartPolicy"]);
-  return typeof policy !== "string" || restartPolicies.includes(policy)
-    ? []
-    : [unsupportedValue(`${path}.restartPolicy`, policy, restartPolicies)];
+const ruleActions = ["Restart", "RestartAllContainers"];
+const exitOperators = ["In", "NotIn"];
+
+/** When a container is restarted, and by which exit codes. */
+const restartPolicy =
+  ({ isInit }: { readonly isInit: boolean }): Check =>
+  (container, path) => {
+    const policy = memberAt(container, ["restartPolicy"]);
+    const rules = listAt(container, "restartPolicyRules");
+    const [at, list] = [`${path}.restartPolicy`, `${path}.restartPolicyRules`];
+    const missing = requiredValue(at, "must specify restartPolicy when restart rules are used");
+    if (typeof policy !== "string" && (rules.length === 0 || isInit)) return rules.length === 0 ? [] : [missing];
+    return [
+      ...(typeof policy !== "string" ? [missing] : []),
+      ...(typeof policy !== "string" || restartPolicies.includes(policy)
+        ? []
+        : [unsupportedValue(at, policy, restartPolicies)]),
+      ...(rules.length > 20 ? [tooMany(list, rules.length, 20)] : []),
+      ...rules.flatMap((rule, index) => restartRule(rule, `${list}[${index}]`)),
+    ];
+  };
+
+const restartRule: Check = (rule, path) => {
+  const codes = memberAt(rule, ["exitCodes"]);
+  const values = memberAt(rule, ["exitCodes", "values"]);
+  const at = `${path}.exitCodes`;
+  return [
+    ...exactlyOneOf("action", ruleActions)(rule, path),
+    ...(isJsonObject(codes) ? exactlyOneOf("operator", exitOperators)(codes, at) : []),
+    ...(Array.isArray(values) && values.length > 255 ? [tooMany(`${at}.values`, values.length, 255)] : []),
+    ...(isJsonObject(codes) ? [] : [requiredValue(at, "must be specified")]),
+  ];
 };
 
-/** The errors of amounts of resources that a container asks for or may use. */
-export function containerAmounts(amounts: JsonObject, path: string): FieldError[] {
+/** The errors of what a Pod costs beyond its containers. */
+export function overheadErrors(amounts: JsonObject, path: string): FieldError[] {
+  return resources(containerResourceErrors, [])({ resources: { limits: amounts } }, "").map((error) => ({
+    ...error,
+    field: error.field.replace(".resources", path),
+  }));
+}
+
+type NameErrors = (name: string, path: string) => FieldError[];
+
+function amountsOf(amounts: JsonObject, path: string, nameErrors: NameErrors): FieldError[] {
   return sortedKeys(amounts).flatMap((name) => {
     const [at, amount] = [keyPath(path, name), String(amounts[name])];
-    return [...containerResourceErrors(name, at), ...amountErrors(name, amount, at)];
+    return [...nameErrors(name, at), ...amountErrors(name, amount, at), ...hugePageErrors(name, amount, at)];
   });
 }
 
-function requestErrors(requests: JsonObject, limits: JsonObject, path: string): FieldError[] {
+interface Amounts {
+  readonly requests: JsonObject;
+  readonly limits: JsonObject;
+}
+
+function requestErrors({ requests, limits }: Amounts, path: string, nameErrors: NameErrors): FieldError[] {
   return sortedKeys(requests).flatMap((name) => {
-    const own = containerAmounts({ [name]: requests[name] ?? "0" }, `${path}.requests`);
+    const own = amountsOf({ [name]: requests[name] ?? "0" }, `${path}.requests`, nameErrors);
     const [asked, limit] = [String(requests[name]), limits[name]];
     if (limit === undefined) {
       const why = "Limit must be set for non overcommitable resources";

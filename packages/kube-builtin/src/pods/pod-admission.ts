@@ -2,9 +2,9 @@
 // The admission plugins that set the account, the tolerations, the priority and the runtime class of a new Pod.
 
 import { type AdmissionPlugin, listAt, metaOf, type Store } from "@purlin/kube-apiserver/kinds";
-import { forbidden } from "@purlin/kube-objects/errors";
+import { forbidden, unclassifiedError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
-import { generateName } from "@purlin/kube-objects/metadata";
+import { generateName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
 /** Finds a ServiceAccount. */
@@ -22,7 +22,12 @@ export function podAdmission(store: Store<JsonObject>): readonly AdmissionPlugin
     newPodPlugin("ServiceAccount", (pod) => withAccount(pod, findAccount)),
     newPodPlugin("DefaultTolerationSeconds", (pod) => withTolerations(objectAt(pod, ["spec"]))),
     newPodPlugin("Priority", (pod) => withPriority(pod, store)),
-    newPodPlugin("RuntimeClass", (pod) => withRuntimeClass(pod, store)),
+    {
+      ...newPodPlugin("RuntimeClass", (pod) => withRuntimeClass(pod, store)),
+      validate: ({ object }) => {
+        if (object !== undefined) requireOverhead(object, store);
+      },
+    },
   ];
 }
 
@@ -33,6 +38,12 @@ function newPodPlugin(name: string, specOf: (pod: JsonObject) => JsonObject): Ad
       operation === "CREATE" && type.group === "" && type.resource === "pods" && subresource === "",
     admit: ({ object }) => ({ ...object, spec: specOf(object) }),
   };
+}
+
+/** Why the reference cannot ask for an object of a name; undefined when it can. */
+function unaskable(name: string): string | undefined {
+  const problems = pathSegmentName(name, false);
+  return problems.length === 0 ? undefined : `invalid resource name ${JSON.stringify(name)}: [${problems.join(" ")}]`;
 }
 
 /** The name of a Pod is generated later: until then the refusal has its prefix. */
@@ -49,7 +60,8 @@ function withAccount(pod: JsonObject, findAccount: FindAccount): JsonObject {
   // The default account comes a moment after its namespace.
   if (account === undefined && name !== defaultAccount) {
     const what = `service account ${namespace}/${name}`;
-    throw refused(pod, `error looking up ${what}: serviceaccount ${JSON.stringify(name)} not found`);
+    const why = unaskable(name) ?? `serviceaccount ${JSON.stringify(name)} not found`;
+    throw refused(pod, `error looking up ${what}: ${why}`);
   }
   const secrets = account === undefined ? [] : listAt(account, "imagePullSecrets");
   const hasSecrets = listAt(spec, "imagePullSecrets").length > 0 || secrets.length === 0;
@@ -158,17 +170,27 @@ function withRuntimeClass(pod: JsonObject, store: Store<JsonObject>): JsonObject
   const spec = objectAt(pod, ["spec"]);
   const name = stringAt(spec, ["runtimeClassName"]);
   const found = name === "" ? undefined : store.get(`/node.k8s.io/runtimeclasses/${name}`)?.value;
+  if (memberAt(spec, ["runtimeClassName"]) === "") throw unclassifiedError("resource name may not be empty");
+  const unasked = name === "" ? undefined : unaskable(name);
+  if (unasked !== undefined) throw unclassifiedError(unasked);
   if (found === undefined && name !== "") {
     throw refused(pod, `pod rejected: RuntimeClass ${JSON.stringify(name)} not found`);
   }
   const own = memberAt(spec, ["overhead"]);
   const fixed = memberAt(found ?? {}, ["overhead", "podFixed"]);
   if (!isJsonObject(fixed)) {
-    if (isJsonObject(own)) throw refused(pod, noOverhead);
     return withScheduling(pod, spec, objectAt(found ?? {}, ["scheduling"]));
   }
   if (isJsonObject(own) && !jsonEqual(own, fixed)) throw refused(pod, notItsOverhead);
   return withScheduling(pod, { ...spec, overhead: fixed }, objectAt(found ?? {}, ["scheduling"]));
+}
+
+/** Only a runtime class gives a Pod overhead. That is checked after the Pod itself. */
+function requireOverhead(pod: JsonObject, store: Store<JsonObject>): void {
+  const name = stringAt(pod, ["spec", "runtimeClassName"]);
+  const found = name === "" ? undefined : store.get(`/node.k8s.io/runtimeclasses/${name}`)?.value;
+  const isFixed = isJsonObject(memberAt(found ?? {}, ["overhead", "podFixed"]));
+  if (!isFixed && isJsonObject(memberAt(pod, ["spec", "overhead"]))) throw refused(pod, noOverhead);
 }
 
 function withScheduling(pod: JsonObject, spec: JsonObject, scheduling: JsonObject): JsonObject {

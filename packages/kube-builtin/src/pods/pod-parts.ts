@@ -2,9 +2,9 @@
 // The subresources of Pods that change one part of the spec: `ephemeralcontainers` and `resize`.
 import { listAt, metaOf, withMeta } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
-import { objectAt, stringAt } from "@purlin/kube-objects/object";
-import { qosClassOf } from "./qos-class.ts";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
 
 /** The old Pod with another spec, and with the owners of fields that the new one has. */
 function withSpec(pod: JsonObject, old: JsonObject, spec: JsonObject): JsonObject {
@@ -138,4 +138,36 @@ export function resizeErrors(pod: JsonObject, old: JsonObject): FieldError[] {
     ...(isResizable(old) ? [] : [forbiddenValue("spec", "Pod running on node without support for resize")]),
     ...(order.length > 0 ? order : containerErrors(pod, old)),
   ];
+}
+
+const countedResources = ["cpu", "memory"];
+
+/** How surely a Pod gets what it asks for: the less it has said, the less surely. */
+export function qosClassOf(pod: JsonObject): "BestEffort" | "Burstable" | "Guaranteed" {
+  const whole = memberAt(pod, ["spec", "resources"]);
+  // The resources of the whole Pod count alone, where they are set.
+  const containers: readonly JsonObject[] = isJsonObject(whole)
+    ? [{ resources: whole }]
+    : [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
+  const amounts = containers.map((container) => ({
+    requests: counted(objectAt(container, ["resources", "requests"])),
+    limits: counted(objectAt(container, ["resources", "limits"])),
+  }));
+  if (amounts.every(({ requests, limits }) => requests.size + limits.size === 0)) return "BestEffort";
+  const isGuaranteed = amounts.every(
+    ({ requests, limits }) =>
+      limits.size === countedResources.length &&
+      countedResources.every(
+        (name) => compareQuantities(requests.get(name) ?? limits.get(name) ?? "", limits.get(name) ?? "") === 0,
+      ),
+  );
+  return isGuaranteed ? "Guaranteed" : "Burstable";
+}
+
+/** The amounts that count, unless they are nothing. */
+function counted(amounts: JsonObject): Map<string, string> {
+  const given = countedResources.filter(
+    (name) => amounts[name] !== undefined && compareQuantities(String(amounts[name]), "0") > 0,
+  );
+  return new Map(given.map((name) => [name, String(amounts[name])]));
 }

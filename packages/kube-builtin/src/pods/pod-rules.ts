@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import {
   all,
   type Check,
@@ -8,30 +7,63 @@ import {
   listAt,
   metaOf,
   textFields,
+  within,
   withMeta,
 } from "@purlin/kube-apiserver/kinds";
-import { forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { objectAt, stringAt } from "@purlin/kube-objects/object";
-import { podChangeErrors } from "./pod-change.ts";
-import { ephemeralContainerErrors, resizeErrors, withEphemeralContainers, withResources } from "./pod-parts.ts";
-import { podSpec } from "./pod-spec.ts";
+import { timestamp } from "@purlin/kube-objects/apply";
+import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { hasObject } from "../checks/rule-checks.ts";
+import { trimmedImage } from "./containers.ts";
+import {
+  ephemeralContainerErrors,
+  qosClassOf,
+  resizeErrors,
+  withEphemeralContainers,
+  withResources,
+} from "./pod-parts.ts";
+import { podSpecErrors } from "./pod-spec.ts";
 import { nameWarnings, podWarnings } from "./pod-warnings.ts";
-import { qosClassOf } from "./qos-class.ts";
-
-const trimmed: Check = (container, path) => {
-  const image = stringAt(container, ["image"]);
-  return image === image.trim()
-    ? []
-    : [invalidValue(`${path}.image`, image, "must not have leading or trailing whitespace")];
-};
 
 /** What only a Pod itself must not have, a template may. */
 const onlyPod: Check = all(
-  eachItem("containers", trimmed),
-  eachItem("initContainers", trimmed),
-  eachItem("ephemeralContainers", trimmed),
+  (spec, path) =>
+    stringAt(spec, ["serviceAccountName"]) === ""
+      ? eachItem(
+          "volumes",
+          eachItemAt(["projected", "sources"], (source, at) =>
+            hasObject(source, "serviceAccountToken")
+              ? [
+                  forbiddenValue(
+                    `${at}.serviceAccountToken`,
+                    "must not be specified when serviceAccountName is not set",
+                  ),
+                ]
+              : [],
+          ),
+        )(spec, path)
+      : [],
+  eachItem("containers", trimmedImage),
+  eachItem("initContainers", trimmedImage),
 );
+
+function eachItemAt([member, list]: readonly [string, string], check: Check): Check {
+  return within(member, eachItem(list, check));
+}
+
+const notScheduled = "cannot be set until all schedulingGates have been cleared";
+
+function newPodErrors(pod: JsonObject): FieldError[] {
+  const spec = objectAt(pod, ["spec"]);
+  const isGated = stringAt(spec, ["nodeName"]) !== "" && listAt(spec, "schedulingGates").length > 0;
+  return [
+    ...(listAt(spec, "ephemeralContainers").length > 0
+      ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
+      : []),
+    ...(isGated ? [forbiddenValue("spec.nodeName", notScheduled)] : []),
+  ];
+}
 
 /** A Pod that gives itself less than no time to end gets a second. */
 function withGrace(pod: JsonObject): JsonObject {
@@ -41,22 +73,35 @@ function withGrace(pod: JsonObject): JsonObject {
   return isNegative ? { ...pod, spec: { ...spec, terminationGracePeriodSeconds: 1 } } : pod;
 }
 
+const gated = "Scheduling is blocked due to non-empty scheduling gates";
+
+/** The status of a new Pod. One with scheduling gates says that it waits for them. */
+function newStatus(pod: JsonObject, now: Date): JsonObject {
+  const waits = { type: "PodScheduled", status: "False", lastProbeTime: null, lastTransitionTime: timestamp(now) };
+  const isGated = listAt(pod, "spec", "schedulingGates").length > 0;
+  return {
+    phase: "Pending",
+    ...(isGated && { conditions: [{ ...waits, reason: "SchedulingGated", message: gated }] }),
+    qosClass: qosClassOf(pod),
+  };
+}
+
 /** The rules of Pods. */
-export const podRules: KindRules = {
+export const podRules = (now: () => Date): KindRules => ({
   prepareCreate: (pod) => {
     const known = withGrace(pod);
-    return { ...known, status: { phase: "Pending", qosClass: qosClassOf(known) } };
+    return { ...known, status: newStatus(known, now()) };
   },
   prepareUpdate: (pod, old, endpoint) => {
     if (endpoint === "ephemeralcontainers") return withEphemeralContainers(pod, old);
     if (endpoint === "resize") return withResources(pod, old);
     return endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod;
   },
-  validate: (pod) => all(podSpec, onlyPod)(objectAt(pod, ["spec"]), "spec"),
-  validateNew: (pod) =>
-    listAt(pod, "spec", "ephemeralContainers").length > 0
-      ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
-      : [],
+  validate: (pod) => {
+    const spec = objectAt(pod, ["spec"]);
+    return [...podSpecErrors(spec, "spec", metaOf(pod).name ?? ""), ...onlyPod(spec, "spec")];
+  },
+  validateNew: newPodErrors,
   // Pods change often, and mostly through programs that read no warnings.
   warnings: (pod, old) =>
     old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
@@ -75,4 +120,77 @@ export const podRules: KindRules = {
     "status.podIPs",
     "status.nominatedNodeName",
   ),
-};
+});
+
+const allowed =
+  "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
+
+/** What is wrong with changing a Pod: hardly anything of its spec can be. */
+function podChangeErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [objectAt(pod, ["spec"]), objectAt(old, ["spec"])];
+  const lists = ["containers", "initContainers"].filter(
+    (name) => listAt(now, name).length !== listAt(before, name).length,
+  );
+  if (lists.length > 0) return [forbiddenValue(`spec.${lists[0]}`, "pod updates may not add or remove containers")];
+  return [...deadlineErrors(now, before), ...tolerationErrors(now, before), ...otherErrors(now, before)];
+}
+
+function deadlineErrors(now: JsonObject, before: JsonObject): FieldError[] {
+  const [deadline, was] = [memberAt(now, ["activeDeadlineSeconds"]), memberAt(before, ["activeDeadlineSeconds"])];
+  const path = "spec.activeDeadlineSeconds";
+  if (typeof was !== "number") return [];
+  if (typeof deadline !== "number") {
+    return [invalidValue(path, null, "must not update from a positive integer to nil value")];
+  }
+  return deadline > was ? [invalidValue(path, deadline, "must be less than or equal to previous value")] : [];
+}
+
+/** Tolerations may be added, and be given other times. */
+function tolerationErrors(now: JsonObject, before: JsonObject): FieldError[] {
+  const present = new Set(listAt(now, "tolerations").map(textWithoutTime));
+  return listAt(before, "tolerations").every((one) => present.has(textWithoutTime(one)))
+    ? []
+    : [forbiddenValue("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")];
+}
+
+/** Two that differ at most in their times have the same text: all other members are texts. */
+function textWithoutTime({ tolerationSeconds: _, ...toleration }: JsonObject): string {
+  return JSON.stringify(Object.entries(toleration).sort());
+}
+
+function otherErrors(now: JsonObject, before: JsonObject): FieldError[] {
+  const [next, last] = [withAllowed(now, before), before];
+  const names = [...new Set([...Object.keys(last), ...Object.keys(next)])].filter(
+    (name) => !jsonEqual((next[name] ?? null) as JsonValue, (last[name] ?? null) as JsonValue),
+  );
+  // The reference shows the difference in the form its own types have; ours is that of the object.
+  const lines = names.flatMap((name) => [...shown("-", name, last[name]), ...shown("+", name, next[name])]);
+  return names.length === 0 ? [] : [forbiddenValue("spec", `${allowed}\n${lines.join("\n")}\n`)];
+}
+
+function shown(sign: string, name: string, value: JsonValue | undefined): string[] {
+  return value === undefined ? [] : [`${sign} ${JSON.stringify(name)}: ${printJson(value)}`];
+}
+
+/** The new spec with everything that may change as it was. */
+function withAllowed(now: JsonObject, before: JsonObject): JsonObject {
+  const images = (name: string): JsonObject => {
+    const olds = listAt(before, name);
+    const list = listAt(now, name).map((one, index) => ({ ...one, image: stringAt(olds[index] ?? {}, ["image"]) }));
+    return list.length === 0 ? {} : { [name]: list };
+  };
+  const { activeDeadlineSeconds: _d, tolerations: _t, ...rest } = now;
+  const kept = Object.entries({
+    activeDeadlineSeconds: before["activeDeadlineSeconds"],
+    tolerations: before["tolerations"],
+  }).filter(([, value]) => value !== undefined);
+  const grace = before["terminationGracePeriodSeconds"];
+  const isRelaxed = typeof grace === "number" && grace < 0 && now["terminationGracePeriodSeconds"] === 1;
+  return {
+    ...(rest as JsonObject),
+    ...images("containers"),
+    ...images("initContainers"),
+    ...(Object.fromEntries(kept) as JsonObject),
+    ...(isRelaxed ? { terminationGracePeriodSeconds: grace } : {}),
+  };
+}

@@ -1,61 +1,91 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { all, type Check, eachItem, inRange, listAt, maybeNamed, oneOf, within } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { all, type Check, eachItem, inRange, maybeNamed, oneOf } from "@purlin/kube-apiserver/kinds";
+import {
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  notFoundValue,
+  requiredValue,
+  tooLong,
+} from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, type JsonValue, utf8Length } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
   labelKeyProblems,
-  labelValueProblems,
+  subdomainWithUnderscoreProblems,
   validateLabels,
 } from "@purlin/kube-objects/metadata";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { addressErrors } from "../checks/address-text.ts";
-import { containers } from "./containers.ts";
-import { volumes } from "./volumes.ts";
+import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { addressErrors } from "../checks/addresses.ts";
+import { hasObject } from "../checks/rule-checks.ts";
+import { podResourceErrors } from "../quota/resource-names.ts";
+import { containers, overheadErrors, resources } from "./containers.ts";
+import { affinity, resourceClaims, schedulingGates, tolerationErrors, topologySpread } from "./scheduling.ts";
+import { eachContainer, hostProcesses, operatingSystem, ownUsers, podSecurity } from "./security.ts";
+import { volumesOf } from "./volumes.ts";
 
 const maxInt = 2 ** 31 - 1;
 const dnsPolicies = ["ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"];
 
-/** Ports of a Pod on the host's network are the host's. */
-const hostNetworkPorts: Check = (spec, path) => {
-  if (spec["hostNetwork"] !== true) return [];
-  return eachItem(
-    "containers",
-    eachItem("ports", (port, at) => {
-      const [own, host] = [memberAt(port, ["containerPort"]), memberAt(port, ["hostPort"])];
-      const why = "must match `containerPort` when `hostNetwork` is true";
-      return own === host ? [] : [invalidValue(`${at}.hostPort`, host ?? 0, why)];
-    }),
-  )(spec, path);
-};
+/** Ports of a Pod on the host's network are the host's. A template may leave them out. */
+function hostNetworkPorts(isPod: boolean): Check {
+  return (spec, path) => {
+    if (spec["hostNetwork"] !== true) return [];
+    return eachItem(
+      "containers",
+      eachItem("ports", (port, at) => {
+        const [own, host] = [memberAt(port, ["containerPort"]) ?? 0, memberAt(port, ["hostPort"]) ?? 0];
+        const why = "must match `containerPort` when `hostNetwork` is true";
+        return own === host || (!isPod && host === 0) ? [] : [invalidValue(`${at}.hostPort`, host, why)];
+      }),
+    )(spec, path);
+  };
+}
 
 const labelled: Check = (spec, path) =>
   validateLabels(objectAt(spec, ["nodeSelector"]) as Record<string, string>, `${path}.nodeSelector`);
 
-const security: Check = (spec, path) => {
-  const shared = "ShareProcessNamespace and HostPID cannot both be enabled";
-  const isBoth = spec["shareProcessNamespace"] === true && spec["hostPID"] === true;
-  return [
-    ...within(
-      "securityContext",
-      all(inRange("fsGroup", 0, maxInt), inRange("runAsUser", 0, maxInt), inRange("runAsGroup", 0, maxInt)),
-    )(spec, path),
-    ...(isBoth ? [invalidValue(`${path}.securityContext.shareProcessNamespace`, true, shared)] : []),
-  ];
-};
+const maxServers = 3;
+const maxSearches = 32;
+const maxSearchBytes = 2048;
 
 const dnsConfig: Check = (spec, path) => {
   const config = memberAt(spec, ["dnsConfig"]);
   const at = `${path}.dnsConfig`;
-  const servers = listOf(isJsonObject(config) ? config["nameservers"] : undefined);
-  const invalid = servers.flatMap((server, index) => addressErrors(server, `${at}.nameservers[${index}]`));
-  if (stringAt(spec, ["dnsPolicy"]) !== "None" || servers.length > 0) return invalid;
-  return isJsonObject(config)
-    ? [requiredValue(`${at}.nameservers`, "must provide at least one DNS nameserver when `dnsPolicy` is None")]
-    : [requiredValue(at, "must provide `dnsConfig` when `dnsPolicy` is None")];
+  const servers = textsAt(spec, ["dnsConfig", "nameservers"]);
+  if (stringAt(spec, ["dnsPolicy"]) === "None") {
+    if (!isJsonObject(config)) return [requiredValue(at, "must provide `dnsConfig` when `dnsPolicy` is None")];
+    const missing = "must provide at least one DNS nameserver when `dnsPolicy` is None";
+    if (servers.length === 0) return [requiredValue(`${at}.nameservers`, missing)];
+  }
+  if (!isJsonObject(config)) return [];
+  const many = `must not have more than ${maxServers} nameservers`;
+  return [
+    ...(servers.length > maxServers ? [invalidValue(`${at}.nameservers`, servers, many)] : []),
+    ...servers.flatMap((server, index) => addressErrors(server, `${at}.nameservers[${index}]`)),
+    ...searches(textsAt(config, ["searches"]), `${at}.searches`),
+    ...eachItem("options", (option, place) =>
+      stringAt(option, ["name"]) === "" ? [requiredValue(place, "must not be empty")] : [],
+    )(config, at),
+  ];
 };
+
+function searches(list: readonly string[], path: string): FieldError[] {
+  const characters = `must not have more than ${maxSearchBytes} characters (including spaces) in the search list`;
+  const isLong = utf8Length(list.join(" ")) > maxSearchBytes;
+  return [
+    ...(list.length > maxSearches
+      ? [invalidValue(path, [...list], `must not have more than ${maxSearches} search paths`)]
+      : []),
+    ...(isLong ? [invalidValue(path, [...list], characters)] : []),
+    ...list.flatMap((search, index) => {
+      const domain = search === "." ? "a" : search.replace(/\.$/, "");
+      return subdomainWithUnderscoreProblems(domain).map((text) => invalidValue(`${path}[${index}]`, domain, text));
+    }),
+  ];
+}
 
 function listOf(value: JsonValue | undefined): string[] {
   return Array.isArray(value) ? value.map(String) : [];
@@ -68,91 +98,121 @@ const hostAlias: Check = (alias, path) => [
   ),
 ];
 
-const spread: Check = (constraint, path) => {
-  const skew = memberAt(constraint, ["maxSkew"]);
-  const actions = ["DoNotSchedule", "ScheduleAnyway"];
-  const action = stringAt(constraint, ["whenUnsatisfiable"]);
-  return [
-    ...(typeof skew === "number" && skew > 0
-      ? []
-      : [invalidValue(`${path}.maxSkew`, skew ?? 0, "must be greater than zero")]),
-    ...(stringAt(constraint, ["topologyKey"]) === "" ? [requiredValue(`${path}.topologyKey`, "can not be empty")] : []),
-    ...(actions.includes(action) ? [] : [unsupportedValue(`${path}.whenUnsatisfiable`, action, actions)]),
-  ];
-};
-
-/** The errors of a toleration. */
-export function tolerationErrors(toleration: JsonObject, path: string): FieldError[] {
-  const [key, operator, value] = [
-    stringAt(toleration, ["key"]),
-    stringAt(toleration, ["operator"]),
-    stringAt(toleration, ["value"]),
-  ];
-  const everything = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
-  const hasSeconds = typeof memberAt(toleration, ["tolerationSeconds"]) === "number";
-  const effect = stringAt(toleration, ["effect"]);
-  const executes = "effect must be 'NoExecute' when `tolerationSeconds` is set";
-  return [
-    ...maybeNamed("key", labelKeyProblems)(toleration, path),
-    ...(key === "" && operator !== "Exists" ? [invalidValue(`${path}.operator`, operator, everything)] : []),
-    ...(hasSeconds && effect !== "NoExecute" ? [invalidValue(`${path}.effect`, effect, executes)] : []),
-    ...operatorErrors(operator, value, `${path}.operator`),
-    ...oneOf("effect", ["NoSchedule", "PreferNoSchedule", "NoExecute"])(toleration, path),
-  ];
+/** A text that follows a rule where it is set, even to the empty text. */
+function whereSet(name: string, rule: (text: string) => readonly string[]): Check {
+  return (object, path) => {
+    const text = memberAt(object, [name]);
+    return typeof text === "string" ? rule(text).map((problem) => invalidValue(`${path}.${name}`, text, problem)) : [];
+  };
 }
 
-function operatorErrors(operator: string, value: string, path: string): FieldError[] {
-  switch (operator) {
-    case "":
-    case "Equal": {
-      const problems = labelValueProblems(value);
-      return problems.length === 0 ? [] : [invalidValue(path, value, problems.join(";"))];
-    }
-    case "Exists":
-      return value === "" ? [] : [invalidValue(path, value, "value must be empty when `operator` is 'Exists'")];
-    default: {
-      const isKnown = operator === "Lt" || operator === "Gt";
-      return [unsupportedValue(path, operator, ["Equal", "Exists", ...(isKnown ? ["Lt", "Gt"] : [])])];
-    }
-  }
+const maxHostname = 64;
+
+const hostnameOverride: Check = (spec, path) => {
+  const name = memberAt(spec, ["hostnameOverride"]);
+  const at = `${path}.hostnameOverride`;
+  if (typeof name !== "string") return [];
+  return [
+    ...(spec["setHostnameAsFQDN"] === true
+      ? [forbiddenValue(at, "may not be specified when setHostnameAsFQDN is true")]
+      : []),
+    ...(spec["hostNetwork"] === true ? [forbiddenValue(at, "may not be specified when hostNetwork is true")] : []),
+    ...(utf8Length(name) > maxHostname ? [tooLong(at, maxHostname)] : []),
+    ...whereSet("hostnameOverride", dns1123SubdomainProblems)(spec, path),
+  ];
+};
+
+const preemption: Check = (spec, path) => {
+  if (memberAt(spec, ["preemptionPolicy"]) === "") return [requiredValue(`${path}.preemptionPolicy`)];
+  return oneOf("preemptionPolicy", ["PreemptLowerPriority", "Never"])(spec, path);
+};
+
+/** The resources of the whole Pod. */
+const podResources: Check = (spec, path) => {
+  if (!hasObject(spec, "resources")) return [];
+  const at = `${path}.resources`;
+  if (stringAt(spec, ["os", "name"]) === "windows") return [forbiddenValue(at, "may not be set for a windows pod")];
+  const claims = memberAt(spec, ["resources", "claims"]) ?? null;
+  const notHere = "claims may not be set for Resources at pod-level";
+  return [
+    ...(claims === null ? [] : [forbiddenValue(`${at}.claims`, notHere)]),
+    ...resources(podResourceErrors, [])({ resources: spec["resources"] ?? {} }, path),
+  ];
+};
+
+const overhead: Check = (spec, path) =>
+  hasObject(spec, "overhead") ? overheadErrors(objectAt(spec, ["overhead"]), `${path}.overhead`) : [];
+
+/** Files of variables are in volumes that start empty. */
+const variableFiles: Check = (spec, path) => {
+  const volumes = new Map(
+    (Array.isArray(spec["volumes"]) ? spec["volumes"] : [])
+      .filter(isJsonObject)
+      .map((volume) => [stringAt(volume, ["name"]), volume]),
+  );
+  return eachContainer(
+    spec,
+    path,
+    eachItem("env", (variable, at) => {
+      if (!isJsonObject(memberAt(variable, ["valueFrom", "fileKeyRef"]))) return [];
+      const name = stringAt(variable, ["valueFrom", "fileKeyRef", "volumeName"]);
+      const place = `${at}.valueFrom.fileKeyRef.volumeName`;
+      const volume = volumes.get(name);
+      if (volume === undefined) return [notFoundValue(place, name)];
+      return hasObject(volume, "emptyDir")
+        ? []
+        : [invalidValue(place, name, "referenced volume must be of type emptyDir")];
+    }),
+  );
+};
+
+/** What the reference validates after the containers, in its order. */
+function afterContainers(isPod: boolean): Check {
+  return all(
+    podResources,
+    hostNetworkPorts(isPod),
+    oneOf("restartPolicy", ["Always", "OnFailure", "Never"]),
+    oneOf("dnsPolicy", dnsPolicies),
+    labelled,
+    podSecurity,
+    affinity,
+    dnsConfig,
+    eachItem("readinessGates", (gate, path) => {
+      const type = stringAt(gate, ["conditionType"]);
+      return labelKeyProblems(type).map((problem) => invalidValue(`${path}.conditionType`, type, problem));
+    }),
+    schedulingGates,
+    topologySpread,
+    hostProcesses,
+    ownUsers,
+    hostnameOverride,
+    maybeNamed("serviceAccountName", dns1123SubdomainProblems),
+    maybeNamed("nodeName", dns1123SubdomainProblems),
+    inRange("activeDeadlineSeconds", 1, maxInt),
+    maybeNamed("hostname", dns1123LabelProblems),
+    maybeNamed("subdomain", dns1123LabelProblems),
+    eachItem("tolerations", tolerationErrors),
+    eachItem("hostAliases", hostAlias),
+    maybeNamed("priorityClassName", dns1123SubdomainProblems),
+    whereSet("runtimeClassName", dns1123SubdomainProblems),
+    preemption,
+    overhead,
+    operatingSystem,
+    variableFiles,
+  );
 }
 
-const os: Check = (spec, path) => {
-  const name = stringAt(spec, ["os", "name"]);
-  const isKnown = !isJsonObject(memberAt(spec, ["os"])) || ["linux", "windows"].includes(name);
-  return isKnown ? [] : [unsupportedValue(`${path}.os`, name, ["linux", "windows"])];
-};
+const ofPod = afterContainers(true);
+const ofTemplate = afterContainers(false);
 
-const selectorTerms: Check = (spec, path) => {
-  const at = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution"];
-  const isAsked = isJsonObject(memberAt(spec, at));
-  const why = "must have at least one node selector term";
-  return isAsked && listAt(spec, ...at, "nodeSelectorTerms").length === 0
-    ? [requiredValue(`${path}.${at.join(".")}.nodeSelectorTerms`, why)]
-    : [];
-};
-
-/** What is wrong with a Pod's spec, wherever it stands; in the order in which the reference says it. */
-export const podSpec: Check = all(
-  volumes,
-  containers,
-  hostNetworkPorts,
-  oneOf("restartPolicy", ["Always", "OnFailure", "Never"]),
-  oneOf("dnsPolicy", dnsPolicies),
-  labelled,
-  security,
-  selectorTerms,
-  dnsConfig,
-  eachItem("readinessGates", maybeNamed("conditionType", labelKeyProblems)),
-  eachItem("topologySpreadConstraints", spread),
-  maybeNamed("serviceAccountName", dns1123SubdomainProblems),
-  maybeNamed("nodeName", dns1123SubdomainProblems),
-  inRange("activeDeadlineSeconds", 1, maxInt),
-  maybeNamed("hostname", dns1123LabelProblems),
-  maybeNamed("subdomain", dns1123LabelProblems),
-  eachItem("tolerations", tolerationErrors),
-  eachItem("hostAliases", hostAlias),
-  maybeNamed("priorityClassName", dns1123SubdomainProblems),
-  oneOf("preemptionPolicy", ["PreemptLowerPriority", "Never"]),
-  os,
-);
+/** What is wrong with a Pod's spec, wherever it stands; in the order in which the reference says it. `podName` is that of a Pod itself. */
+export function podSpecErrors(spec: JsonObject, path: string, podName?: string): FieldError[] {
+  const volumes = volumesOf(spec, path, podName);
+  const after = podName === undefined ? ofTemplate : ofPod;
+  return [
+    ...volumes.errors,
+    ...resourceClaims(spec, path),
+    ...containers(spec, path, volumes.valid),
+    ...after(spec, path),
+  ];
+}

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { startTestServer, type TestServer } from "../testing/index.ts";
-import { qosClassOf } from "./qos-class.ts";
+import { qosClassOf } from "./pod-parts.ts";
 
 const pods = "/api/v1/namespaces/default/pods";
 let server: TestServer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-
+// The volumes of Pods: where they come from, and where containers find them.
 import { all, type Check, eachItem, listAt, named, needed, within } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
@@ -8,99 +8,197 @@ import {
   invalidValue,
   notFoundValue,
   requiredValue,
+  unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
-import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { hostPath } from "../storage/volume-sources.ts";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
+import { driverName, exactlyOneOf, hasObject } from "../checks/rule-checks.ts";
+import { claimTemplateErrors } from "../storage/volume-rules.ts";
+import { iscsiOfPod, storageOsOfPod, volumeSources } from "../storage/volume-sources.ts";
+import { downwardFile, fileMode, keyToPath, projected } from "./projected-files.ts";
 
-const modeProblem = "must be a number between 0 and 0777 (octal), both inclusive";
+const files: Check = all(fileMode("defaultMode"), eachItem("items", keyToPath));
 
-function mode(name: string): Check {
-  return (object, path) => {
-    const value = memberAt(object, [name]);
-    return typeof value === "number" && (value < 0 || value > 0o777)
-      ? [invalidValue(`${path}.${name}`, value, modeProblem)]
-      : [];
-  };
+/** The reference gives the items of this source no path of their own. */
+const downwardApi: Check = (source, path) => [
+  ...fileMode("defaultMode")(source, path),
+  ...listAt(source, "items").flatMap((item) => downwardFile(item, path)),
+];
+
+const emptyDir: Check = (source, path) => {
+  const limit = memberAt(source, ["sizeLimit"]);
+  const isNegative = typeof limit === "string" && compareQuantities(limit, "0") < 0;
+  return isNegative ? [forbiddenValue(`${path}.sizeLimit`, "SizeLimit field must be a valid resource quantity")] : [];
+};
+
+const gitRepo: Check = all(needed("repository"), (source, path) =>
+  descendingPath(stringAt(source, ["directory"]), `${path}.directory`),
+);
+
+const csi: Check = all(driverName("driver"), (source, path) => {
+  if (!hasObject(source, "nodePublishSecretRef")) return [];
+  const name = stringAt(source, ["nodePublishSecretRef", "name"]);
+  if (name === "") return [requiredValue(`${path}.nodePublishSecretRef.name`)];
+  return dns1123SubdomainProblems(name).map((problem) => invalidValue(`${path}.name`, name, problem));
+});
+
+const ephemeral: Check = (source, path) =>
+  hasObject(source, "volumeClaimTemplate")
+    ? within("volumeClaimTemplate", claimTemplateErrors)(source, path)
+    : [requiredValue(`${path}.volumeClaimTemplate`)];
+
+/** The sources with rules of their own. The others have those of PersistentVolumes. */
+const ownSources: Readonly<Record<string, Check>> = {
+  emptyDir,
+  gitRepo,
+  secret: all(needed("secretName"), files),
+  iscsi: iscsiOfPod,
+  persistentVolumeClaim: needed("claimName"),
+  cinder: all(needed("volumeID"), within("secretRef", needed("name"))),
+  downwardAPI: downwardApi,
+  configMap: all(needed("name"), files),
+  storageos: storageOsOfPod,
+  projected,
+  csi,
+  ephemeral,
+  image: (source, path) =>
+    stringAt(source, ["pullPolicy"]) === ""
+      ? [requiredValue(`${path}.pullPolicy`)]
+      : exactlyOneOf("pullPolicy", ["Always", "IfNotPresent", "Never"])(source, path),
+};
+
+/** The sources in the order in which the reference validates them. */
+const sourceNames: readonly string[] = [
+  ...["emptyDir", "hostPath", "gitRepo", "gcePersistentDisk", "awsElasticBlockStore", "secret", "nfs", "iscsi"],
+  ...["glusterfs", "flocker", "persistentVolumeClaim", "rbd", "cinder", "cephfs", "quobyte", "downwardAPI", "fc"],
+  ...["flexVolume", "configMap", "azureFile", "vsphereVolume", "photonPersistentDisk", "portworxVolume", "azureDisk"],
+  ...["storageos", "projected", "scaleIO", "csi", "ephemeral", "image"],
+];
+
+const givenSources = (volume: JsonObject): string[] => sourceNames.filter((name) => hasObject(volume, name));
+
+function sourceErrors(volume: JsonObject, name: string, path: string): readonly FieldError[] {
+  const check = ownSources[name] ?? volumeSources[name];
+  return check?.(objectAt(volume, [name]), `${path}.${ownPaths[name] ?? name}`) ?? [];
+}
+
+/** Paths in errors that are not those of the members. */
+const ownPaths: Readonly<Record<string, string>> = { gcePersistentDisk: "persistentDisk" };
+const otherPaths: Readonly<Record<string, string>> = { cephfs: "cephFS", downwardAPI: "downwarAPI" };
+
+const source: Check = (volume, path) => {
+  const given = givenSources(volume);
+  if (given.length === 0) return [requiredValue(path, "must specify a volume type")];
+  return [
+    ...given.flatMap((name, index) =>
+      index === 0
+        ? sourceErrors(volume, name, path)
+        : [forbiddenValue(`${path}.${otherPaths[name] ?? name}`, "may not specify more than 1 volume type")],
+    ),
+    ...longIscsiName(volume, path),
+  ];
+};
+
+const iscsiTooLong =
+  "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
+
+function longIscsiName(volume: JsonObject, path: string): FieldError[] {
+  const name = stringAt(volume, ["name"]);
+  const isLong = `${name}:${stringAt(volume, ["iscsi", "targetPortal"])}`.length > 64;
+  const isNamed = typeof memberAt(volume, ["iscsi", "initiatorName"]) === "string";
+  return isNamed && isLong ? [invalidValue(`${path}.name`, name, iscsiTooLong)] : [];
+}
+
+/** The volumes of a Pod that are valid, by name, and the errors of the others. */
+interface Volumes {
+  readonly valid: ReadonlyMap<string, JsonObject>;
+  readonly errors: readonly FieldError[];
+}
+
+/** Validates the volumes of a spec. `podName` is that of the Pod itself; a template has none. */
+export function volumesOf(spec: JsonObject, path: string, podName = ""): Volumes {
+  const valid = new Map<string, JsonObject>();
+  const list = listAt(spec, "volumes");
+  const created = new Set(
+    list.filter((volume) => hasObject(volume, "ephemeral")).map((volume) => claimName(podName, volume)),
+  );
+  const errors = list.flatMap((volume, index) => {
+    const at = `${path}.volumes[${index}]`;
+    const name = stringAt(volume, ["name"]);
+    const own = [
+      ...source(volume, at),
+      ...(podName === "" ? [] : claimNameErrors(volume, { at, podName })),
+      ...named("name", dns1123LabelProblems)(volume, at),
+      ...(valid.has(name) ? [duplicateValue(`${at}.name`, name)] : []),
+    ];
+    if (own.length === 0) valid.set(name, volume);
+    const claim = stringAt(volume, ["persistentVolumeClaim", "claimName"]);
+    const taken = "must not reference a PVC that gets created for an ephemeral volume";
+    const isTaken = podName !== "" && hasObject(volume, "persistentVolumeClaim") && created.has(claim);
+    return isTaken ? [...own, invalidValue(`${at}.persistentVolumeClaim.claimName`, claim, taken)] : own;
+  });
+  return { valid, errors };
+}
+
+const claimName = (podName: string, volume: JsonObject): string => `${podName}-${stringAt(volume, ["name"])}`;
+
+function claimNameErrors(
+  volume: JsonObject,
+  { at, podName }: { readonly at: string; readonly podName: string },
+): FieldError[] {
+  const [name, claim] = [stringAt(volume, ["name"]), claimName(podName, volume)];
+  if (givenSources(volume)[0] !== "ephemeral" || name === "") return [];
+  return dns1123SubdomainProblems(claim).map((problem) =>
+    invalidValue(`${at}.name`, name, `PVC name ${JSON.stringify(claim)}: ${problem}`),
+  );
 }
 
 /** A path that stays below where it starts. */
-function descendingPath(path: string, at: string): FieldError[] {
+export function descendingPath(path: string, at: string): FieldError[] {
   return [
     ...(path.startsWith("/") ? [invalidValue(at, path, "must be a relative path")] : []),
-    ...(path.split("/").includes("..") ? [invalidValue(at, path, "must not contain '..'")] : []),
+    ...noBacksteps(path, at),
   ];
 }
 
-const item: Check = (object, path) => {
-  const target = stringAt(object, ["path"]);
-  return [
-    ...needed("key")(object, path),
-    ...(target === "" ? [requiredValue(`${path}.path`)] : descendingPath(target, `${path}.path`)),
-    ...mode("mode")(object, path),
-  ];
-};
-const files: Check = all(mode("defaultMode"), eachItem("items", item));
+function noBacksteps(path: string, at: string): FieldError[] {
+  return path.split("/").includes("..") ? [invalidValue(at, path, "must not contain '..'")] : [];
+}
 
-/** Sources of volumes with rules of their own here, in the order in which the reference looks at them. */
-const sources: Readonly<Record<string, Check>> = {
-  emptyDir: () => [],
-  hostPath,
-  nfs: all(needed("server"), needed("path")),
-  secret: all(needed("secretName"), files),
-  persistentVolumeClaim: needed("claimName"),
-  configMap: all(needed("name"), files),
-  downwardAPI: () => [],
-  projected: mode("defaultMode"),
-  csi: needed("driver"),
-  ephemeral: () => [],
-};
+/** Where a container finds volumes and devices. */
+export function volumeMounts(known: ReadonlyMap<string, JsonObject>): Check {
+  return (container, path) => [...mountErrors(container, path, known), ...deviceErrors(container, path, known)];
+}
 
-const source: Check = (volume, path) => {
-  const given = Object.keys(volume).filter((name) => name !== "name" && isJsonObject(volume[name]));
-  const known = [
-    ...Object.keys(sources).filter((name) => given.includes(name)),
-    ...given.filter((name) => !Object.hasOwn(sources, name)),
-  ];
-  return known.flatMap((name, index) =>
-    index === 0
-      ? within(name, sources[name] ?? (() => []))(volume, path)
-      : [forbiddenValue(`${path}.${name}`, "may not specify more than 1 volume type")],
-  );
-};
+const texts = (list: readonly JsonObject[], name: string): string[] => list.map((one) => stringAt(one, [name]));
 
-/** What is wrong with the volumes of a Pod. */
-export const volumes: Check = (spec, path) => {
-  const seen = new Set<string>();
-  return listAt(spec, "volumes").flatMap((volume, index) => {
-    const at = `${path}.volumes[${index}]`;
-    const name = stringAt(volume, ["name"]);
-    const own = [...source(volume, at), ...named("name", dns1123LabelProblems)(volume, at)];
-    const isTaken = seen.has(name);
-    if (name !== "") seen.add(name);
-    return isTaken ? [...own, duplicateValue(`${at}.name`, name)] : own;
+function mountErrors(container: JsonObject, path: string, known: ReadonlyMap<string, JsonObject>): FieldError[] {
+  const devices = listAt(container, "volumeDevices");
+  const taken = new Set<string>();
+  const list = `${path}.volumeMounts`;
+  return listAt(container, "volumeMounts").flatMap((mount, index) => {
+    const at = `${list}[${index}]`;
+    const [name, where] = [stringAt(mount, ["name"]), stringAt(mount, ["mountPath"])];
+    const isTaken = taken.has(where);
+    taken.add(where);
+    const isDevice = texts(devices, "name").includes(name);
+    const isDevicePath = texts(devices, "devicePath").includes(where);
+    return [
+      ...(name === "" ? [requiredValue(`${at}.name`)] : []),
+      ...(known.has(name) ? [] : [notFoundValue(`${at}.name`, name)]),
+      ...(where === "" ? [requiredValue(`${at}.mountPath`)] : []),
+      ...(isTaken ? [invalidValue(`${at}.mountPath`, where, "must be unique")] : []),
+      ...(isDevice ? [invalidValue(`${at}.name`, name, "must not already exist in volumeDevices")] : []),
+      ...(isDevicePath
+        ? [invalidValue(`${at}.mountPath`, where, "must not already exist as a path in volumeDevices")]
+        : []),
+      ...subPaths(mount, at, list),
+      ...propagation(mount, container, `${list}.mountPropagation`),
+      ...recursion(mount, `${list}.recursiveReadOnly`),
+    ];
   });
-};
-
-/** What is wrong with where a container finds volumes. */
-export function volumeMounts(known: ReadonlySet<string>): Check {
-  return (container, path) => {
-    const taken = new Set<string>();
-    return listAt(container, "volumeMounts").flatMap((mount, index) => {
-      const at = `${path}.volumeMounts[${index}]`;
-      const [name, where] = [stringAt(mount, ["name"]), stringAt(mount, ["mountPath"])];
-      const isTaken = taken.has(where);
-      taken.add(where);
-      return [
-        ...(name === "" ? [requiredValue(`${at}.name`)] : []),
-        ...(known.has(name) ? [] : [notFoundValue(`${at}.name`, name)]),
-        ...(where === "" ? [requiredValue(`${at}.mountPath`)] : []),
-        ...(isTaken ? [invalidValue(`${at}.mountPath`, where, "must be unique")] : []),
-        ...subPaths(mount, at, `${path}.volumeMounts`),
-      ];
-    });
-  };
 }
 
 function subPaths(mount: JsonObject, at: string, list: string): FieldError[] {
@@ -111,4 +209,65 @@ function subPaths(mount: JsonObject, at: string, list: string): FieldError[] {
     ...(plain !== "" && expanded !== "" ? [invalidValue(`${at}.subPathExpr`, expanded, both)] : []),
     ...(expanded === "" ? [] : descendingPath(expanded, `${list}.subPathExpr`)),
   ];
+}
+
+const propagations = ["Bidirectional", "HostToContainer", "None"];
+
+function propagation(mount: JsonObject, container: JsonObject, at: string): FieldError[] {
+  const mode = memberAt(mount, ["mountPropagation"]);
+  if (typeof mode !== "string") return [];
+  const isPrivileged = memberAt(container, ["securityContext", "privileged"]) === true;
+  const why = "Bidirectional mount propagation is available only to privileged containers";
+  return [
+    ...(propagations.includes(mode) ? [] : [unsupportedValue(at, mode, propagations)]),
+    ...(mode === "Bidirectional" && !isPrivileged ? [forbiddenValue(at, why)] : []),
+  ];
+}
+
+const recursions = ["Disabled", "Enabled", "IfPossible"];
+
+function recursion(mount: JsonObject, at: string): FieldError[] {
+  const mode = memberAt(mount, ["recursiveReadOnly"]);
+  if (typeof mode !== "string" || mode === "Disabled") return [];
+  if (!recursions.includes(mode)) return [unsupportedValue(at, mode, recursions)];
+  const propagates = memberAt(mount, ["mountPropagation"]);
+  const isPropagated = typeof propagates === "string" && propagates !== "None";
+  return [
+    ...(mount["readOnly"] === true ? [] : [forbiddenValue(at, "may only be specified when readOnly is true")]),
+    ...(isPropagated
+      ? [forbiddenValue(at, "may only be specified when mountPropagation is None or not specified")]
+      : []),
+  ];
+}
+
+function deviceErrors(container: JsonObject, path: string, known: ReadonlyMap<string, JsonObject>): FieldError[] {
+  const mounts = listAt(container, "volumeMounts");
+  const [names, paths] = [new Set<string>(), new Set<string>()];
+  return listAt(container, "volumeDevices").flatMap((device, index) => {
+    const at = `${path}.volumeDevices[${index}]`;
+    const [name, where] = [stringAt(device, ["name"]), stringAt(device, ["devicePath"])];
+    const volume = known.get(name);
+    const isClaim =
+      volume !== undefined && (hasObject(volume, "persistentVolumeClaim") || hasObject(volume, "ephemeral"));
+    const notClaim = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+    const hasBacksteps = noBacksteps(where, at).length > 0;
+    const found = [
+      ...(name === "" ? [requiredValue(`${at}.name`)] : []),
+      ...(names.has(name) ? [invalidValue(`${at}.name`, name, "must be unique")] : []),
+      ...(volume !== undefined && !isClaim ? [invalidValue(`${at}.name`, name, notClaim)] : []),
+      ...(volume === undefined ? [notFoundValue(`${at}.name`, name)] : []),
+      ...(where === "" ? [requiredValue(`${at}.devicePath`)] : []),
+      ...(paths.has(where) ? [invalidValue(`${at}.devicePath`, where, "must be unique")] : []),
+      ...(hasBacksteps ? [invalidValue(`${at}.devicePath`, where, "can not contain backsteps ('..')")] : []),
+      ...(texts(mounts, "name").includes(name)
+        ? [invalidValue(`${at}.name`, name, "must not already exist in volumeMounts")]
+        : []),
+      ...(texts(mounts, "mountPath").includes(where)
+        ? [invalidValue(`${at}.devicePath`, where, "must not already exist as a path in volumeMounts")]
+        : []),
+    ];
+    if (!hasBacksteps) paths.add(where);
+    if (name !== "") names.add(name);
+    return found;
+  });
 }

@@ -5,7 +5,7 @@ import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
 import { NamespacedObjects } from "./followed-objects.ts";
-import { type Amounts, amountsAt, podAmounts } from "./pod-resources.ts";
+import { type Amounts, amountsAt, podAmounts } from "./object-usage.ts";
 
 const annotation = "kubernetes.io/limit-ranger";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of resources and the amounts that they can have.
-import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import { type FieldError, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
-import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
+import { canonicalQuantity, compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
 
 const counted = [
   ...["pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"],
@@ -60,4 +60,28 @@ export function amountErrors(name: string, amount: string, path: string): FieldE
     ...(compareQuantities(amount, "0") < 0 ? [invalidValue(path, amount, "must be greater than or equal to 0")] : []),
     ...(isCounted && thousandths % 1000n !== 0n ? [invalidValue(path, amount, "must be an integer")] : []),
   ];
+}
+
+const unit = 1_000_000_000n;
+
+/** An amount in whole units, rounded up away from zero. */
+const wholeUnits = (nanos: bigint): bigint => (nanos + (nanos > 0n ? unit - 1n : nanos < 0n ? 1n - unit : 0n)) / unit;
+
+/** Huge pages are used as a whole. */
+export function hugePageErrors(name: string, amount: string, path: string): FieldError[] {
+  if (!isHugePages(name)) return [];
+  const size = canonicalQuantity(name.slice("hugepages-".length));
+  const [value, page] = [wholeUnits(quantityNanos(amount)), size === undefined ? 0n : quantityNanos(size)];
+  const isWhole = page > 0n && page % unit === 0n && value % (page / unit) === 0n;
+  const shown = canonicalQuantity(amount) ?? amount;
+  return isWhole ? [] : [invalidValue(path, amount, `${shown} is not positive integer multiple of ${name}`)];
+}
+
+const podResources = ["cpu", "hugepages-", "memory"];
+
+/** The errors of the name of a resource that a whole Pod asks for. */
+export function podResourceErrors(name: string, path: string): FieldError[] {
+  const found = resourceNameErrors(name, path);
+  if (found.length > 0 || podResources.includes(name) || isHugePages(name)) return found;
+  return [unsupportedValue(path, name, podResources)];
 }

@@ -12,11 +12,9 @@ import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
 import { NamespacedObjects } from "./followed-objects.ts";
-import { type Usage, usageOf } from "./object-usage.ts";
-import { type Amounts, amountsAt } from "./pod-resources.ts";
+import { type Amounts, amountsAt, type Usage, usageOf } from "./object-usage.ts";
 import { quotaChecks } from "./quota-rules.ts";
-import { isInScope } from "./quota-scopes.ts";
-import { QuotaUsage } from "./quota-usage.ts";
+import { isInScope, QuotaUsage } from "./quota-usage.ts";
 
 type Attributes = Parameters<NonNullable<AdmissionPlugin["commit"]>>[0];
 type Peek = (key: string) => unknown;

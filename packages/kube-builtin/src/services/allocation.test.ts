@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Store } from "@purlin/kube-apiserver/kinds";
+import { objectCodec, openStore, tempDirectory } from "@purlin/kube-apiserver/testing";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { allocated, nodePortErrors, type TakenPlaces } from "./allocation.ts";
+import { allocated, DrawnPlaces, nodePortErrors, ServicePlaces, type TakenPlaces } from "./allocation.ts";
 
 const nothingTaken: TakenPlaces = { isAddressTaken: () => false, isPortTaken: () => false };
 const isAddress = (value: unknown): boolean =>
@@ -130,3 +132,88 @@ for (const [name, { reason, port, old, want }] of Object.entries(asked)) {
     );
   });
 }
+
+function open(): Store<JsonObject> {
+  return openStore<JsonObject>({ directory: tempDirectory(), codec: objectCodec });
+}
+
+async function put(store: Store<JsonObject>, name: string, spec: JsonObject): Promise<void> {
+  await store.write(`//services/ns/${name}`, () => ({ action: "put", value: { metadata: { name }, spec } }));
+}
+
+const service = (address: string, port: number): JsonObject => ({ clusterIP: address, ports: [{ nodePort: port }] });
+
+test("places are taken while a Service has them", async () => {
+  const store = open();
+  await put(store, "before", service("10.0.0.5", 30_005));
+  const places = new ServicePlaces(store);
+  assert.deepEqual([places.isAddressTaken("10.0.0.5"), places.isPortTaken(30_005)], [true, true]);
+  assert.deepEqual([places.isAddressTaken("10.0.0.6"), places.isPortTaken(30_006)], [false, false]);
+
+  await put(store, "after", { ...service("10.0.0.6", 30_006), healthCheckNodePort: 30_007 });
+  assert.deepEqual([places.isAddressTaken("10.0.0.6"), places.isPortTaken(30_007)], [true, true]);
+
+  await put(store, "after", { clusterIP: "10.0.0.6", ports: [{ port: 80 }] });
+  assert.deepEqual(
+    [places.isAddressTaken("10.0.0.6"), places.isPortTaken(30_006)],
+    [true, false],
+    "only its ports went",
+  );
+
+  await store.write("//services/ns/after", () => ({ action: "delete" }));
+  assert.equal(places.isAddressTaken("10.0.0.6"), false);
+  await store.close();
+});
+
+test("a place that two have is free when both are gone", async () => {
+  const store = open();
+  const places = new ServicePlaces(store);
+  await put(store, "one", service("10.0.0.5", 0));
+  await put(store, "two", service("10.0.0.5", 0));
+  await store.write("//services/ns/one", () => ({ action: "delete" }));
+  assert.equal(places.isAddressTaken("10.0.0.5"), true);
+  await store.write("//services/ns/two", () => ({ action: "delete" }));
+  assert.equal(places.isAddressTaken("10.0.0.5"), false);
+  await store.close();
+});
+
+test("None and 0 are not counted", async () => {
+  const store = open();
+  const places = new ServicePlaces(store);
+  await put(store, "headless", { clusterIP: "None", ports: [{ port: 80 }] });
+  assert.deepEqual([places.isAddressTaken("None"), places.isPortTaken(0)], [false, false]);
+  await store.close();
+});
+
+test("places stay known when the history is compacted", async () => {
+  const store = open();
+  const places = new ServicePlaces(store);
+  assert.equal(places.isAddressTaken("10.0.1.1"), false);
+  for (let n = 1; n <= 50; n += 1) await put(store, `s${n}`, service(`10.0.1.${n}`, 30_000 + n));
+  store.compact(store.revision);
+  assert.deepEqual([places.isAddressTaken("10.0.1.50"), places.isPortTaken(30_001)], [true, true]);
+  await store.close();
+});
+
+test("requests at the same time draw different ports and addresses, however few are left", () => {
+  const taken: TakenPlaces = {
+    isAddressTaken: (address) => !address.startsWith("10.0.200."),
+    isPortTaken: (port) => port < 32_668,
+    drawn: new DrawnPlaces(),
+  };
+  const specs = Array.from({ length: 100 }, () => allocated({ type: "NodePort", ports: [{ port: 80 }] }, taken));
+  assert.equal(new Set(specs.map((spec) => spec["clusterIP"])).size, 100);
+  assert.equal(new Set(specs.map((spec) => JSON.stringify(spec["ports"]))).size, 100);
+  const next = allocated({ type: "NodePort", ports: [{ port: 80 }] }, taken);
+  assert.match(
+    JSON.stringify(next["ports"]),
+    /"nodePort":32[67]/,
+    "a port that only failed requests can have drawn is used",
+  );
+});
+
+test("requests that store nothing do not keep more than some hundred places", () => {
+  const drawn = new DrawnPlaces();
+  for (let port = 0; port < 600; port += 1) drawn.add(String(port));
+  assert.deepEqual([drawn.has("99"), drawn.has("100"), drawn.has("599")], [false, true, true]);
+});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomInt } from "node:crypto";
-import { listAt } from "@purlin/kube-apiserver/kinds";
+import { type Entry, listAt, type Store, type Watch } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 
 /** The first two bytes of every address given to a Service: a range of its own that nothing routes. */
 const addressRange = "10.0";
@@ -16,6 +16,29 @@ const [namedPorts, namedAddresses] = [86, 256];
 export interface TakenPlaces {
   readonly isAddressTaken: (address: string) => boolean;
   readonly isPortTaken: (port: number) => boolean;
+  /** What was drawn for Services that may not be stored yet. */
+  readonly drawn?: DrawnPlaces;
+}
+
+/** As long as a request may take to store what it has drawn. */
+const drawnMs = 60_000;
+/** Fewer than the ports of nodes: requests that store nothing must not use up a range. */
+const maxDrawn = 500;
+
+/** Places that requests have drawn: another request at the same time must not get them, too. */
+export class DrawnPlaces {
+  readonly #until = new Map<string, number>();
+
+  has(place: string): boolean {
+    return (this.#until.get(place) ?? 0) > performance.now();
+  }
+
+  add(place: string): void {
+    this.#until.delete(place);
+    this.#until.set(place, performance.now() + drawnMs);
+    const [oldest] = this.#until.keys();
+    if (this.#until.size > maxDrawn && oldest !== undefined) this.#until.delete(oldest);
+  }
 }
 
 export const needsAddress = (spec: JsonObject): boolean => stringAt(spec, ["type"]) !== "ExternalName";
@@ -34,16 +57,19 @@ export function allocated(spec: JsonObject, taken: TakenPlaces): JsonObject {
   return withHealthPort(withPorts(withAddress(spec, taken), taken), taken);
 }
 
-function withAddress(spec: JsonObject, { isAddressTaken }: TakenPlaces): JsonObject {
-  if (!needsAddress(spec)) return spec;
-  const given = stringAt(spec, ["clusterIP"]);
-  const address = given === "" ? freeAddress(isAddressTaken) : given;
+function withAddress(spec: JsonObject, taken: TakenPlaces): JsonObject {
+  const [given, list] = [stringAt(spec, ["clusterIP"]), textsAt(spec, ["clusterIPs"])];
+  if (!needsAddress(spec)) return given === "" || list.length > 0 ? spec : { ...spec, clusterIPs: [given] };
+  // The list is refused without its first address, and so are addresses of another family.
+  const isOther = textsAt(spec, ["ipFamilies"])[0] === "IPv6";
+  if (given === "" && (list.length > 0 || isOther)) return spec;
+  const address = given === "" ? freeAddress(taken) : given;
   // Without a selector, endpoints may have addresses of any family.
   const isOpen = address === "None" && Object.keys(objectAt(spec, ["selector"])).length === 0;
   return {
     ...spec,
     clusterIP: address,
-    clusterIPs: [address],
+    clusterIPs: list.length > 0 ? list : [address],
     ipFamilies: spec["ipFamilies"] ?? (isOpen ? ["IPv4", "IPv6"] : ["IPv4"]),
     ipFamilyPolicy: spec["ipFamilyPolicy"] ?? (isOpen ? "RequireDualStack" : "SingleStack"),
   };
@@ -66,20 +92,41 @@ function withHealthPort(spec: JsonObject, taken: TakenPlaces): JsonObject {
     : spec;
 }
 
-function freeAddress(isTaken: (address: string) => boolean): string {
-  for (const index of fromRandom(256 * 254, namedAddresses)) {
-    const address = `${addressRange}.${Math.floor(index / 254)}.${1 + (index % 254)}`;
-    if (!isTaken(address)) return address;
-  }
-  throw new Error("no address is free for another Service");
+function freeAddress({ isAddressTaken, drawn }: TakenPlaces): string {
+  const addressAt = (index: number): string => `${addressRange}.${Math.floor(index / 254)}.${1 + (index % 254)}`;
+  const isFree = (index: number): boolean => !isAddressTaken(addressAt(index));
+  const isDrawn = (index: number): boolean => drawn?.has(addressAt(index)) ?? false;
+  const index = draw({ size: 256 * 254, last: namedAddresses, isFree, isDrawn });
+  if (index === undefined) throw new Error("no address is free for another Service");
+  drawn?.add(addressAt(index));
+  return addressAt(index);
 }
 
-function freePort({ isPortTaken }: TakenPlaces, own: ReadonlySet<number>): number {
-  for (const index of fromRandom(lastPort - firstPort + 1, namedPorts)) {
-    const port = firstPort + index;
-    if (!own.has(port) && !isPortTaken(port)) return port;
+function freePort({ isPortTaken, drawn }: TakenPlaces, own: ReadonlySet<number>): number {
+  const isFree = (index: number): boolean => !own.has(firstPort + index) && !isPortTaken(firstPort + index);
+  const isDrawn = (index: number): boolean => drawn?.has(String(firstPort + index)) ?? false;
+  const index = draw({ size: lastPort - firstPort + 1, last: namedPorts, isFree, isDrawn });
+  if (index === undefined) throw new Error("no port of nodes is free for another Service");
+  drawn?.add(String(firstPort + index));
+  return firstPort + index;
+}
+
+interface Range {
+  readonly size: number;
+  readonly last: number;
+  readonly isFree: (index: number) => boolean;
+  readonly isDrawn: (index: number) => boolean;
+}
+
+/** A free number of a range. One that another request has drawn is used only when no other is free: that request may have failed. */
+function draw({ size, last, isFree, isDrawn }: Range): number | undefined {
+  let second: number | undefined;
+  for (const index of fromRandom(size, last)) {
+    if (!isFree(index)) continue;
+    if (!isDrawn(index)) return index;
+    second ??= index;
   }
-  throw new Error("no port of nodes is free for another Service");
+  return second;
 }
 
 /** Numbers below `size`: some at random, which are free unless most are taken, then all in order; those below `last` come at the end. */
@@ -101,4 +148,71 @@ export function nodePortErrors(spec: JsonObject, old: JsonObject, { isPortTaken 
     }
     return isPortTaken(wanted) ? [invalidValue(path, wanted, "provided port is already allocated")] : [];
   });
+}
+
+const prefix = "//services/";
+
+/**
+ * Knows which addresses and ports of nodes Services have, without looking at all of them each time: it starts with those that are
+ * there when it is first asked, and takes in what has changed when it is asked again.
+ */
+export class ServicePlaces implements TakenPlaces {
+  readonly drawn: DrawnPlaces = new DrawnPlaces();
+  readonly #store: Store<JsonObject>;
+  /** How many Services have a place; a place that was given twice by accident is free when both are gone. */
+  #counts = new Map<string, number>();
+  #watch: Watch<JsonObject> | undefined;
+
+  constructor(store: Store<JsonObject>) {
+    this.#store = store;
+  }
+
+  readonly isAddressTaken = (address: string): boolean => this.#has(address);
+  readonly isPortTaken = (port: number): boolean => this.#has(String(port));
+
+  #has(place: string): boolean {
+    this.#catchUp();
+    return (this.#counts.get(place) ?? 0) > 0;
+  }
+
+  #catchUp(): void {
+    try {
+      const watch = this.#watch ?? this.#start();
+      for (let changes = watch.take(); changes.length > 0; changes = watch.take()) {
+        for (const { entry, previous } of changes) {
+          this.#count(previous, -1);
+          this.#count(entry, 1);
+        }
+      }
+    } catch {
+      // What has changed since is forgotten already: begin anew.
+      this.#watch?.close();
+      this.#start();
+    }
+  }
+
+  #start(): Watch<JsonObject> {
+    const { entries, revision } = this.#store.list({ prefix: prefix });
+    this.#counts = new Map();
+    for (const entry of entries) {
+      this.#count(entry, 1);
+    }
+    this.#watch = this.#store.watch({ scope: prefix, after: revision, onReady: () => {} });
+    return this.#watch;
+  }
+
+  #count(entry: Entry<JsonObject> | undefined, by: number): void {
+    for (const place of entry === undefined ? [] : placesOf(objectAt(entry.value, ["spec"]))) {
+      this.#counts.set(place, (this.#counts.get(place) ?? 0) + by);
+    }
+  }
+}
+
+function placesOf(spec: JsonObject): string[] {
+  const ports = memberAt(spec, ["ports"]);
+  const numbers = Array.isArray(ports) ? ports.filter(isJsonObject).map(({ nodePort }) => nodePort) : [];
+  return [
+    stringAt(spec, ["clusterIP"]),
+    ...[...numbers, spec["healthCheckNodePort"]].map((port) => String(port ?? "")),
+  ].filter((place) => place !== "" && place !== "None" && place !== "0");
 }

@@ -10,19 +10,27 @@ import {
   named,
   oneOf,
   portRange,
+  within,
 } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
   invalidValue,
   requiredValue,
+  tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
-import { dns1123LabelProblems, dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  dns1123LabelProblems,
+  dns1123SubdomainProblems,
+  labelKeyProblems,
+  labelValueProblems,
+} from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { addressProblem, addressText, isOfFamily, plainAddress } from "../checks/address-text.ts";
+import { addressProblem, addressText, isOfFamily, plainAddress } from "../checks/addresses.ts";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
+import { each } from "../defaults/pod-defaults.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
@@ -39,7 +47,8 @@ function specialProblem(address: string): string | undefined {
   return undefined;
 }
 
-function specialErrors(address: string, path: string): FieldError[] {
+/** The errors of an address that is local to each machine. */
+export function specialErrors(address: string, path: string): FieldError[] {
   const problem = specialProblem(plainAddress(address));
   return problem === undefined ? [] : [invalidValue(path, address, problem.replace("()", `(${address})`))];
 }
@@ -119,9 +128,34 @@ function endpointErrors(type: string): Check {
       ...(texts.length === 0 ? [requiredValue(at, "must contain at least 1 address")] : []),
       ...texts.slice(0, maxAddresses).flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
       ...givenName("nodeName", dns1123SubdomainProblems)(endpoint, path),
-      ...maybeNamed("hostname", dns1123LabelProblems)(endpoint, path),
+      ...givenName("hostname", dns1123LabelProblems)(endpoint, path),
+      ...within("hints", hintErrors)(endpoint, path),
     ];
   };
+}
+
+const maxHints = 8;
+
+/** Where the clients of an endpoint are. With too many names of zones those of nodes are not looked at. */
+const hintErrors: Check = (hints, path) => {
+  const zones = namesErrors(hints, `${path}.forZones`, labelValueProblems);
+  const hasMany = listAt(hints, "forZones").length > maxHints;
+  return hasMany ? zones : [...zones, ...namesErrors(hints, `${path}.forNodes`, dns1123SubdomainProblems)];
+};
+
+function namesErrors(hints: JsonObject, path: string, rule: (text: string) => readonly string[]): FieldError[] {
+  const list = listAt(hints, path.slice(path.lastIndexOf(".") + 1));
+  if (list.length > maxHints) return [tooMany(path, list.length, maxHints)];
+  const seen = new Set<string>();
+  return list.flatMap((one, index) => {
+    const [name, at] = [stringAt(one, ["name"]), `${path}[${index}].name`];
+    const isTaken = seen.has(name);
+    seen.add(name);
+    return [
+      ...(isTaken ? [duplicateValue(at, name)] : []),
+      ...rule(name).map((problem) => invalidValue(at, name, problem)),
+    ];
+  });
 }
 
 function slicePortErrors(slice: JsonObject): FieldError[] {
@@ -144,20 +178,23 @@ function typeErrors(type: string): FieldError[] {
   return addressTypes.includes(type) ? [] : [unsupportedValue("addressType", type, addressTypes)];
 }
 
+function sliceEndpointErrors(slice: JsonObject): FieldError[] {
+  const check = endpointErrors(stringAt(slice, ["addressType"]));
+  return listAt(slice, "endpoints").flatMap((one, index) => check(one, `endpoints[${index}]`));
+}
+
 export const endpointSliceRules: KindRules = {
   warnings: (slice) =>
     stringAt(slice, ["addressType"]) === "FQDN" ? ["spec.addressType: FQDN endpoints are deprecated"] : [],
-  validate: (slice) => {
-    const type = stringAt(slice, ["addressType"]);
-    const check = endpointErrors(type);
-    return [
-      ...typeErrors(type),
-      ...listAt(slice, "endpoints").flatMap((one, index) => check(one, `endpoints[${index}]`)),
-      ...slicePortErrors(slice),
-    ];
-  },
-  validateChange: (slice, old) =>
-    stringAt(slice, ["addressType"]) === stringAt(old, ["addressType"])
+  // An older form of topology, which only other versions of the kind have.
+  withoutDisabled: each("endpoints", ({ deprecatedTopology: _topology, ...endpoint }) => endpoint),
+  validate: (slice) => [...typeErrors(stringAt(slice, ["addressType"])), ...slicePortErrors(slice)],
+  validateNew: sliceEndpointErrors,
+  // Endpoints that do not change were valid once.
+  validateChange: (slice, old) => [
+    ...(jsonEqual(slice["endpoints"] ?? null, old["endpoints"] ?? null) ? [] : sliceEndpointErrors(slice)),
+    ...(stringAt(slice, ["addressType"]) === stringAt(old, ["addressType"])
       ? []
-      : [invalidValue("addressType", stringAt(slice, ["addressType"]), "field is immutable")],
+      : [invalidValue("addressType", stringAt(slice, ["addressType"]), "field is immutable")]),
+  ],
 };

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-import { maybeNamed, named, oneOf } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, forbiddenValue, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isPort, oneOf, portRange } from "@purlin/kube-apiserver/kinds";
+import {
+  duplicateValue,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { addressErrors } from "../checks/address-text.ts";
-import { rangeErrors } from "../checks/range-text.ts";
+import { addressErrors, rangeErrors } from "../checks/addresses.ts";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
+import { specialErrors } from "./endpoint-rules.ts";
 import { servicePortErrors } from "./service-ports.ts";
 
 const serviceTypes = ["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"];
-const ipFamilies = ["IPv4", "IPv6"];
 const distributions = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 const daySeconds = 86_400;
 
@@ -18,8 +24,9 @@ const daySeconds = 86_400;
 export function serviceErrors(service: JsonObject): FieldError[] {
   const spec = objectAt(service, ["spec"]);
   return [
+    ...headlessErrors(spec),
+    ...externalNameErrors(spec),
     ...servicePortErrors(spec),
-    ...clusterAddressErrors(spec),
     ...validateLabels(objectAt(spec, ["selector"]) as Record<string, string>, "spec.selector"),
     ...affinityErrors(spec),
     ...externalErrors(spec),
@@ -28,36 +35,134 @@ export function serviceErrors(service: JsonObject): FieldError[] {
   ];
 }
 
+function headlessErrors(spec: JsonObject): FieldError[] {
+  const [type, addresses] = [stringAt(spec, ["type"]), texts(spec, "clusterIPs")];
+  const isHeadless = addresses.length === 1 && addresses[0] === "None";
+  return isHeadless && (type === "LoadBalancer" || type === "NodePort")
+    ? [invalidValue("spec.clusterIPs[0]", "None", `may not be set to 'None' for ${type} services`)]
+    : [];
+}
+
 const texts = (spec: JsonObject, name: string): string[] => {
   const value = memberAt(spec, [name]);
   return Array.isArray(value) ? value.map(String) : [];
 };
 
-/** Addresses of this cluster are of one family, IPv4. */
-function clusterAddressErrors(spec: JsonObject): FieldError[] {
-  const [type, address] = [stringAt(spec, ["type"]), stringAt(spec, ["clusterIP"])];
-  if (type === "ExternalName") {
-    return address === "" ? [] : [forbiddenValue("spec.clusterIPs", "may not be set for ExternalName services")];
-  }
-  const path = "spec.clusterIPs[0]";
-  if (address === "None") {
-    const why = `may not be set to 'None' for ${type} services`;
-    return type === "ClusterIP" ? [] : [invalidValue(path, "None", why)];
-  }
-  const families = texts(spec, "ipFamilies").flatMap((family, index) => familyErrors(family, index));
-  const policy = stringAt(spec, ["ipFamilyPolicy"]);
-  const why = "this cluster is not configured for dual-stack services";
+/** A Service for a name outside has no address of the cluster. */
+function externalNameErrors(spec: JsonObject): FieldError[] {
+  if (stringAt(spec, ["type"]) !== "ExternalName") return [];
+  const name = stringAt(spec, ["externalName"]).replace(/\.$/, "");
+  const given = ["clusterIPs", "ipFamilies"].filter((member) => texts(spec, member).length > 0);
+  const policy = typeof memberAt(spec, ["ipFamilyPolicy"]) === "string" ? ["ipFamilyPolicy"] : [];
   return [
-    ...families,
-    ...(policy === "RequireDualStack" ? [invalidValue("spec.ipFamilyPolicy", policy, why)] : []),
-    ...(address === "" ? [] : addressErrors(address, path)),
+    ...[...given, ...policy].map((member) =>
+      forbiddenValue(`spec.${member}`, "may not be set for ExternalName services"),
+    ),
+    ...(name === "" ? [requiredValue("spec.externalName")] : []),
+    ...(name === ""
+      ? []
+      : dns1123SubdomainProblems(name).map((problem) => invalidValue("spec.externalName", name, problem))),
   ];
 }
 
-function familyErrors(family: string, index: number): FieldError[] {
-  const path = `spec.ipFamilies[${index}]`;
-  if (!ipFamilies.includes(family)) return [unsupportedValue(path, family, ipFamilies)];
-  return family === "IPv4" ? [] : [invalidValue(path, family, "not configured on this cluster")];
+/** The errors of the addresses of a Service. They are reported alone: nothing is allocated for such a Service. */
+export function clusterAddressErrors(spec: JsonObject, old?: JsonObject): FieldError[] {
+  if (stringAt(spec, ["type"]) === "ExternalName") return [];
+  const own = addressListErrors(spec, old);
+  return own.length > 0 ? own : allocationErrors(spec, old);
+}
+
+const families = ["IPv4", "IPv6"];
+const policies = ["PreferDualStack", "RequireDualStack", "SingleStack"];
+
+function addressListErrors(spec: JsonObject, old: JsonObject | undefined): FieldError[] {
+  const [address, addresses] = [stringAt(spec, ["clusterIP"]), texts(spec, "clusterIPs")];
+  const policy = memberAt(spec, ["ipFamilyPolicy"]);
+  const list = "spec.clusterIPs";
+  const known = old === undefined ? [] : texts(old, "clusterIPs");
+  const wrong = addresses.flatMap((one, index) => {
+    if (index > 0 || one !== "None") return known.includes(one) ? [] : addressErrors(one, `${list}[${index}]`);
+    return addresses.length > 1 ? [invalidValue(list, addresses, "'None' must be the first and only value")] : [];
+  });
+  return [
+    ...(address !== "" && addresses.length === 0 ? [requiredValue(list)] : []),
+    ...(address !== "" && addresses.length > 0 && addresses[0] !== address
+      ? [invalidValue(list, addresses, "first value must match `clusterIP`")]
+      : []),
+    ...(address === "" && addresses.length > 0
+      ? [invalidValue(list, addresses, "must be empty when `clusterIP` is not specified")]
+      : []),
+    ...familyErrors(texts(spec, "ipFamilies")),
+    ...(typeof policy === "string" && !policies.includes(policy)
+      ? [unsupportedValue("spec.ipFamilyPolicy", policy, policies)]
+      : []),
+    ...wrong,
+    ...(addresses.length > 2 ? [invalidValue(list, addresses, "may only hold up to 2 values")] : []),
+    ...(wrong.length > 0 ? [] : stackErrors(addresses, texts(spec, "ipFamilies"))),
+  ];
+}
+
+function familyErrors(given: readonly string[]): FieldError[] {
+  return given.flatMap((family, index) => {
+    const path = `spec.ipFamilies[${index}]`;
+    return [
+      ...(families.includes(family) ? [] : [unsupportedValue(path, family, families)]),
+      ...(given.indexOf(family) < index ? [duplicateValue(path, family)] : []),
+    ];
+  });
+}
+
+const familyOf = (address: string): string => (address.includes(":") ? "IPv6" : "IPv4");
+
+function stackErrors(addresses: readonly string[], given: readonly string[]): FieldError[] {
+  const list = "spec.clusterIPs";
+  const isOneFamily = addresses.length > 1 && new Set(addresses.map(familyOf)).size < 2;
+  const isHeadless = addresses.length === 1 && addresses[0] === "None";
+  return [
+    ...(isOneFamily ? [invalidValue(list, [...addresses], "may specify no more than one IP for each IP family")] : []),
+    ...(isHeadless ? [] : addresses.slice(0, given.length)).flatMap((one, index) => {
+      const family = given[index] ?? "";
+      const why = `expected an ${family} value as indicated by \`ipFamilies[${index}]\``;
+      return families.includes(family) && familyOf(one) !== family ? [invalidValue(`${list}[${index}]`, one, why)] : [];
+    }),
+  ];
+}
+
+/** Addresses of this cluster are of one family, IPv4. */
+function allocationErrors(spec: JsonObject, old: JsonObject | undefined): FieldError[] {
+  const [addresses, given] = [texts(spec, "clusterIPs"), texts(spec, "ipFamilies")];
+  const [path, policy] = ["spec.ipFamilyPolicy", stringAt(spec, ["ipFamilyPolicy"])];
+  const several = "must be 'RequireDualStack' or 'PreferDualStack' when multiple";
+  const isSingle = policy === "SingleStack";
+  const isHeadless = stringAt(spec, ["clusterIP"]) === "None";
+  const isOpen = isHeadless && Object.keys(objectAt(spec, ["selector"])).length === 0;
+  const had = old === undefined ? [] : texts(old, "clusterIPs");
+  const early = [
+    ...(isSingle && addresses.length === 2 ? [invalidValue(path, policy, `${several} cluster IPs are specified`)] : []),
+    ...(isSingle && given.length === 2 ? [invalidValue(path, policy, `${several} IP families are specified`)] : []),
+    ...(isHeadless ? [] : addresses.slice(given.length)).flatMap((one, index) =>
+      familyOf(one) === "IPv4"
+        ? []
+        : [
+            invalidValue(
+              `spec.clusterIPs[${given.length + index}]`,
+              addresses,
+              "IPv6 is not configured on this cluster",
+            ),
+          ],
+    ),
+  ];
+  if (early.length > 0 || isOpen) return early;
+  return [
+    ...(policy === "RequireDualStack"
+      ? [invalidValue(path, policy, "this cluster is not configured for dual-stack services")]
+      : []),
+    ...given.flatMap((family, index) =>
+      family === "IPv4" || had.length > 1
+        ? []
+        : [invalidValue(`spec.ipFamilies[${index}]`, family, "not configured on this cluster")],
+    ),
+  ];
 }
 
 function affinityErrors(spec: JsonObject): FieldError[] {
@@ -76,8 +181,7 @@ function externalErrors(spec: JsonObject): FieldError[] {
     const path = `spec.externalIPs[${index}]`;
     const wrong = addressErrors(address, path);
     if (wrong.length > 0) return wrong;
-    const isLoopback = address.startsWith("127.") || address === "::1";
-    return isLoopback ? [invalidValue(path, address, "may not be in the loopback range (127.0.0.0/8, ::1/128)")] : [];
+    return specialErrors(address, path);
   });
 }
 
@@ -86,7 +190,6 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
   const ranges = isJsonObject(spec) ? texts(spec, "loadBalancerSourceRanges") : [];
   return [
     ...(serviceTypes.includes(type) ? [] : [unsupportedValue("spec.type", type, serviceTypes)]),
-    ...(type === "ExternalName" ? named("externalName", dns1123SubdomainProblems)(spec, "spec") : []),
     ...(ranges.length > 0 && type !== "LoadBalancer"
       ? [forbiddenValue("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")]
       : []),
@@ -98,8 +201,14 @@ function typeErrors(spec: JsonObject): readonly FieldError[] {
     ...(type !== "LoadBalancer" && typeof memberAt(spec, ["loadBalancerClass"]) === "string"
       ? [forbiddenValue("spec.loadBalancerClass", "may only be used when `type` is 'LoadBalancer'")]
       : []),
-    ...(type === "LoadBalancer" ? maybeNamed("loadBalancerClass", labelKeyProblems)(spec, "spec") : []),
+    ...(type === "LoadBalancer" ? classErrors(spec) : []),
   ];
+}
+
+function classErrors(spec: JsonObject): FieldError[] {
+  const name = memberAt(spec, ["loadBalancerClass"]);
+  if (typeof name !== "string") return [];
+  return labelKeyProblems(name).map((problem) => invalidValue("spec.loadBalancerClass", name, problem));
 }
 
 function trafficErrors(spec: JsonObject): readonly FieldError[] {
@@ -114,6 +223,7 @@ function trafficErrors(spec: JsonObject): readonly FieldError[] {
       ? [invalidValue("spec.externalTrafficPolicy", policy, "may only be set for externally-accessible services")]
       : oneOf("externalTrafficPolicy", ["Cluster", "Local"])(spec, "spec")),
     ...(probe && !isLocal ? [invalidValue("spec.healthCheckNodePort", probe, onlyLocal)] : []),
-    ...oneOf("internalTrafficPolicy", ["Cluster", "Local"])(spec, "spec"),
+    ...(probe && isLocal && !isPort(probe) ? [invalidValue("spec.healthCheckNodePort", probe, portRange)] : []),
+    ...optionallyOneOf("internalTrafficPolicy", ["Cluster", "Local"])(spec, "spec"),
   ];
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isPort, listAt, maybeNamed, named, oneOf, portProblems, portRange } from "@purlin/kube-apiserver/kinds";
+import { isPort, listAt, named, oneOf, portProblems, portRange } from "@purlin/kube-apiserver/kinds";
 import {
   duplicatePrinted,
   duplicateValue,
@@ -25,7 +25,7 @@ export function servicePortErrors(spec: JsonObject): FieldError[] {
     const path = `spec.ports[${index}]`;
     return [...nameErrors(port, path, { names, isOne: ports.length === 1 }), ...numberErrors(port, path)];
   });
-  return [...own, ...nodePortErrors(spec, ports), ...repeatedErrors(ports)];
+  return [...own, ...nodePortErrors(spec, ports), ...repeatedNodePorts(ports), ...repeatedErrors(ports)];
 }
 
 interface Names {
@@ -49,8 +49,14 @@ function numberErrors(port: JsonObject, path: string): FieldError[] {
     ...(isPort(number) ? [] : [invalidValue(`${path}.port`, number ?? 0, portRange)]),
     ...oneOf("protocol", protocols)(port, path),
     ...portProblems(memberAt(port, ["targetPort"]), `${path}.targetPort`),
-    ...maybeNamed("appProtocol", labelKeyProblems)(port, path),
+    ...protocolErrors(port, `${path}.appProtocol`),
   ];
+}
+
+function protocolErrors(port: JsonObject, path: string): FieldError[] {
+  const protocol = memberAt(port, ["appProtocol"]);
+  if (typeof protocol !== "string") return [];
+  return labelKeyProblems(protocol).map((problem) => invalidValue(path, protocol, problem));
 }
 
 function nodePortErrors(spec: JsonObject, ports: readonly JsonObject[]): FieldError[] {
@@ -61,6 +67,18 @@ function nodePortErrors(spec: JsonObject, ports: readonly JsonObject[]): FieldEr
       ? [forbiddenValue(`spec.ports[${index}].nodePort`, "may not be used when `type` is 'ClusterIP'")]
       : [],
   );
+}
+
+function repeatedNodePorts(ports: readonly JsonObject[]): FieldError[] {
+  const seen = new Set<string>();
+  return ports.flatMap((port, index) => {
+    const number = memberAt(port, ["nodePort"]);
+    if (!number) return [];
+    const key = `${stringAt(port, ["protocol"])}/${String(number)}`;
+    const isTaken = seen.has(key);
+    seen.add(key);
+    return isTaken ? [duplicateValue(`spec.ports[${index}].nodePort`, number)] : [];
+  });
 }
 
 /** A number may be used once for each protocol. The reference shows such a port as its own type has it. */

@@ -23,7 +23,7 @@ import {
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { loadBalancer } from "../checks/load-balancer.ts";
+import { loadBalancer } from "../checks/addresses.ts";
 import {
   allocated,
   isExternal,
@@ -33,48 +33,63 @@ import {
   nodePortErrors,
   type TakenPlaces,
 } from "./allocation.ts";
-import { serviceErrors } from "./service-errors.ts";
+import { clusterAddressErrors, serviceErrors } from "./service-errors.ts";
 
 /** Members that only some Services have: when a Service becomes one of the others, they go, unless they were changed too. */
 const dependent: readonly (readonly [needs: (spec: JsonObject) => boolean, members: readonly string[]])[] = [
   [needsAddress, ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"]],
   [needsHealthPort, ["healthCheckNodePort"]],
   [(spec) => stringAt(spec, ["type"]) === "LoadBalancer", ["allocateLoadBalancerNodePorts", "loadBalancerClass"]],
-  [isExternal, ["externalTrafficPolicy"]],
+  [isReachable, ["externalTrafficPolicy"]],
 ];
+
+/** Whether a Service is reached from outside the cluster, by its type or by addresses of its own. */
+function isReachable(spec: JsonObject): boolean {
+  return isExternal(spec) || (stringAt(spec, ["type"]) === "ClusterIP" && textsAt(spec, ["externalIPs"]).length > 0);
+}
 
 /** Rules of Services. Nothing proxies for them here, yet each gets an address, and ports where it is to be reached by them. */
 export function serviceRules(taken: TakenPlaces): KindRules {
   return {
-    prepareCreate: (object) => ({ ...object, spec: allocated(objectAt(object, ["spec"]), taken) }),
+    prepareCreate: (object) => ({ ...object, spec: allocated(withoutTraffic(objectAt(object, ["spec"])), taken) }),
     prepareUpdate: (object, old, endpoint) =>
       endpoint === "status"
         ? object
         : { ...object, spec: allocated(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"])), taken) },
-    validateNew: (object) => firstOf(portErrors(object, {}, taken), () => addressesFirst(serviceErrors(object))),
-    validateChange: (object, old, endpoint) =>
-      endpoint === "status"
-        ? statusErrors(object)
-        : firstOf(portErrors(object, old, taken), () =>
-            addressesFirst(serviceErrors(object), () => [
-              ...addressErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
-              ...classErrors(objectAt(object, ["spec"]), objectAt(old, ["spec"])),
-            ]),
-          ),
+    validateNew: (object) =>
+      firstOf(
+        () => clusterAddressErrors(objectAt(object, ["spec"])),
+        () => portErrors(object, {}, taken),
+        () => serviceErrors(object),
+      ),
+    validateChange: (object, old, endpoint) => {
+      if (endpoint === "status") return statusErrors(object);
+      const [spec, before] = [objectAt(object, ["spec"]), objectAt(old, ["spec"])];
+      return firstOf(
+        () => clusterAddressErrors(spec, before),
+        () => portErrors(object, old, taken),
+        () => [...addressErrors(spec, before), ...classErrors(spec, before), ...serviceErrors(object)],
+      );
+    },
     warnings: serviceWarnings,
     fields: textFields("spec.clusterIP", "spec.type"),
   };
 }
 
-/** Ports are allocated before the Service is validated: an error there is reported alone. */
-function firstOf(errors: FieldError[], others: () => FieldError[]): FieldError[] {
-  return errors.length > 0 ? errors : others();
+/** Traffic from inside does not reach a name outside. */
+function withoutTraffic(spec: JsonObject): JsonObject {
+  if (stringAt(spec, ["type"]) !== "ExternalName") return spec;
+  const { internalTrafficPolicy: _policy, ...rest } = spec;
+  return rest;
 }
 
-/** Addresses are allocated before the rest is validated: an address that cannot be allocated is reported alone. */
-function addressesFirst(errors: readonly FieldError[], others: () => FieldError[] = () => []): FieldError[] {
-  const unallocated = errors.filter(({ field }) => /^spec\.(clusterIPs|ipFamilyPolicy|ipFamilies)(\[|$)/.test(field));
-  return unallocated.length > 0 ? unallocated : [...errors, ...others()];
+/** Addresses, and then ports, are allocated before the rest is validated: the errors of each are reported alone. */
+function firstOf(...checks: readonly (() => FieldError[])[]): FieldError[] {
+  for (const check of checks) {
+    const errors = check();
+    if (errors.length > 0) return errors;
+  }
+  return [];
 }
 
 function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): FieldError[] {
@@ -88,10 +103,14 @@ function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpo
     stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
   const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;
   const isHeadless = stringAt(object, ["spec", "clusterIP"]) === "None";
+  const isNamed = stringAt(object, ["spec", "type"]) === "ExternalName";
   const ignored = isHeadless ? ignoredByHeadless(objectAt(object, ["spec"])) : [];
   return [
     ...ignored.map((name) => `spec.${name} is ignored for headless services`),
-    ...(hasAddresses ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"] : []),
+    ...(hasAddresses && isNamed ? ['spec.externalIPs is ignored when spec.type is "ExternalName"'] : []),
+    ...(hasAddresses && !isNamed
+      ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
+      : []),
     ...(isIgnored ? ['spec.externalName is ignored when spec.type is not "ExternalName"'] : []),
   ];
 }
@@ -139,9 +158,10 @@ function classErrors(spec: JsonObject, old: JsonObject): FieldError[] {
 }
 
 function addressErrors(spec: JsonObject, old: JsonObject): FieldError[] {
-  const [now, before] = [stringAt(spec, ["clusterIP"]), stringAt(old, ["clusterIP"])];
-  const isKept = !needsAddress(spec) || !needsAddress(old) || before === "" || now === before;
-  return isKept ? [] : [invalidValue("spec.clusterIPs[0]", [now], "may not change once set")];
+  if (!needsAddress(spec) || !needsAddress(old)) return [];
+  const [now, before] = [textsAt(spec, ["clusterIPs"]), textsAt(old, ["clusterIPs"])];
+  const changed = before.findIndex((address, index) => address !== now[index]);
+  return changed < 0 ? [] : [invalidValue(`spec.clusterIPs[${changed}]`, now, "may not change once set")];
 }
 
 /** The spec of a changed Service: with the address and ports it had, without what it needs no more. */
@@ -151,6 +171,12 @@ function settled(spec: JsonObject, old: JsonObject): JsonObject {
 
 /** An update without an address keeps the current one; node ports stay with their ports. */
 function withKept(spec: JsonObject, old: JsonObject): JsonObject {
+  const isSameList = jsonEqual(textsAt(spec, ["clusterIPs"]), textsAt(old, ["clusterIPs"]));
+  const isOther = stringAt(spec, ["clusterIP"]) !== stringAt(old, ["clusterIP"]);
+  // The list follows an address that is changed alone.
+  if (isSameList && isOther && stringAt(spec, ["clusterIP"]) !== "") {
+    return withKept({ ...spec, clusterIPs: [stringAt(spec, ["clusterIP"])] }, old);
+  }
   const keepsAddress = needsAddress(spec) && needsAddress(old) && stringAt(spec, ["clusterIP"]) === "";
   const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = old;
   const kept = keepsAddress

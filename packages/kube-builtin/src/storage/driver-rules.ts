@@ -83,7 +83,7 @@ const secretsAdvice =
 /** The rules of CSIDrivers. */
 export const driverRules: KindRules = {
   warnings: (object, old) =>
-    old === undefined &&
+    !jsonEqual(listAt(object, "spec", "tokenRequests"), listAt(old ?? {}, "spec", "tokenRequests")) &&
     listAt(object, "spec", "tokenRequests").length > 0 &&
     memberAt(object, ["spec", "serviceAccountTokenInSecrets"]) === undefined
       ? [secretsAdvice]

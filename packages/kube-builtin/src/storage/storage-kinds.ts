@@ -1,12 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  all,
+  type Check,
   defineKinds,
+  eachItem,
   type KindDefinition,
   type KindRow,
+  type KindRules,
   type KindSource,
+  listAt,
+  oneOf,
+  selectorInGo,
   statusSubresource,
 } from "@purlin/kube-apiserver/kinds";
-import { attributesClassRules, storageCapacityRules, storageClassRules } from "./class-rules.ts";
+import {
+  duplicateValue,
+  type FieldError,
+  forbiddenValue,
+  invalidPrinted,
+  invalidValue,
+  requiredValue,
+  tooLong,
+} from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
+import { atRoot, changes, exactlyOneOf, immutable, selectorAt } from "../checks/rule-checks.ts";
 import { attachmentRules, csiNodeRules, driverRules } from "./driver-rules.ts";
 import {
   attributesClassProtection,
@@ -92,3 +112,117 @@ export const storageKinds = ({ store }: Pick<Parameters<KindSource>[0], "store">
       controllers: (deps) => [new ProtectionController(store, attributesClassProtection, deps)],
     },
   ]);
+
+// The rules of StorageClasses, VolumeAttributesClasses and CSIStorageCapacities.
+
+/** The name of a driver or a provisioner: a qualified name in any case. */
+function provisioner(name: string): Check {
+  return (object, path) => {
+    const text = stringAt(object, [name]).toLowerCase();
+    if (text === "") return [requiredValue(`${path}.${name}`)];
+    return labelKeyProblems(text).map((problem) => invalidValue(`${path}.${name}`, text, problem));
+  };
+}
+
+const mostParameters = 512;
+const parametersBytes = 256 * 1024;
+
+function parameters({ required }: { readonly required: boolean }): Check {
+  return (object, path) => {
+    const entries = Object.entries(objectAt(object, ["parameters"]));
+    const at = `${path}.parameters`;
+    if (entries.length > mostParameters) return [tooLong(at, mostParameters)];
+    const size = entries.reduce((sum, [key, value]) => sum + utf8Length(key) + utf8Length(String(value)), 0);
+    return [
+      ...entries.filter(([key]) => key === "").map(() => invalidValue(at, "", "field can not be empty.")),
+      ...(size > parametersBytes ? [tooLong(at, parametersBytes)] : []),
+      ...(required && entries.length === 0 ? [requiredValue(at, "must contain at least one key/value pair")] : []),
+    ];
+  };
+}
+
+const topologyKey: Check = (requirement, path) => {
+  const [key, values] = [stringAt(requirement, ["key"]), textsAt(requirement, ["values"])];
+  return [
+    ...(values.length === 0 ? [requiredValue(`${path}.values`)] : []),
+    ...values.flatMap((value, index) =>
+      values.indexOf(value) < index ? [duplicateValue(`${path}.values[${index}]`, value)] : [],
+    ),
+    ...labelKeyProblems(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
+  ];
+};
+
+const topologies: Check = (object, path) => {
+  // A term without expressions counts as a repetition.
+  const seen = new Set<string>(["[]"]);
+  return listAt(object, "allowedTopologies").flatMap((term, index) => {
+    const at = `${path}.allowedTopologies[${index}]`;
+    const expressions = listAt(term, "matchLabelExpressions");
+    const keys = expressions.map((one) => stringAt(one, ["key"]));
+    const content = JSON.stringify(
+      expressions.map((one, n) => [keys[n], textsAt(one, ["values"]).toSorted()]).toSorted(),
+    );
+    const isTaken = seen.has(content);
+    seen.add(content);
+    return [
+      ...eachItem("matchLabelExpressions", topologyKey)(term, at),
+      ...keys.flatMap((key, n) =>
+        keys.indexOf(key) < n ? [duplicateValue(`${at}.matchLabelExpressions[${n}].key`, key)] : [],
+      ),
+      ...(isTaken ? [duplicateValue(`${at}.matchLabelExpressions`, "")] : []),
+    ];
+  });
+};
+
+/** The rules of StorageClasses. */
+const storageClassRules: KindRules = {
+  validate: atRoot(
+    all(
+      provisioner("provisioner"),
+      parameters({ required: false }),
+      oneOf("reclaimPolicy", ["Delete", "Retain"]),
+      exactlyOneOf("volumeBindingMode", ["Immediate", "WaitForFirstConsumer"]),
+      topologies,
+    ),
+  ),
+  validateChange: changes(
+    ...["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"].map((name) => immutable([name])),
+  ),
+};
+
+function attributesChange(object: JsonObject, old: JsonObject): FieldError[] {
+  const isChanged = (name: string): boolean => !jsonEqual(object[name] ?? null, old[name] ?? null);
+  return ["driverName", "parameters"]
+    .filter(isChanged)
+    .map((name) => forbiddenValue(name, `updates to ${name} are forbidden.`));
+}
+
+/** The rules of VolumeAttributesClasses. */
+const attributesClassRules: KindRules = {
+  validate: atRoot(all(provisioner("driverName"), parameters({ required: true }))),
+  validateChange: attributesChange,
+};
+
+const capacity: Check = (object, path) => {
+  const [className, amount] = [stringAt(object, ["storageClassName"]), memberAt(object, ["capacity"])];
+  const isNegative = typeof amount === "string" && compareQuantities(amount, "0") < 0;
+  return [
+    ...dns1123SubdomainProblems(className).map((problem) =>
+      invalidValue(`${path}.storageClassName`, className, problem),
+    ),
+    ...(isNegative ? [invalidValue(`${path}.capacity`, amount, "must be greater than or equal to 0")] : []),
+  ];
+};
+
+/** The nodes of a capacity stay. */
+const fixedTopology: NonNullable<KindRules["validateChange"]> = (object, old) => {
+  const [now, before] = [memberAt(object, ["nodeTopology"]) ?? null, memberAt(old, ["nodeTopology"]) ?? null];
+  const printed = isJsonObject(now) ? selectorInGo(now) : "null";
+  return jsonEqual(now, before) ? [] : [invalidPrinted("nodeTopology", printed, "field is immutable")];
+};
+
+/** The rules of CSIStorageCapacities. */
+const storageCapacityRules: KindRules = {
+  validate: atRoot(all(selectorAt("nodeTopology"), capacity)),
+  validateChange: changes(fixedTopology, immutable(["storageClassName"])),
+};

@@ -14,7 +14,7 @@ function backsteps(place: string, path: string): FieldError[] {
 }
 
 /** A path of the node. It may not leave its directory. */
-export const hostPath: Check = (source, path) => {
+const hostPath: Check = (source, path) => {
   const [place, type] = [stringAt(source, ["path"]), stringAt(source, ["type"])];
   if (place === "") return [requiredValue(`${path}.path`)];
   return [
@@ -99,6 +99,28 @@ const iscsi: Check = (source, path) => {
   ];
 };
 
+const startsRight = (name: string): boolean => /^(iqn|eui|naa)/.test(name);
+
+function iscsiNameErrors(name: string, path: string): FieldError[] {
+  if (!startsRight(name)) return [invalidValue(path, name, "must be valid format starting with iqn, eui, or naa")];
+  return isIscsiName(name) ? [] : [invalidValue(path, name, "must be valid format")];
+}
+
+/** The source of a volume of a Pod: its texts are not those of a PersistentVolume. */
+export const iscsiOfPod: Check = (source, path) => {
+  const [name, initiator] = [stringAt(source, ["iqn"]), memberAt(source, ["initiatorName"])];
+  const needsSecret = source["chapAuthDiscovery"] === true || source["chapAuthSession"] === true;
+  const lun = numberAt(source, ["lun"]);
+  return [
+    ...needed("targetPortal")(source, path),
+    ...needed("iqn")(source, path),
+    ...(name === "" ? [] : iscsiNameErrors(name, `${path}.iqn`)),
+    ...(lun < 0 || lun > 255 ? [invalidValue(`${path}.lun`, lun, "must be between 0 and 255, inclusive")] : []),
+    ...(needsSecret && source["secretRef"] === undefined ? [requiredValue(`${path}.secretRef`)] : []),
+    ...(typeof initiator === "string" ? iscsiNameErrors(initiator, `${path}.initiatorname`) : []),
+  ];
+};
+
 const fibre: Check = (source, path) => {
   const [targets, ids] = [textsAt(source, ["targetWWNs"]), textsAt(source, ["wwids"])];
   const at = `${path}.targetWWNs`;
@@ -147,12 +169,27 @@ const csi: Check = all(
   ...secretReferences.map((name) => within(`${name}SecretRef`, secretReference)),
 );
 
+const storageOs: Check = all(
+  named("volumeName", dns1123LabelProblems),
+  maybeNamed("volumeNamespace", dns1123LabelProblems),
+);
+
+export const storageOsOfPod: Check = all(storageOs, secretName);
+
+const endpointsNamespace: Check = (source, path) => {
+  const name = memberAt(source, ["endpointsNamespace"]);
+  const at = `${path}.endpointsNamespace`;
+  const empty = "if the endpointnamespace is set, it must be a valid namespace name";
+  if (name === "") return [invalidValue(at, "", empty)];
+  return typeof name === "string" ? dns1123LabelProblems(name).map((text) => invalidValue(at, name, text)) : [];
+};
+
 /** The sources of PersistentVolumes, in the order in which the reference validates them. */
 export const volumeSources: Readonly<Record<string, Check>> = {
   hostPath,
   gcePersistentDisk: all(needed("pdName"), partition),
   awsElasticBlockStore: all(needed("volumeID"), partition),
-  glusterfs: all(needed("endpoints"), needed("path")),
+  glusterfs: all(needed("endpoints"), needed("path"), endpointsNamespace),
   flocker,
   nfs,
   rbd: all(items("monitors"), needed("image")),
@@ -162,17 +199,15 @@ export const volumeSources: Readonly<Record<string, Check>> = {
   cinder: all(needed("volumeID"), secretOfNamespace),
   fc: fibre,
   flexVolume: flex,
-  azureFile: all(needed("secretName"), needed("shareName")),
+  azureFile: all(needed("secretName"), needed("shareName"), (source, path) =>
+    source["secretNamespace"] === "" ? [requiredValue(`${path}.secretNamespace`)] : [],
+  ),
   vsphereVolume: needed("volumePath"),
   photonPersistentDisk: needed("pdID"),
   portworxVolume: needed("volumeID"),
   azureDisk,
   scaleIO: all(needed("gateway"), needed("system"), needed("volumeName")),
   local,
-  storageos: all(
-    named("volumeName", dns1123LabelProblems),
-    maybeNamed("volumeNamespace", dns1123LabelProblems),
-    secretOfNamespace,
-  ),
+  storageos: all(storageOs, secretOfNamespace),
   csi,
 };

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { CronSyntaxError, isTimeZone, parseCron } from "@purlin/base";
-import { type KindRules, metaOf, notNegative, selectorErrors, withMeta } from "@purlin/kube-apiserver/kinds";
+import {
+  type KindRules,
+  metaOf,
+  notNegative,
+  selectorInGo,
+  selectorProblems,
+  withMeta,
+} from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
+  invalidPrinted,
   invalidValue,
+  keyPath,
   requiredValue,
+  tooLong,
   unsupportedPrinted,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
@@ -16,10 +26,12 @@ import {
   jsonEqual,
   utf8Length,
 } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
-import { failurePolicyErrors } from "./pod-failure-policy.ts";
+import { failurePolicyErrors, successPolicyErrors } from "./pod-failure-policy.ts";
 import { endingTemplateErrors } from "./template.ts";
 
 const uidLabel = "batch.kubernetes.io/controller-uid";
@@ -72,12 +84,37 @@ function specErrors(spec: JsonObject, path: string): FieldError[] {
     ...(memberAt(spec, ["maxFailedIndexes"]) === undefined
       ? []
       : needed("backoffLimitPerIndex", "when maxFailedIndexes is specified")),
+    ...managerErrors(spec, `${path}.managedBy`),
     ...optionallyOneOf("completionMode", ["NonIndexed", "Indexed"])(spec, path),
     ...(isIndexed ? needed("completions", "when completion mode is Indexed") : []),
-    ...(isIndexed ? indexErrors(spec, path) : onlyIndexed(spec, path)),
+    ...(isIndexed ? indexErrors(spec, path) : []),
+    ...((spec["completionMode"] ?? "NonIndexed") === "NonIndexed" ? onlyIndexed(spec, path) : []),
     ...optionallyOneOf("podReplacementPolicy", isWatched ? ["Failed"] : ["Failed", "TerminatingOrFailed"])(spec, path),
     ...(isWatched ? failurePolicyErrors(spec, path) : []),
+    ...successPolicyErrors(spec, path),
     ...endingTemplateErrors(objectAt(spec, ["template"]), `${path}.template`),
+  ];
+}
+
+const maxManager = 63;
+const pathPattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
+const pathText = `Invalid path (regex used for validation is '${pathPattern}')`;
+const pathRegExp = new RegExp(`^${pathPattern}$`);
+
+/** The controller of a Job that is not one of Kubernetes has a domain and a path. */
+function managerErrors(spec: JsonObject, path: string): FieldError[] {
+  const manager = memberAt(spec, ["managedBy"]);
+  if (typeof manager !== "string") return [];
+  const long = utf8Length(manager) > maxManager ? [tooLong(path, maxManager)] : [];
+  if (manager === "") return [requiredValue(path)];
+  const [, domain = "", rest = ""] = /^([^/]*)\/(.*)$/s.exec(manager) ?? [];
+  if (domain === "" || rest === "") {
+    return [invalidValue(path, manager, 'must be a domain-prefixed path (such as "acme.io/foo")'), ...long];
+  }
+  return [
+    ...dns1123SubdomainProblems(domain).map((problem) => invalidValue(path, domain, problem)),
+    ...(pathRegExp.test(rest) ? [] : [invalidValue(path, rest, pathText)]),
+    ...long,
   ];
 }
 
@@ -116,15 +153,40 @@ function indexErrors(spec: JsonObject, path: string): FieldError[] {
   ];
 }
 
-function ownSelectorErrors(job: JsonObject): FieldError[] {
-  const [spec, { uid = "" }] = [objectAt(job, ["spec"]), metaOf(job)];
-  const selector = objectAt(spec, ["selector"]);
-  const isOwn = jsonEqual(selector, { matchLabels: { [uidLabel]: uid } });
+/** A Job that does not choose its Pods itself has labels and a selector that the server made. */
+function generatedErrors(job: JsonObject): FieldError[] {
+  const [spec, { uid = "", name = "" }] = [objectAt(job, ["spec"]), metaOf(job)];
+  const selector = memberAt(spec, ["selector"]);
+  if (spec["manualSelector"] === true || !isJsonObject(selector)) return [];
+  const expected = { "controller-uid": uid, "job-name": name, [uidLabel]: uid, [nameLabel]: name };
+  const labels = objectAt(spec, ["template", "metadata", "labels"]);
   const why = "`selector` not auto-generated";
   return [
-    ...(spec["manualSelector"] === true || isOwn ? [] : [invalidValue("spec.selector", selector, why)]),
-    ...selectorErrors(job, { noun: "job", isRequired: true, unreadable: "" }),
+    ...Object.entries(expected).flatMap(([key, value]) => labelErrors(labels, key, value)),
+    ...(isReadable(selector) && !picks(selector, expected)
+      ? [invalidPrinted("spec.selector", selectorInGo(selector), why)]
+      : []),
   ];
+}
+
+function labelErrors(labels: JsonObject, key: string, value: string): FieldError[] {
+  const path = keyPath("spec.template.metadata.labels", key);
+  if (labels[key] === undefined) return [requiredValue(path, `must be '${value}'`)];
+  return labels[key] === value ? [] : [invalidValue(path, labels, `must be '${value}'`)];
+}
+
+const isReadable = (selector: JsonObject): boolean => selectorProblems(selector, "").length === 0;
+const picks = (selector: JsonObject, labels: Readonly<Record<string, string>>): boolean =>
+  matchesLabels(labelSelectorOf(selector as LabelSelectorObject), labels);
+
+function ownSelectorErrors(job: JsonObject): FieldError[] {
+  const selector = memberAt(job, ["spec", "selector"]);
+  const labels = memberAt(job, ["spec", "template", "metadata", "labels"]) ?? null;
+  const mismatch = invalidValue("spec.template.metadata.labels", labels, "`selector` does not match template `labels`");
+  if (!isJsonObject(selector)) return [requiredValue("spec.selector"), mismatch];
+  const problems = selectorProblems(selector, "spec.selector");
+  const own = isJsonObject(labels) ? (labels as Record<string, string>) : {};
+  return [...generatedErrors(job), ...problems, ...(problems.length > 0 || picks(selector, own) ? [] : [mismatch])];
 }
 
 const fixedFields = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"];
@@ -225,6 +287,13 @@ function nameErrors(cron: JsonObject): FieldError[] {
   return utf8Length(name) > 52 ? [invalidValue("metadata.name", name, "must be no more than 52 characters")] : [];
 }
 
+/** The Jobs of a CronJob get their selectors when they are made. */
+function templateSelectorErrors(selector: JsonValue | undefined): FieldError[] {
+  if (!isJsonObject(selector)) return [];
+  const why = "`selector` will be auto-generated";
+  return [invalidPrinted("spec.jobTemplate.spec.selector", selectorInGo(selector), why)];
+}
+
 const concurrency = ["Allow", "Forbid", "Replace"];
 
 export const cronJobRules: KindRules = {
@@ -239,6 +308,7 @@ export const cronJobRules: KindRules = {
       ...zoneErrors(spec),
       ...(concurrency.includes(policy) ? [] : [unsupportedValue("spec.concurrencyPolicy", policy, concurrency)]),
       ...specErrors(objectAt(spec, ["jobTemplate", "spec"]), "spec.jobTemplate.spec"),
+      ...templateSelectorErrors(memberAt(spec, ["jobTemplate", "spec", "selector"])),
       ...(memberAt(spec, ["jobTemplate", "spec", "manualSelector"]) === true
         ? [unsupportedPrinted("spec.jobTemplate.spec.manualSelector", "true", ["nil", "false"])]
         : []),

@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a Job does when one of its Pods fails, by exit code and by condition.
-import { type Check, eachItem, listAt } from "@purlin/kube-apiserver/kinds";
+// What a Job does when one of its Pods fails, by exit code and by condition, and when it has succeeded.
+import { type Check, eachItem, listAt, notNegative } from "@purlin/kube-apiserver/kinds";
 import {
   duplicateValue,
   type FieldError,
   invalidPrinted,
   invalidValue,
   requiredValue,
+  tooLong,
   tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import {
+  goJson,
+  goQuote,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  utf8Length,
+} from "@purlin/kube-objects/json";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
@@ -78,7 +87,7 @@ export function failurePolicyErrors(spec: JsonObject, path: string): FieldError[
   const policy = stringAt(template, ["restartPolicy"]);
   const why = 'only "Never" is supported when podFailurePolicy is specified';
   return [
-    ...(policy === "Never" ? [] : [invalidValue(`${path}.template.spec.restartPolicy`, policy, why)]),
+    ...(policy === "OnFailure" ? [invalidValue(`${path}.template.spec.restartPolicy`, policy, why)] : []),
     ...(rules.length > maxRules ? [tooMany(at, rules.length, maxRules)] : []),
     ...rules.flatMap((rule, index) => ruleErrors(rule, `${at}[${index}]`, { spec, containers })),
   ];
@@ -112,3 +121,94 @@ function ruleErrors(rule: JsonObject, path: string, { spec, containers }: RuleCo
       : [invalidPrinted(path, "", "specifying one of OnExitCodes and OnPodConditions is required")]),
   ];
 }
+
+const maxIndexBytes = 64 * 1024;
+
+/** What is wrong with the policy by which an indexed Job has succeeded. */
+export function successPolicyErrors(spec: JsonObject, path: string): FieldError[] {
+  const policy = memberAt(spec, ["successPolicy"]);
+  if (!isJsonObject(policy)) return [];
+  const [rules, at] = [listAt(policy, "rules"), `${path}.successPolicy`];
+  if (spec["completionMode"] !== "Indexed") {
+    return [invalidPrinted(at, printedPolicy(rules), "requires indexed completion mode")];
+  }
+  const none = "at least one rules must be specified when the successPolicy is specified";
+  const completions = Number(memberAt(spec, ["completions"]) ?? 0);
+  return [
+    ...(rules.length === 0 ? [requiredValue(`${at}.rules`, none)] : []),
+    ...(rules.length > maxRules ? [tooMany(`${at}.rules`, rules.length, maxRules)] : []),
+    ...rules.flatMap((rule, index) => successRule(rule, `${at}.rules[${index}]`, completions)),
+  ];
+}
+
+/** The policy as the reference prints its Go type. */
+function printedPolicy(rules: readonly JsonObject[]): string {
+  const shown = rules.map(
+    (rule) =>
+      `{"SucceededIndexes":${goJson(rule["succeededIndexes"] ?? null)},"SucceededCount":${goJson(rule["succeededCount"] ?? null)}}`,
+  );
+  return `{"Rules":${rules.length === 0 ? "null" : `[${shown.join(",")}]`}}`;
+}
+
+function successRule(rule: JsonObject, path: string, completions: number): FieldError[] {
+  const [count, indexes] = [memberAt(rule, ["succeededCount"]), memberAt(rule, ["succeededIndexes"])];
+  const none = "at least one of succeededCount or succeededIndexes must be specified";
+  const found = typeof indexes === "string" ? countedIndexes(indexes, completions) : { total: 0 };
+  const at = `${path}.succeededIndexes`;
+  const isLong = typeof indexes === "string" && utf8Length(indexes) > maxIndexBytes;
+  return [
+    ...(typeof count !== "number" && typeof indexes !== "string" ? [requiredValue(path, none)] : []),
+    ...(isLong ? [tooLong(at, maxIndexBytes)] : []),
+    ...("problem" in found
+      ? [invalidValue(at, String(indexes), `error parsing succeededIndexes: ${found.problem}`)]
+      : []),
+    ...notNegative("succeededCount")(rule, path),
+    ...(typeof count === "number"
+      ? countErrors(count, `${path}.succeededCount`, {
+          completions,
+          total: typeof indexes === "string" ? ("total" in found ? found.total : 0) : undefined,
+        })
+      : []),
+  ];
+}
+
+interface Counts {
+  readonly completions: number;
+  /** The number of indexes that are named; undefined when none are. */
+  readonly total: number | undefined;
+}
+
+function countErrors(count: number, path: string, { completions, total }: Counts): FieldError[] {
+  const above = (limit: number, what: string): FieldError[] =>
+    count > limit ? [invalidValue(path, count, `must be less than or equal to ${limit} (the number of ${what})`)] : [];
+  return [
+    ...above(completions, "specified completions"),
+    ...(total === undefined ? [] : above(total, "indexes in the specified succeededIndexes field")),
+  ];
+}
+
+/** The number of indexes in a text such as `0,2-4`, or why it is not such a text. */
+function countedIndexes(text: string, completions: number): { readonly total: number } | { readonly problem: string } {
+  let [total, last] = [0, -1];
+  if (text === "") return { total };
+  for (const interval of text.split(",")) {
+    const parts = interval.split("-");
+    if (parts.length > 2) {
+      const why = "violates the requirement that an index interval can have at most two parts separated by '-'";
+      return { problem: `the fragment ${goQuote(interval)} ${why}` };
+    }
+    for (const part of parts) {
+      if (!/^[+-]?\d+$/.test(part)) return { problem: `cannot convert string to integer for index: ${goQuote(part)}` };
+      if (Number(part) >= completions) return { problem: `too large index: ${goQuote(part)}` };
+    }
+    const [first = 0, end = first] = parts.map(Number);
+    if (parts.length === 2 && first >= end) return { problem: order(first, end) };
+    if (total > 0 && last >= first) return { problem: order(last, first) };
+    total += end - first + 1;
+    last = end;
+  }
+  return { total };
+}
+
+const order = (previous: number, current: number): string =>
+  `non-increasing order, previous: ${previous}, current: ${current}`;

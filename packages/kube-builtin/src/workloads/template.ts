@@ -1,21 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import { listAt } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, forbiddenValue, requiredValue, unsupportedValue } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import {
+  all,
+  type Check,
+  type KindRules,
+  labelText,
+  listAt,
+  metaOf,
+  type ScalePaths,
+} from "@purlin/kube-apiserver/kinds";
+import {
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { validateAnnotations, validateLabels } from "@purlin/kube-objects/metadata";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { podSpec } from "../pods/pod-spec.ts";
+import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
+import { withoutDisabledFields } from "../pods/disabled-fields.ts";
+import { podSpecErrors } from "../pods/pod-spec.ts";
+import { podWarnings } from "../pods/pod-warnings.ts";
 
 /** The errors of a template of Pods. */
-export function templateErrors(template: JsonObject, path: string): FieldError[] {
+function templateErrors(template: JsonObject, path: string): FieldError[] {
   const texts = (name: string): Record<string, string> =>
     objectAt(template, ["metadata", name]) as Record<string, string>;
   const ephemeral = "ephemeral containers not allowed in pod template";
   return [
     ...validateLabels(texts("labels"), `${path}.labels`),
     ...validateAnnotations(texts("annotations"), `${path}.annotations`),
-    ...podSpec(objectAt(template, ["spec"]), `${path}.spec`),
+    ...podSpecErrors(objectAt(template, ["spec"]), `${path}.spec`),
     ...(listAt(template, "spec", "ephemeralContainers").length > 0
       ? [forbiddenValue(`${path}.spec.ephemeralContainers`, ephemeral)]
       : []),
@@ -55,3 +71,72 @@ export function endingTemplateErrors(template: JsonObject, path: string): FieldE
         : [unsupportedValue(at, policy, supported)]),
   ];
 }
+
+const replicas = ["spec", "replicas"];
+
+const controllerScale: ScalePaths = {
+  replicas,
+  read: (object) => ({
+    wanted: numberAt(object, replicas),
+    current: numberAt(object, ["status", "replicas"]),
+    selector: labelText(objectAt(object, ["spec", "selector"])).replace("<none>", ""),
+  }),
+  byVersion: new Map([["v1", replicas]]),
+};
+
+function controllerErrors(object: JsonObject): FieldError[] {
+  const selector = objectAt(object, ["spec", "selector"]) as Record<string, string>;
+  const labels = memberAt(object, ["spec", "template", "metadata", "labels"]) ?? null;
+  const own = objectAt(object, ["spec", "template", "metadata", "labels"]);
+  const isMatching = Object.entries(selector).every(([name, value]) => own[name] === value);
+  const hasTemplate = isJsonObject(memberAt(object, ["spec", "template"]));
+  const mismatch = "`selector` does not match template `labels`";
+  return [
+    ...notNegativeAt("minReadySeconds")(objectAt(object, ["spec"]), "spec"),
+    ...(Object.keys(selector).length === 0 ? [requiredValue("spec.selector")] : []),
+    ...notNegativeAt("replicas")(objectAt(object, ["spec"]), "spec"),
+    ...(hasTemplate ? [] : [requiredValue("spec.template")]),
+    ...(hasTemplate && !isMatching ? [invalidValue("spec.template.metadata.labels", labels, mismatch)] : []),
+    ...(hasTemplate ? lastingTemplateErrors(object, "ReplicationController") : []),
+  ];
+}
+
+const most = "cannot be greater than status.replicas";
+
+/** The numbers of Pods in the status of a controller. */
+export const replicaStatus: Check = all(
+  notNegativeAt(
+    "replicas",
+    "fullyLabeledReplicas",
+    "readyReplicas",
+    "availableReplicas",
+    "observedGeneration",
+    "terminatingReplicas",
+  ),
+  notAbove(["fullyLabeledReplicas", "readyReplicas", "availableReplicas"], "replicas", most),
+  notAbove(["availableReplicas"], "readyReplicas", "cannot be greater than readyReplicas"),
+);
+
+/** The rules of PodTemplates. */
+export const podTemplateRules: KindRules = {
+  ...withoutDisabledFields("template", "spec"),
+  validate: (object) => templateErrors(objectAt(object, ["template"]), "template"),
+  warnings: (object, old) =>
+    old !== undefined && metaOf(object).generation === metaOf(old).generation
+      ? []
+      : podWarnings(objectAt(object, ["template"]), "template"),
+};
+
+/** The rules of ReplicationControllers. */
+export const controllerRules: KindRules = {
+  ...withoutDisabledFields("spec", "template", "spec"),
+  validate: controllerErrors,
+  warnings: (object, old) =>
+    old !== undefined && metaOf(object).generation === metaOf(old).generation
+      ? []
+      : podWarnings(objectAt(object, ["spec", "template"]), "spec.template"),
+  validateChange: onStatus(replicaStatus),
+  scale: controllerScale,
+  emptyMembers: { spec: { replicas: 0 } },
+  fields: { "status.replicas": (object) => String(memberAt(object, ["status", "replicas"]) ?? 0) },
+};

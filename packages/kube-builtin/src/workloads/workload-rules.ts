@@ -26,16 +26,15 @@ import {
 } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
-import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, numberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
 import { formatLabelSelector, type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
 import { TypedFormError } from "@purlin/kube-objects/typed";
 import { changes, notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
 import { fractionOfBytes } from "../pods/container-warnings.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { claimSpec } from "../storage/volume-rules.ts";
-import { replicaStatus } from "./replication-controller-rules.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
-import { foreverErrors, lastingTemplateErrors } from "./template.ts";
+import { foreverErrors, lastingTemplateErrors, replicaStatus } from "./template.ts";
 
 /** Numbers of the spec that are not below zero. */
 function numbers(object: JsonObject, ...names: readonly string[]): FieldError[] {
@@ -197,19 +196,23 @@ function statefulErrors(object: JsonObject): FieldError[] {
   ];
 }
 
+/** The controller overwrites these. */
+function withoutNames(object: JsonObject): JsonObject {
+  const [hostname, subdomain] = ["hostname", "subdomain"].map((name) => ["spec", "template", "spec", name]);
+  return withMember(withMember(object, hostname ?? [], undefined), subdomain ?? [], undefined);
+}
+
 /** Every replica gets these volumes of its own, so its containers may mount them. */
-function withClaims(object: JsonObject): JsonObject {
+function withClaims(whole: JsonObject): JsonObject {
+  const object = withoutNames(whole);
   const claims = memberAt(object, ["spec", "volumeClaimTemplates"]);
   if (!Array.isArray(claims) || claims.length === 0) return object;
   const template = objectAt(object, ["spec", "template"]);
   const own = memberAt(template, ["spec", "volumes"]);
-  const made = claims.map((claim) => {
-    const name = stringAt(claim as JsonObject, ["metadata", "name"]);
-    return { name, persistentVolumeClaim: { claimName: name } };
-  });
-  const names = new Set(made.map(({ name }) => name));
+  const names = new Set(claims.map((claim) => stringAt(claim as JsonObject, ["metadata", "name"])));
+  const made = [...names].map((name) => ({ name, persistentVolumeClaim: { claimName: name } }));
   const kept = (Array.isArray(own) ? own : []).filter((one) => !names.has(stringAt(one as JsonObject, ["name"])));
-  const spec = { ...objectAt(template, ["spec"]), volumes: [...kept, ...made] };
+  const spec = { ...objectAt(template, ["spec"]), volumes: [...made, ...kept] };
   return { ...object, spec: { ...objectAt(object, ["spec"]), template: { ...template, spec } } };
 }
 
@@ -231,6 +234,7 @@ function fixedSpec(object: JsonObject): JsonObject {
 }
 
 export const statefulSetRules: KindRules = {
+  droppedFields: [["spec", "updateStrategy", "rollingUpdate", "maxUnavailable"]],
   warnings: statefulWarnings,
   validate: (object) => [
     ...statefulErrors(object),

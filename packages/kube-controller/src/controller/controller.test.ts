@@ -6,8 +6,7 @@ import type { LogFields } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
 import { conflict, internalError } from "@purlin/kube-objects/errors";
 import { noEngineMetrics } from "../metrics.ts";
-import { Controller, type ControllerOptions } from "./controller.ts";
-import type { Reconcile } from "./reconcile.ts";
+import { Controller, type ControllerOptions, type Reconcile } from "./controller.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 async function turns(): Promise<void> {

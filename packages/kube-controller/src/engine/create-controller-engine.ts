@@ -5,8 +5,13 @@ import type { ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Registry } from "prom-client";
 import { Controller } from "../controller/controller.ts";
 import { createEngineMetrics, type EngineMetrics, noEngineMetrics } from "../metrics.ts";
-import type { ControllerEngine, ControllerSpec, WatchId, WatchSpec } from "./controller-engine.ts";
-import { Watch } from "./watch.ts";
+import {
+  type ControllerEngine,
+  type ControllerSpec,
+  Watch,
+  type WatchId,
+  type WatchSpec,
+} from "./controller-engine.ts";
 
 /** What {@link createControllerEngine} is given. */
 export interface ControllerEngineOptions {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "@purlin/base/testing";
-import { EventCorrelator } from "./event-correlator.ts";
-import { type EventSubject, subjectOf } from "./event-subject.ts";
+import { EventCorrelator, type EventSubject, subjectOf } from "./event-correlator.ts";
 
 function subject(message: string, { name = "a", reason = "Did", source = "test" } = {}): EventSubject {
   const object = { apiVersion: "example.org/v1", kind: "App", metadata: { name, namespace: "ns", uid: `uid-${name}` } };

@@ -7,8 +7,7 @@ import type { KubeWriter } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
-import { type ClosableEventRecorder, createEventRecorder } from "./create-event-recorder.ts";
-import { noEvents } from "./event-recorder.ts";
+import { type ClosableEventRecorder, createEventRecorder, noEvents } from "./event-recorder.ts";
 
 const events = { apiVersion: "v1", kind: "Event" };
 const start = Date.UTC(2030, 0, 1);

@@ -7,8 +7,7 @@ import type { KubeWriter } from "@purlin/kube-client";
 import { forbidden, internalError, serviceUnavailable, timeout, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
-import { EventCorrelator } from "./event-correlator.ts";
-import { subjectOf } from "./event-subject.ts";
+import { EventCorrelator, subjectOf } from "./event-correlator.ts";
 import { type EventWrite, EventWriter } from "./event-writer.ts";
 
 const events = { apiVersion: "v1", kind: "Event" };

@@ -12,8 +12,7 @@ import {
 } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { Correlated } from "./event-correlator.ts";
-import type { EventSubject } from "./event-subject.ts";
+import type { Correlated, EventSubject } from "./event-correlator.ts";
 
 /** An event to be written. */
 export interface EventWrite {

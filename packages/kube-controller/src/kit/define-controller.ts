@@ -4,8 +4,12 @@ import type { Log } from "@purlin/base";
 import { during, textOf } from "@purlin/kube-objects/errors";
 import { isPaused, type KubeObject, type ObjectKey, pausedCondition, type TypeRef } from "@purlin/kube-objects/object";
 import type { ControllerClient } from "../client/controller-client.ts";
-import { type ConflictStreaks, createConflictStreaks } from "../controller/controller.ts";
-import type { Reconcile, ReconcileResult } from "../controller/reconcile.ts";
+import {
+  type ConflictStreaks,
+  createConflictStreaks,
+  type Reconcile,
+  type ReconcileResult,
+} from "../controller/controller.ts";
 import { isReconcileError, isTerminalError, type ReconcileError } from "../controller/reconcile-error.ts";
 import { retryBackoff, type WatchingController, type WatchSpec } from "../engine/controller-engine.ts";
 import type { EventRecorder, EventText } from "../events/event-recorder.ts";

@@ -7,8 +7,7 @@ import type { KubeClient } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
-import { type LeaderElectionOptions, runWhileLeading } from "./leader-election.ts";
-import { leaseSpecOf, leaseType } from "./lease.ts";
+import { type LeaderElectionOptions, leaseSpecOf, leaseType, runWhileLeading } from "./leader-election.ts";
 
 const lease = { namespace: "default", name: "core" };
 const start = Date.UTC(2030, 0, 1);

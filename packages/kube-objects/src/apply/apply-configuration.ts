@@ -1,23 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { Work } from "@purlin/base";
-import { jsonEqual } from "../json/json-equal.ts";
-import { isJsonObject, type JsonObject } from "../json/json-value.ts";
-import type { TypedObject } from "./apply-versions.ts";
+import { isJsonObject, type JsonObject, jsonEqual } from "../json/json-value.ts";
+import { type TypedObject, typingObject } from "./apply-versions.ts";
 import { conflictingFields, isApplyConflicts, withoutConflictsOn } from "./conflict.ts";
 import type { FieldManagerContext } from "./field-manager.ts";
-import { type FieldSet, isEmptySet } from "./field-set.ts";
-import { difference, equalSets } from "./field-set-algebra.ts";
+import { difference, equalSets, type FieldSet, isEmptySet } from "./field-set.ts";
 import { fieldsLastApplied, kubectlManager } from "./last-applied.ts";
-import { type ManagerIdentity, type Managers, managerKey, type OwnedFields } from "./managers.ts";
-import { neverOwned } from "./never-owned.ts";
-import { moveOwnership, type OwnershipRules, reconcileOwners, withoutIgnored } from "./ownership.ts";
-import { prune } from "./prune.ts";
-import { recordUpdate } from "./record-update.ts";
-import { timestamp } from "./timestamp.ts";
-import { type FieldSetNotes, fieldSetOf } from "./typed-field-set.ts";
-import { mergeValues } from "./typed-merge.ts";
-import { typedObject } from "./typed-object.ts";
+import { type ManagerIdentity, type Managers, managerKey, type OwnedFields, timestamp } from "./managers.ts";
+import { moveOwnership, type OwnershipRules, prune, reconcileOwners, withoutIgnored } from "./ownership.ts";
+import { neverOwned, recordUpdate } from "./record-update.ts";
+import { type FieldSetNotes, findingFields } from "./typed-field-set.ts";
+import { mergingValues } from "./typed-merge.ts";
 import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** One apply, with the managers the live object has. */
@@ -47,7 +41,7 @@ export function* applyConfiguration(context: FieldManagerContext, input: ApplyIn
     return yield* attempt(input.force);
   } catch (error) {
     if (input.manager !== kubectlManager || !isApplyConflicts(error)) throw error;
-    const allowed = fieldsLastApplied(typedLive(context, input.live), context.apiVersion);
+    const allowed = fieldsLastApplied(yield* typingLive(context, input.live), context.apiVersion);
     if (!allowed) throw error;
     if (isEmptySet(difference(conflictingFields(error), allowed))) return yield* attempt(true);
     throw withoutConflictsOn(error, allowed);
@@ -65,16 +59,16 @@ function* ownExisting(context: FieldManagerContext, { live, managers }: ApplyInp
   }
 }
 
-const typedLive = (context: FieldManagerContext, live: JsonObject): TypedObject =>
-  typedObject(context, live, { allowDuplicates: true, what: "failed to create typed live object" });
+const typingLive = (context: FieldManagerContext, live: JsonObject): Work<TypedObject> =>
+  typingObject(context, live, { allowDuplicates: true, what: "failed to create typed live object" });
 
 function* prepare(context: FieldManagerContext, input: ApplyInput): Work<(force: boolean) => Work<Applied>> {
-  const config = typedObject(context, input.config, {
+  const config = yield* typingObject(context, input.config, {
     allowDuplicates: false,
     what: "failed to create typed patch object",
   });
   yield;
-  const live = typedLive(context, input.live);
+  const live = yield* typingLive(context, input.live);
   yield;
   const identity: ManagerIdentity = {
     manager: input.manager === "" ? "unknown" : input.manager,
@@ -108,7 +102,7 @@ function* run(context: FieldManagerContext, { live, config, identity, force, man
   const claim = yield* claimFields(context, config, last);
   yield;
   const owners = new Map(before).set(actor, claim.applied);
-  const merged: TypedObject = { type: live.type, value: mergeValues(live.type, live.value, config.value) };
+  const merged: TypedObject = { type: live.type, value: yield* mergingValues(live.type, live.value, config.value) };
   yield;
   const after = yield* wrapWork("failed to prune fields", prune({ versions, merged, owners, last, ...claim }));
   yield;
@@ -128,7 +122,9 @@ interface Claim extends FieldSetNotes {
 function* claimFields(context: FieldManagerContext, config: TypedObject, last: OwnedFields | undefined): Work<Claim> {
   const { apiVersion } = context;
   const notes: FieldSetNotes = { ownsEmptyContainer: false };
-  const set = withoutIgnored(rulesOf(context), apiVersion, fieldSetOf(config.type, config.value, notes));
+  const mentioned = yield* findingFields(config.type, config.value, notes);
+  yield;
+  const set = withoutIgnored(rulesOf(context), apiVersion, mentioned);
   yield;
   const recorded = difference(set, neverOwned);
   yield;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From an OpenAPI v3 schema to the types server-side apply works with. Types are made when first needed, because the
 // built-in schemas are large and some contain themselves.
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import {
   type ApplyType,
   createListType,

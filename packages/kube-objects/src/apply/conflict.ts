@@ -4,8 +4,7 @@ import type { StatusError } from "../errors/status-error.ts";
 import { applyConflict } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import { emptySet, type FieldSet, fieldSetSize, hasChildren, isEmptySet } from "./field-set.ts";
-import { difference, union } from "./field-set-algebra.ts";
+import { difference, emptySet, type FieldSet, fieldSetSize, hasChildren, isEmptySet, union } from "./field-set.ts";
 import { printItem, sortItemKeys } from "./item-key.ts";
 import type { ManagerIdentity } from "./managers.ts";
 

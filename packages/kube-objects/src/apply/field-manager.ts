@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Server-side apply and field ownership for one kind at one version, on its main endpoint or a subresource. All functions
 // are pure: objects go in, new objects come out, nothing is changed in place.
-
+// A write that changes nothing must not even change a time: controllers apply again on every reconcile, and a new time
+// would be a new resourceVersion, an event, and another reconcile.
 import { finish, type Work } from "@purlin/base";
 import { findStatusError } from "../errors/status-error.ts";
 import { badRequest, unclassifiedError } from "../errors/status-error-constructors.ts";
-import { isJsonObject, type JsonObject } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import type { ManagedFieldsEntry } from "../object/object-meta.ts";
+import { isJsonObject, type JsonObject, jsonEqual, ownValue, withoutOwnValue } from "../json/json-value.ts";
+import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 import { applyConfiguration } from "./apply-configuration.ts";
-import type { ApplyVersions } from "./apply-versions.ts";
+import { type ApplyVersions, typeText } from "./apply-versions.ts";
 import { conflictStatus, isApplyConflicts } from "./conflict.ts";
 import type { FieldSet } from "./field-set.ts";
 import { syncLastApplied } from "./last-applied.ts";
 import {
-  decodeManagers,
+  decodingManagers,
   encodingManagers,
   isManagedFieldsReset,
   type Managers,
@@ -22,8 +22,7 @@ import {
   noManagers,
 } from "./managers.ts";
 import { recordUpdate } from "./record-update.ts";
-import { typeText } from "./type-text.ts";
-import { wrapErrors } from "./wrap-errors.ts";
+import { wrapWork } from "./wrap-errors.ts";
 
 /** What a {@link FieldManager} has to know. */
 interface FieldManagerOptions {
@@ -121,7 +120,7 @@ function* applyChecked(
   request: ApplyRequest,
 ): Work<JsonObject> {
   const before = managedFieldsOf(live) ?? [];
-  const managers = wrapErrors("failed to decode managed fields", () => decodeManagers(before, "live"));
+  const managers = yield* wrapWork("failed to decode managed fields", decodingManagers(before, "live"));
   checkType(context, config);
   yield;
   const applied = yield* applyConfiguration(context, { live, config, managers, ...request });
@@ -146,7 +145,7 @@ function* update(
 ): Work<UpdateResult> {
   const bare = withManagedFields(next, undefined);
   try {
-    const managers = currentManagers(context, live, next);
+    const managers = yield* currentManagers(context, live, next);
     yield;
     const updated = yield* recordUpdate(context, { live, next: bare, managers, manager });
     yield;
@@ -157,20 +156,23 @@ function* update(
 }
 
 // Clients may edit managedFields with an update, except through a subresource; what they leave out or spoil stays.
-function currentManagers(context: FieldManagerContext, live: JsonObject, next: JsonObject): Managers {
+function* currentManagers(context: FieldManagerContext, live: JsonObject, next: JsonObject): Work<Managers> {
   const current = managedFieldsOf(live);
-  if (context.subresource !== "") return tryDecode(current, "live") ?? noManagers;
+  if (context.subresource !== "") return (yield* tryDecoding(current, "live")) ?? noManagers;
   const sent = managedFieldsOf(next);
   if (isManagedFieldsReset(sent)) return noManagers;
   // Sending back what was read does not count as an edit.
-  const decoded = sent === current ? undefined : tryDecode(sent, "client");
-  return decoded && decoded.owned.size > 0 ? decoded : (tryDecode(current, "live") ?? noManagers);
+  const decoded = sent === current ? undefined : yield* tryDecoding(sent, "client");
+  return decoded && decoded.owned.size > 0 ? decoded : ((yield* tryDecoding(current, "live")) ?? noManagers);
 }
 
 // Undecodable entries are as good as none: the reference forgets them too.
-function tryDecode(entries: readonly ManagedFieldsEntry[] | undefined, from: "client" | "live"): Managers | undefined {
+function* tryDecoding(
+  entries: readonly ManagedFieldsEntry[] | undefined,
+  from: "client" | "live",
+): Work<Managers | undefined> {
   try {
-    return entries && decodeManagers(entries, from);
+    return entries && (yield* decodingManagers(entries, from));
   } catch {
     return undefined;
   }
@@ -192,4 +194,31 @@ function withManagedFields(object: JsonObject, entries: readonly ManagedFieldsEn
   const { managedFields: _dropped, ...rest } = current;
   const value = entries === undefined ? rest : { ...rest, managedFields: entries };
   return { ...object, metadata: value } as JsonObject;
+}
+
+/**
+ * The old object itself when the new one differs from it in nothing but the times of its managedFields, and the new one
+ * otherwise. To be asked after all other changes to the new object are made.
+ */
+export function unlessOnlyTimesChanged(next: JsonObject, old: JsonObject): JsonObject {
+  if (next === old) return old;
+  const entries = managedFieldsOf(next) ?? [];
+  const before = managedFieldsOf(old) ?? [];
+  if (entries.length !== before.length || entries.length === 0) return next;
+  if (entries.every((entry, index) => entry.time === before[index]?.time)) return next;
+  if (!entries.every((entry, index) => sameButTime(entry, before[index]))) return next;
+  return jsonEqual(withoutManagedFields(next), withoutManagedFields(old)) ? old : next;
+}
+
+function sameButTime(a: ManagedFieldsEntry, b: ManagedFieldsEntry | undefined): boolean {
+  if (b === undefined) return false;
+  const { time: _a, ...one } = a;
+  const { time: _b, ...other } = b;
+  return jsonEqual(one as JsonObject, other as JsonObject);
+}
+
+function withoutManagedFields(object: JsonObject): JsonObject {
+  const metadata = ownValue(object, "metadata");
+  if (!isJsonObject(metadata)) return object;
+  return { ...object, metadata: withoutOwnValue(metadata, "managedFields") };
 }

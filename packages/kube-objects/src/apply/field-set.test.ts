@@ -2,21 +2,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { parseJson, printJson } from "../json/json-text.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { parseJson } from "../json/parse-json.ts";
-import { printJson } from "../json/print-json.ts";
 import { printPaths } from "./conflict.ts";
 import {
+  difference,
   emptySet,
+  equalSets,
   type FieldSet,
   fieldSetNode,
   fieldSetOfPaths,
   fieldSetSize,
   hasFieldPath,
+  intersection,
   isEmptySet,
+  isSubset,
   leaf,
+  recursiveDifference,
+  union,
 } from "./field-set.ts";
-import { difference, equalSets, intersection, isSubset, recursiveDifference, union } from "./field-set-algebra.ts";
 import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
 import { compareValues } from "./item-key.ts";
 // Observed from the reference's fieldpath.Set.

@@ -2,14 +2,21 @@
 // Field sets as managedFields carry them: nested JSON with `f:name` for fields, `k:{…}`, `v:…` and `i:…` for list items,
 // `.` where a node with children is a member itself, and `{}` for a leaf.
 
-import type { Work } from "@purlin/base";
+import { finish, isPartDone, sorting, type Work } from "@purlin/base";
 import { goQuote } from "../json/go-text.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { setOwnValue } from "../json/own-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import { asNonMember, emptySet, type FieldSet, fieldSetNode, fieldSetSize, hasChildren, leaf } from "./field-set.ts";
-import { union } from "./field-set-algebra.ts";
-import { canonicalItem, sortItemKeys } from "./item-key.ts";
+import {
+  asNonMember,
+  emptySet,
+  type FieldSet,
+  fieldSetNode,
+  fieldSetSize,
+  hasChildren,
+  leaf,
+  union,
+} from "./field-set.ts";
+import { canonicalItem, sortItemKeys, sortingItemKeys } from "./item-key.ts";
 
 const emptyFields: JsonObject = Object.freeze({});
 
@@ -40,13 +47,16 @@ function remember(set: FieldSet, fields: JsonObject): JsonObject {
 function* encodingChildren(node: FieldSet, includeSelf: boolean): Work<JsonObject> {
   const out: Record<string, JsonValue> = {};
   if (includeSelf) out["."] = emptyFields;
-  const names = sortedNames(node.fields).map((name) => [`f:${name}`, node.fields?.get(name)] as const);
-  yield;
-  const items = sortItemKeys(node.items?.keys() ?? []).map((key) => [key, node.items?.get(key)] as const);
-  for (const [index, [name, child]] of [...names, ...items].entries()) {
-    if (index % largeSet === 0) yield;
-    const value = child && hasChildren(child) ? yield* encodingChildren(child, child.member) : emptyFields;
-    setOwnValue(out, name, value);
+  for (const name of yield* sorting([...(node.fields?.keys() ?? [])], compareUtf8)) {
+    if (isPartDone()) yield;
+    const child = node.fields?.get(name) ?? emptySet;
+    const fields = hasChildren(child) ? yield* encodingChildren(child, child.member) : emptyFields;
+    setOwnValue(out, `f:${name}`, fields);
+  }
+  for (const key of yield* sortingItemKeys(node.items?.keys() ?? [])) {
+    if (isPartDone()) yield;
+    const child = node.items?.get(key) ?? emptySet;
+    out[key] = hasChildren(child) ? yield* encodingChildren(child, child.member) : emptyFields;
   }
   yield;
   return Object.freeze(out);
@@ -74,19 +84,25 @@ function sortedNames(fields: ReadonlyMap<string, FieldSet> | undefined): string[
 
 /** Reads FieldsV1. Names of an unknown form are dropped; malformed names throw. */
 export function decodeFieldsV1(fields: JsonObject): FieldSet {
+  return finish(decodingFieldsV1(fields));
+}
+
+/** {@link decodeFieldsV1} in parts. */
+export function* decodingFieldsV1(fields: JsonObject): Work<FieldSet> {
   const known = decodings.get(fields);
   if (known) return known;
-  const set = asNonMember(decodeNode(fields));
+  const set = asNonMember(yield* decodingNode(fields));
   // Only frozen values may be cached.
   if (Object.isFrozen(fields)) decodings.set(fields, set);
   return set;
 }
 
-function decodeNode(object: JsonObject): FieldSet {
+function* decodingNode(object: JsonObject): Work<FieldSet> {
   let isMember = false;
   let fields: Map<string, FieldSet> | undefined;
   let items: Map<string, FieldSet> | undefined;
   for (const key of Object.keys(object)) {
+    if (isPartDone()) yield;
     if (key === ".") {
       isMember = true;
       continue;
@@ -95,7 +111,8 @@ function decodeNode(object: JsonObject): FieldSet {
     const isField = key.charAt(0) === "f";
     const name = isField ? key.slice(2) : canonicalItem(key);
     if (name === undefined) continue;
-    const child = decodeChild(object[key] ?? null, key);
+    const below = objectBelow(object[key] ?? null, key);
+    const child = below === undefined ? leaf : yield* decodingNode(below);
     if (isField) {
       fields ??= new Map();
       fields.set(name, child);
@@ -108,10 +125,12 @@ function decodeNode(object: JsonObject): FieldSet {
   return fieldSetNode(isMember || (!fields && !items), fields, items);
 }
 
-function decodeChild(value: JsonValue, key: string): FieldSet {
-  if (value === null) return leaf;
+/** What hangs below a name; undefined when nothing does. */
+function objectBelow(value: JsonValue, key: string): JsonObject | undefined {
+  if (value === null) return undefined;
   if (!isJsonObject(value)) throw new Error(`expected an object below ${goQuote(key)}`);
-  return decodeNode(value);
+  for (const _name in value) return value;
+  return undefined;
 }
 
 // Two spellings of one item name, say with other spaces, are one item.

@@ -3,13 +3,10 @@
 export { applyTypeOf, customResourceType } from "./apply-schema.ts";
 export type { ApplyType } from "./apply-type.ts";
 export type { ApplyVersions } from "./apply-versions.ts";
-export { createFieldManager, type FieldManager } from "./field-manager.ts";
+export { createFieldManager, type FieldManager, unlessOnlyTimesChanged } from "./field-manager.ts";
 export { emptySet, type FieldSet, fieldSetOfPaths } from "./field-set.ts";
 export { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
-export { managerName } from "./manager-name.ts";
-export { decodeManagers, managedFieldsOf } from "./managers.ts";
-export { mergeUnowned } from "./merge-unowned.ts";
+export { decodeManagers, managedFieldsOf, managerName, timestamp } from "./managers.ts";
 export { managersOfParent, managersOfScale } from "./scale-managers.ts";
-export { timestamp } from "./timestamp.ts";
 export { fieldSetOf } from "./typed-field-set.ts";
-export { unlessOnlyTimesChanged } from "./unchanged.ts";
+export { mergeUnowned } from "./typed-merge.ts";

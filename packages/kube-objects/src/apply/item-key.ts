@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a field path names an item of a list: by its key fields, `k:{"port":80,"protocol":"TCP"}`, by its value, `v:"x"`,
 // or by its position, `i:0`. The text is canonical, so equal items have equal texts.
+// Names come from their text, or from the items themselves.
+import { finish, isPartDone, sorting, type Work } from "@purlin/base";
 import { goJson, goNumber, goQuote } from "../json/go-text.ts";
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import { parseJson } from "../json/parse-json.ts";
+import { parseJson } from "../json/json-text.ts";
+import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import { compareUtf8, sortedKeys } from "../json/utf8.ts";
+import type { ListType } from "./apply-type.ts";
 
 const compareNumbers = (a: number | bigint, b: number | bigint): number => (a < b ? -1 : a > b ? 1 : 0);
 
@@ -15,7 +17,7 @@ export function keyFieldPrefix(name: string): string {
 }
 
 /** The name of the item whose key fields have these values. `prefixes` come from {@link keyFieldPrefix}, names sorted. */
-export function keyedItem(prefixes: readonly string[], values: readonly JsonValue[]): string {
+function keyedItem(prefixes: readonly string[], values: readonly JsonValue[]): string {
   let text = "k:{";
   for (let i = 0; i < prefixes.length; i++) {
     if (i > 0) text += ",";
@@ -25,7 +27,7 @@ export function keyedItem(prefixes: readonly string[], values: readonly JsonValu
 }
 
 /** The name of the item of a set that has this value. */
-export function valueItem(value: JsonValue): string {
+function valueItem(value: JsonValue): string {
   return `v:${itemJson(value)}`;
 }
 
@@ -36,7 +38,7 @@ function itemJson(value: JsonValue): string {
 }
 
 /** The name of the item whose only key field has this value. */
-export function singleKeyItem(prefix: string, value: JsonValue): string {
+function singleKeyItem(prefix: string, value: JsonValue): string {
   return `k:{${prefix}${itemJson(value)}}`;
 }
 
@@ -82,8 +84,18 @@ const ranks: Readonly<Record<ItemName["kind"], number>> = { key: 0, value: 1, in
 
 /** The item names in the order FieldsV1 lists them: keyed ones, values, positions, each in its own natural order. */
 export function sortItemKeys(keys: Iterable<string>): string[] {
-  const parsed = [...keys].map((key) => ({ key, item: parseItem(key) }));
-  return parsed.sort((a, b) => compareItems(a.item, b.item)).map(({ key }) => key);
+  return finish(sortingItemKeys(keys));
+}
+
+/** {@link sortItemKeys} in parts. */
+export function* sortingItemKeys(keys: Iterable<string>): Work<string[]> {
+  const parsed: { readonly key: string; readonly item: ItemName }[] = [];
+  for (const key of keys) {
+    if (isPartDone()) yield;
+    parsed.push({ key, item: parseItem(key) });
+  }
+  const sorted = yield* sorting(parsed, (a, b) => compareItems(a.item, b.item));
+  return sorted.map(({ key }) => key);
 }
 
 function compareItems(a: ItemName, b: ItemName): number {
@@ -180,4 +192,47 @@ function compareMaps(a: JsonObject, b: JsonObject): number {
     if (order !== 0) return order;
   }
   return aKeys.length - bKeys.length;
+}
+
+/** The name of an item of a list that is not atomic, or undefined when it cannot have one: see {@link itemProblem}. */
+export function itemName(list: ListType, item: JsonValue): string | undefined {
+  if (list.keys.length > 0) return isJsonObject(item) ? keyedName(list, item) : undefined;
+  return typeof item === "object" ? undefined : valueItem(item);
+}
+
+function keyedName(list: ListType, item: JsonObject): string | undefined {
+  const [first] = list.sortedKeys;
+  if (first && list.keys.length === 1) {
+    const value = ownValue(item, first.name) ?? keyDefault(list, item, first.name);
+    return value === undefined ? undefined : singleKeyItem(first.prefix, value);
+  }
+  const prefixes: string[] = [];
+  const values: JsonValue[] = [];
+  for (const { name, prefix } of list.sortedKeys) {
+    // A key field left out takes its default, which is how `protocol` need not be said to mean TCP.
+    const value = ownValue(item, name) ?? keyDefault(list, item, name);
+    if (value === undefined) continue;
+    prefixes.push(prefix);
+    values.push(value);
+  }
+  return prefixes.length === 0 ? undefined : keyedItem(prefixes, values);
+}
+
+function keyDefault(list: ListType, item: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(item, name) ? null : (list.item.map?.field(name)?.default ?? undefined);
+}
+
+/** Why an item has no name, in the reference's words. */
+export function itemProblem(list: ListType, item: JsonValue): string {
+  if (list.keys.length > 0) return keyedProblem(list, item);
+  if (item === null) return "associative list without keys has an element that's an explicit null";
+  if (Array.isArray(item)) return "not supported: associative list with lists as elements";
+  return "associative list without keys has an element that's a map type";
+}
+
+function keyedProblem(list: ListType, item: JsonValue): string {
+  if (item === null) return "associative list with keys may not have a null element";
+  if (!isJsonObject(item)) return "associative list with keys may not have non-map elements";
+  const keys = `[${list.keys.map(goQuote).join(" ")}]`;
+  return `associative list with keys has an element that omits all key fields ${keys} (and doesn't have default values for any key fields)`;
 }

@@ -2,13 +2,18 @@
 // Moving from `kubectl apply` to `kubectl apply --server-side` without conflicts: the annotation in which kubectl keeps
 // its last configuration says which fields were its own all along.
 import { goJson } from "../json/go-text.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue, withOwnValue, withoutOwnValue } from "../json/own-value.ts";
-import { parseJson } from "../json/parse-json.ts";
+import { parseJson } from "../json/json-text.ts";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  withOwnValue,
+  withoutOwnValue,
+} from "../json/json-value.ts";
 import { annotationsBytes, maxAnnotationsBytes } from "../metadata/validate-metadata.ts";
 import type { TypedObject } from "./apply-versions.ts";
-import type { FieldSet } from "./field-set.ts";
-import { difference } from "./field-set-algebra.ts";
+import { difference, type FieldSet } from "./field-set.ts";
 import { compareTyped } from "./typed-compare.ts";
 import { fieldSetOf } from "./typed-field-set.ts";
 import { typeProblem } from "./typed-validate.ts";

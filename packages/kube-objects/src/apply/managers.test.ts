@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import type { ManagedFieldsEntry } from "../object/object-meta.ts";
-import { capUpdaters } from "./ancient-changes.ts";
+import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 import {
   ApplyConflicts,
   conflictingFields,
@@ -23,6 +22,7 @@ import {
   managerKey,
   unixSeconds,
 } from "./managers.ts";
+import { capUpdaters } from "./record-update.ts";
 
 const entry = (manager: string, more: Partial<ManagedFieldsEntry> = {}): ManagedFieldsEntry => ({
   manager,

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // metadata.managedFields as data: who owns which fields, and since when.
-
-import type { Work } from "@purlin/base";
-import { goJsonString } from "../json/go-text.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import { compareUtf8 } from "../json/utf8.ts";
-import type { ManagedFieldsEntry } from "../object/object-meta.ts";
+import { finish, type Work } from "@purlin/base";
+import { goJsonString, isGoPrintable } from "../json/go-text.ts";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import { compareUtf8, utf8Length } from "../json/utf8.ts";
+import { maxFieldManagerBytes } from "../metadata/managed-fields.ts";
+import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 import { emptySet, type FieldSet } from "./field-set.ts";
-import { decodeFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
+import { decodingFieldsV1, encodeFieldsV1, encodingFieldsV1 } from "./fields-v1.ts";
 
 /** How a manager came to own fields. */
 type ManagerOperation = "Apply" | "Update";
@@ -66,6 +65,11 @@ export function managerKey({ manager, operation, apiVersion, subresource }: Mana
  * of a live object were written here and are kept where nothing changes.
  */
 export function decodeManagers(entries: readonly ManagedFieldsEntry[], from: "client" | "live"): Managers {
+  return finish(decodingManagers(entries, from));
+}
+
+/** {@link decodeManagers} in parts. */
+export function* decodingManagers(entries: readonly ManagedFieldsEntry[], from: "client" | "live"): Work<Managers> {
   const owned = new Map<string, OwnedFields>();
   const identities = new Map<string, ManagerIdentity>();
   const times = new Map<string, string>();
@@ -74,7 +78,7 @@ export function decodeManagers(entries: readonly ManagedFieldsEntry[], from: "cl
     checkEntry(entry, index);
     const identity = identityOfEntry(entry);
     const key = managerKey(identity);
-    const set = decodeSet(entry.fieldsV1, index);
+    const set = yield* decodingSet(entry.fieldsV1, index);
     owned.set(key, { set, apiVersion: entry.apiVersion ?? "", applied: identity.operation === "Apply" });
     identities.set(key, identity);
     if (entry.time) times.set(key, entry.time);
@@ -101,10 +105,10 @@ function checkEntry(entry: ManagedFieldsEntry, index: number): void {
   }
 }
 
-function decodeSet(fields: JsonObject | undefined, index: number): FieldSet {
+function* decodingSet(fields: JsonObject | undefined, index: number): Work<FieldSet> {
   if (fields === undefined || fields === null) return emptySet;
   try {
-    return decodeFieldsV1(fields);
+    return yield* decodingFieldsV1(fields);
   } catch (error) {
     const text = error instanceof Error ? error.message : String(error);
     throw new Error(`error decoding set of managed fields entry ${index}: ${text}`, { cause: error });
@@ -207,4 +211,25 @@ function saysNothing(entry: ManagedFieldsEntry): boolean {
   const { manager, operation, apiVersion, fieldsType, subresource } = entry;
   const texts = [manager, operation, apiVersion, fieldsType, subresource];
   return texts.every((text) => !text) && (entry.time ?? null) === null && (entry.fieldsV1 ?? null) === null;
+}
+
+/** A time as metadata carries it: RFC 3339 in UTC, to the second. */
+export function timestamp(date: Date): string {
+  return `${date.toISOString().slice(0, 19)}Z`;
+}
+
+/**
+ * The name under which a request is recorded: its fieldManager, or what stands before the first `/` of the user agent,
+ * without characters that do not print. May be empty, which is recorded as `unknown`.
+ */
+export function managerName(fieldManager: string | undefined, userAgent: string | undefined): string {
+  if (fieldManager) return fieldManager;
+  const [program = ""] = (userAgent ?? "").split("/");
+  let name = "";
+  for (const char of program) {
+    if (!isGoPrintable(char)) continue;
+    if (utf8Length(name) + utf8Length(char) > maxFieldManagerBytes) break;
+    name += char;
+  }
+  return name;
 }

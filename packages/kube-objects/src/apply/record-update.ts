@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { Work } from "@purlin/base";
-import { isJsonObject, type JsonObject } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import { capUpdaters } from "./ancient-changes.ts";
+import { isJsonObject, type JsonObject, ownValue } from "../json/json-value.ts";
+import { compareUtf8 } from "../json/utf8.ts";
+import { objectText, typingObject } from "./apply-versions.ts";
 import type { FieldManagerContext } from "./field-manager.ts";
-import { isEmptySet } from "./field-set.ts";
-import { difference, union } from "./field-set-algebra.ts";
-import { type ManagerIdentity, type Managers, managerKey } from "./managers.ts";
-import { neverOwned } from "./never-owned.ts";
+import { difference, type FieldSet, fieldSetOfPaths, isEmptySet, union } from "./field-set.ts";
+import {
+  type ManagerIdentity,
+  type Managers,
+  managerKey,
+  type OwnedFields,
+  timestamp,
+  unixSeconds,
+} from "./managers.ts";
 import { moveOwnership, type OwnershipRules, reconcileOwners } from "./ownership.ts";
-import { timestamp } from "./timestamp.ts";
-import { objectText, typedObject } from "./typed-object.ts";
 import { wrapErrors, wrapWork } from "./wrap-errors.ts";
 
 /** A change by create, update or patch. */
@@ -63,9 +65,17 @@ function* moveTo(
   const { apiVersion, versions, resetFields } = context;
   const rules: OwnershipRules = resetFields ? { versions, ignored: resetFields } : { versions };
   const allow = { allowDuplicates: true };
-  const after = typedObject(context, next, { ...allow, what: "failed to convert new object", note: " to smd typed" });
+  const after = yield* typingObject(context, next, {
+    ...allow,
+    what: "failed to convert new object",
+    note: " to smd typed",
+  });
   yield;
-  const before = typedObject(context, live, { ...allow, what: "failed to convert live object", note: " to smd typed" });
+  const before = yield* typingObject(context, live, {
+    ...allow,
+    what: "failed to convert live object",
+    note: " to smd typed",
+  });
   yield;
   const change = { before, after, apiVersion, actor: currentOperation, force: true, identities: managers.identities };
   const what = `failed to update ManagedFields (${objectText(next)})`;
@@ -85,3 +95,79 @@ function* moveTo(
     times: new Map(managers.times).set(key, timestamp(context.now())),
   };
 }
+
+// Updaters could pile up without end, one entry for each tool that ever touched an object. Beyond ten, the oldest are
+// counted together.
+
+const maxUpdaters = 10;
+const bucketName = "ancient-changes";
+
+/** The managers with at most ten updaters: the oldest merged, per version, into `ancient-changes`. */
+export function capUpdaters(managers: Managers): Managers {
+  const updaters = [...managers.owned].filter(([, { applied }]) => !applied).map(([key]) => key);
+  if (updaters.length <= maxUpdaters) return managers;
+  const owned = new Map(managers.owned);
+  const identities = new Map(managers.identities);
+  const times = new Map(managers.times);
+  const oldest = updaters.sort((a, b) => age(managers, a) - age(managers, b) || compareUtf8(a, b));
+  const firstAt = new Map<string, string>();
+  let count = updaters.length;
+  for (const key of oldest) {
+    if (count <= maxUpdaters) break;
+    const fields = managers.owned.get(key);
+    if (!fields) continue;
+    const first = firstAt.get(fields.apiVersion);
+    if (first === undefined) {
+      firstAt.set(fields.apiVersion, key);
+      continue;
+    }
+    const bucket = openBucket({ owned, identities }, fields.apiVersion, first);
+    const merged = union(fields.set, owned.get(bucket)?.set ?? fields.set);
+    owned.set(bucket, { ...fields, set: merged });
+    owned.delete(key);
+    // The merged update is the more recent one.
+    setTime(times, bucket, managers.times.get(key));
+    count--;
+  }
+  return { ...managers, owned, identities, times };
+}
+
+const age = (managers: Managers, key: string): number => unixSeconds(managers.times.get(key));
+
+interface Growing {
+  readonly owned: Map<string, OwnedFields>;
+  readonly identities: Map<string, ManagerIdentity>;
+}
+
+function openBucket({ owned, identities }: Growing, apiVersion: string, first: string): string {
+  const identity: ManagerIdentity = { manager: bucketName, operation: "Update", apiVersion, subresource: "" };
+  const key = managerKey(identity);
+  const seed = owned.get(first);
+  if (!owned.has(key) && seed) {
+    owned.delete(first);
+    owned.set(key, seed);
+    identities.set(key, identity);
+  }
+  return key;
+}
+
+function setTime(times: Map<string, string>, key: string, time: string | undefined): void {
+  if (time === undefined) times.delete(key);
+  else times.set(key, time);
+}
+
+/** Fields without an owner: the type of the object, and the metadata that the server sets or that identifies the object. */
+export const neverOwned: FieldSet = fieldSetOfPaths([
+  ["apiVersion"],
+  ["kind"],
+  ["metadata"],
+  ["metadata", "name"],
+  ["metadata", "namespace"],
+  ["metadata", "creationTimestamp"],
+  ["metadata", "selfLink"],
+  ["metadata", "uid"],
+  ["metadata", "clusterName"],
+  ["metadata", "generation"],
+  ["metadata", "managedFields"],
+  ["metadata", "resourceVersion"],
+]);

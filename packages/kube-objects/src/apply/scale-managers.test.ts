@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ManagedFieldsEntry } from "../object/object-meta.ts";
+import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 import { managersOfParent, managersOfScale, type ReplicasPaths } from "./scale-managers.ts";
 // Observed from the reference's ScaleHandler.
 import observed from "./testdata/scale-managers.json" with { type: "json" };

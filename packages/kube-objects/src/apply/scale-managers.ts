@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The scale subresource shows one field of its parent, the number of replicas, under another path and another version.
 // Ownership of that field is translated both ways.
-import type { ManagedFieldsEntry } from "../object/object-meta.ts";
-import { type FieldSet, fieldSetOfPaths, hasFieldPath, isEmptySet } from "./field-set.ts";
-import { difference } from "./field-set-algebra.ts";
+import type { ManagedFieldsEntry } from "../object/kube-object.ts";
+import { difference, type FieldSet, fieldSetOfPaths, hasFieldPath, isEmptySet } from "./field-set.ts";
 import { decodeManagers, encodeManagers, type Managers, type OwnedFields } from "./managers.ts";
 
 const scaleApiVersion = "autoscaling/v1";

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which fields differ between two values of one type.
-import { jsonEqual } from "../json/json-equal.ts";
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
+import { finish as finishWork, ifSmall, isPartDone, step, type Work } from "@purlin/base";
+import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, jsonEqual } from "../json/json-value.ts";
 import {
   type ApplyType,
   type Form,
   formOf,
   formsDiffer,
+  isScalarOf,
   type ListType,
   type MapType,
   typeOfKey,
 } from "./apply-type.ts";
-import { emptySet, type FieldSet, fieldSetNode, isEmptySet, leaf } from "./field-set.ts";
-import { recursiveDifference, union } from "./field-set-algebra.ts";
-import { itemName } from "./list-item.ts";
+import { emptySet, type FieldSet, fieldSetNode, isEmptySet, leaf, recursiveDifference, union } from "./field-set.ts";
+import { itemName } from "./item-key.ts";
 
 /** The fields only the new value has, those only the old one has, and those that differ. No field is in two of them. */
 export interface Comparison {
@@ -29,21 +29,26 @@ const modifiedHere: Comparison = Object.freeze({ added: emptySet, removed: empty
 
 /** Compares two values of a type. Containers that come or go are members themselves, together with all in them. */
 export function compareTyped(type: ApplyType, before: JsonValue, after: JsonValue): Comparison {
-  if (before === after) return same;
-  const form = formOf(type, after);
-  const result = compareAs(type, form, { before, after });
-  if (!formsDiffer(type, before, after)) return result;
-  // A value that changed from a map to a scalar, say, is compared once in each form.
-  return merge(compareAs(type, formOf(type, before), { before, after }), result);
+  return finishWork(comparingTyped(type, before, after));
 }
 
-function compareAs(
+/** {@link compareTyped} in parts. */
+export function* comparingTyped(type: ApplyType, before: JsonValue, after: JsonValue): Work<Comparison> {
+  if (before === after) return same;
+  const form = formOf(type, after);
+  const result = yield* compareAs(type, form, { before, after });
+  if (!formsDiffer(type, before, after)) return result;
+  // A value that changed from a map to a scalar, say, is compared once in each form.
+  return merge(yield* compareAs(type, formOf(type, before), { before, after }), result);
+}
+
+function* compareAs(
   type: ApplyType,
   form: Form | undefined,
   { before, after }: { readonly before: JsonValue; readonly after: JsonValue },
-): Comparison {
-  if (form === "map" && type.map) return compareMaps(type.map, before, after);
-  if (form === "list" && type.list) return compareLists(type.list, before, after);
+): Work<Comparison> {
+  if (form === "map" && type.map) return yield* compareMaps(type.map, before, after);
+  if (form === "list" && type.list) return yield* compareLists(type.list, before, after);
   return compareLeaves(before, after);
 }
 
@@ -103,51 +108,58 @@ function finish(from: Gathering, children: "fields" | "items"): Comparison {
 const emptyObject: JsonObject = Object.freeze({});
 const asObject = (value: JsonValue): JsonObject => (isJsonObject(value) ? value : emptyObject);
 
-function isEmpty(object: JsonObject): boolean {
-  for (const _key in object) return false;
-  return true;
-}
-
-function compareMaps(map: MapType, before: JsonValue, after: JsonValue): Comparison {
+function* compareMaps(map: MapType, before: JsonValue, after: JsonValue): Work<Comparison> {
   const old = asObject(before);
   const now = asObject(after);
-  if (map.atomic || (isEmpty(old) && isEmpty(now))) return compareLeaves(before, after);
+  // Asking a large map for its keys takes long: each is asked once.
+  const keys = Object.keys(now);
+  const oldKeys = Object.keys(old);
+  if (map.atomic || (oldKeys.length === 0 && keys.length === 0)) return compareLeaves(before, after);
   const result: Gathering = {};
-  for (const key of Object.keys(now)) {
+  for (const key of keys) {
+    if (isPartDone()) yield;
     const type = typeOfKey(map, key);
     if (!type) continue;
     const value = now[key] ?? null;
-    if (Object.hasOwn(old, key)) putAll(result, key, compareTyped(type, old[key] ?? null, value));
-    else result.added = put(result.added, key, presence(type, value));
+    if (!Object.hasOwn(old, key))
+      result.added = put(result.added, key, isScalarOf(type, value) ? leaf : yield* presence(type, value));
+    else if (old[key] !== value) putAll(result, key, yield* comparingTyped(type, old[key] ?? null, value));
   }
-  for (const key of Object.keys(old)) {
+  for (const key of oldKeys) {
+    if (isPartDone()) yield;
     if (Object.hasOwn(now, key)) continue;
     const type = typeOfKey(map, key);
-    if (type) result.removed = put(result.removed, key, presence(type, old[key] ?? null));
+    if (!type) continue;
+    const value = old[key] ?? null;
+    result.removed = put(result.removed, key, isScalarOf(type, value) ? leaf : yield* presence(type, value));
   }
   return finish(result, "fields");
 }
 
 const asArray = (value: JsonValue): JsonArray => (Array.isArray(value) ? value : []);
 
-function compareLists(list: ListType, before: JsonValue, after: JsonValue): Comparison {
+function* compareLists(list: ListType, before: JsonValue, after: JsonValue): Work<Comparison> {
   const old = asArray(before);
   const now = asArray(after);
   if (list.atomic || (old.length === 0 && now.length === 0)) return compareLeaves(before, after);
-  const oldItems = groupItems(list, old);
-  const newItems = groupItems(list, now);
+  const oldItems = yield* groupItems(list, old);
+  const newItems = yield* groupItems(list, now);
   const result: Gathering = {};
-  for (const [name, values] of oldItems)
-    compareItem(list, result, { name, old: values, now: newItems.get(name) ?? [] });
+  for (const [name, values] of oldItems) {
+    if (isPartDone()) yield;
+    yield* compareItem(list, result, { name, old: values, now: newItems.get(name) ?? [] });
+  }
   for (const [name, values] of newItems) {
-    if (!oldItems.has(name)) compareItem(list, result, { name, old: [], now: values });
+    if (isPartDone()) yield;
+    if (!oldItems.has(name)) yield* compareItem(list, result, { name, old: [], now: values });
   }
   return finish(result, "items");
 }
 
-function groupItems(list: ListType, values: JsonArray): Map<string, JsonValue[]> {
+function* groupItems(list: ListType, values: JsonArray): Work<Map<string, JsonValue[]>> {
   const groups = new Map<string, JsonValue[]>();
   for (const value of values) {
+    if (isPartDone()) yield;
     const name = itemName(list, value);
     if (name === undefined) continue;
     const group = groups.get(name);
@@ -164,49 +176,83 @@ interface Group {
 }
 
 // Items that come twice are one leaf: they appear, change and disappear together.
-function compareItem(list: ListType, result: Gathering, { name, old, now }: Group): void {
+function* compareItem(list: ListType, result: Gathering, { name, old, now }: Group): Work<void> {
   const [before] = old;
   const [after] = now;
   if (old.length > 1 && now.length > 1) {
     if (!jsonEqual(old, now)) result.modified = put(result.modified, name, leaf);
   } else if (old.length > 1) {
-    if (after !== undefined) result.added = put(result.added, name, presence(list.item, after));
+    if (after !== undefined) result.added = put(result.added, name, yield* presence(list.item, after));
     result.removed = put(result.removed, name, leaf);
   } else if (now.length > 1) {
-    if (before !== undefined) result.removed = put(result.removed, name, presence(list.item, before));
+    if (before !== undefined) result.removed = put(result.removed, name, yield* presence(list.item, before));
     result.added = put(result.added, name, leaf);
   } else if (before === undefined) {
-    if (after !== undefined) result.added = put(result.added, name, presence(list.item, after));
+    if (after !== undefined) result.added = put(result.added, name, yield* presence(list.item, after));
   } else if (after === undefined) {
-    result.removed = put(result.removed, name, presence(list.item, before));
+    result.removed = put(result.removed, name, yield* presence(list.item, before));
   } else {
-    putAll(result, name, compareTyped(list.item, before, after));
+    putAll(result, name, yield* comparingTyped(list.item, before, after));
   }
 }
 
-/** The paths of a value that only one side has: itself, and everything granular below it. */
-function presence(type: ApplyType, value: JsonValue): FieldSet {
+/** {@link presence} of a small value, found at once: nearly all values are small, and parts have a price. */
+function presenceAtOnce(type: ApplyType, value: JsonValue): FieldSet {
+  step();
+  if (isScalarOf(type, value)) return leaf;
   const form = formOf(type, value);
-  if (form === "map" && type.map && !type.map.atomic && isJsonObject(value)) return mapPresence(type.map, value);
-  if (form === "list" && type.list && !type.list.atomic && Array.isArray(value)) return listPresence(type.list, value);
+  const { map, list } = type;
+  if (form === "map" && map && !map.atomic && isJsonObject(value)) {
+    const fields = new Map<string, FieldSet>();
+    for (const key of Object.keys(value)) {
+      const child = typeOfKey(map, key);
+      if (child) fields.set(key, presenceAtOnce(child, value[key] ?? null));
+    }
+    return fieldSetNode(true, fields, undefined);
+  }
+  if (form !== "list" || !list || list.atomic || !Array.isArray(value)) return leaf;
+  const items = new Map<string, FieldSet>();
+  for (const item of value) {
+    const name = itemName(list, item);
+    if (name !== undefined) items.set(name, items.has(name) ? leaf : presenceAtOnce(list.item, item));
+  }
+  return fieldSetNode(true, undefined, items);
+}
+
+/** The paths of a value that only one side has: itself, and everything granular below it. */
+function* presence(type: ApplyType, value: JsonValue): Work<FieldSet> {
+  return ifSmall(() => presenceAtOnce(type, value)) ?? (yield* presenceInParts(type, value));
+}
+
+/** Does not ask again at each level whether what is below is small: a deep value would be looked through once for each level. */
+function* presenceInParts(type: ApplyType, value: JsonValue): Work<FieldSet> {
+  const form = formOf(type, value);
+  if (form === "map" && type.map && !type.map.atomic && isJsonObject(value)) return yield* mapPresence(type.map, value);
+  if (form === "list" && type.list && !type.list.atomic && Array.isArray(value)) {
+    return yield* listPresence(type.list, value);
+  }
   return leaf;
 }
 
-function mapPresence(map: MapType, value: JsonObject): FieldSet {
+function* mapPresence(map: MapType, value: JsonObject): Work<FieldSet> {
   const fields = new Map<string, FieldSet>();
   for (const key of Object.keys(value)) {
+    if (isPartDone()) yield;
     const type = typeOfKey(map, key);
-    if (type) fields.set(key, presence(type, value[key] ?? null));
+    if (!type) continue;
+    const child = value[key] ?? null;
+    fields.set(key, isScalarOf(type, child) ? leaf : yield* presenceInParts(type, child));
   }
   return fieldSetNode(true, fields, undefined);
 }
 
-function listPresence(list: ListType, values: JsonArray): FieldSet {
+function* listPresence(list: ListType, values: JsonArray): Work<FieldSet> {
   const items = new Map<string, FieldSet>();
   for (const value of values) {
+    if (isPartDone()) yield;
     const name = itemName(list, value);
     // Items that come twice are one leaf.
-    if (name !== undefined) items.set(name, items.has(name) ? leaf : presence(list.item, value));
+    if (name !== undefined) items.set(name, items.has(name) ? leaf : yield* presenceInParts(list.item, value));
   }
   return fieldSetNode(true, undefined, items);
 }

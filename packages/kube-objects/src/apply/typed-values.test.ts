@@ -6,17 +6,24 @@ import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { applyTypeOf } from "./apply-schema.ts";
 import { type ApplyType, deduced } from "./apply-type.ts";
-import { emptySet, fieldSetOfPaths, isEmptySet, leaf } from "./field-set.ts";
-import { difference, equalSets, intersection, union } from "./field-set-algebra.ts";
+import {
+  difference,
+  emptySet,
+  equalSets,
+  fieldSetOfPaths,
+  intersection,
+  isEmptySet,
+  leaf,
+  union,
+} from "./field-set.ts";
 import { decodeFieldsV1, encodeFieldsV1 } from "./fields-v1.ts";
 // Observed from the reference's TypedValue.Merge, Compare and ToFieldSet.
 import observed from "./testdata/typed-values.json" with { type: "json" };
 import { deepFreeze } from "./testdata/widget.ts";
 import { compareTyped, excludeFields, same } from "./typed-compare.ts";
-import { fieldSetOf } from "./typed-field-set.ts";
+import { fieldSetOf, reconcileWithType, withNamedFields } from "./typed-field-set.ts";
 import { mergeValues } from "./typed-merge.ts";
 import { removeFields } from "./typed-remove.ts";
-import { reconcileWithType, withNamedFields } from "./typed-set.ts";
 
 interface Row {
   readonly reason: string;

@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // Validation findings about single fields, worded as the reference server words them.
-
 import { goJson, goNumber, goQuote } from "../json/go-text.ts";
 import type { JsonValue } from "../json/json-value.ts";
-import type { FieldPath } from "./field-path.ts";
+
+/** A path to a field in an object, as validation messages print it: `spec.ports[0].name`, `metadata.labels[app]`. */
+export type FieldPath = string;
+
+/** The path of the object itself. */
+export const rootPath = "<nil>";
+
+/** The path of a named child: `spec`, then `spec.name`. */
+export function childPath(parent: FieldPath | undefined, name: string): FieldPath {
+  return parent === undefined || parent === "" || parent === rootPath ? name : `${parent}.${name}`;
+}
+
+/** The path of a list item. */
+export function indexPath(parent: FieldPath, index: number): FieldPath {
+  return keyPath(parent, index);
+}
+
+/** The path of an entry of a map whose keys are data rather than fields, or of a list item: `labels[app]`, `ports[0]`. */
+export function keyPath(parent: FieldPath, key: string | number): FieldPath {
+  return `${parent === rootPath ? "" : parent}[${key}]`;
+}
 
 /** The kinds of findings, named as the causes of a Status name them. */
 export type FieldErrorType =
@@ -51,9 +70,25 @@ function finding(type: FieldErrorType, field: MaybePath, ...parts: readonly stri
   return { type, field: field ?? "<nil>", body };
 }
 
+/** As much of a text as errors show: a message names a value up to three times, and each escape makes it longer. */
+const mostShown = 64 * 1024;
+
+/** A text as errors quote it; of a very long one the beginning, and how long it is. */
+export function shownText(text: string): string {
+  if (text.length <= mostShown) return goQuote(text);
+  return `${goQuote(text.slice(0, mostShown))}${omission(text)}`;
+}
+
+/** A text as errors show it without quotes; of a very long one the beginning, and how long it is. */
+export function beginningOf(text: string): string {
+  return text.length <= mostShown ? text : `${text.slice(0, mostShown)}${omission(text)}`;
+}
+
+const omission = (text: string): string => `... (${text.length} characters)`;
+
 /** A value as field errors print it: strings quoted, numbers and booleans plain, the rest as compact JSON. */
 export function fieldValueText(value: JsonValue): string {
-  if (typeof value === "string") return goQuote(value);
+  if (typeof value === "string") return shownText(value);
   if (typeof value === "number" || typeof value === "bigint") return goNumber(value);
   return goJson(value);
 }

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonValue } from "../json/json-value.ts";
 import * as fields from "./field-error.ts";
-import { childPath, indexPath, keyPath } from "./field-path.ts";
+import { childPath, indexPath, keyPath } from "./field-error.ts";
+import * as guards from "./status-error.ts";
 import {
   findStatusError,
   isStatusError,
@@ -13,7 +14,6 @@ import {
   toStatus,
 } from "./status-error.ts";
 import * as make from "./status-error-constructors.ts";
-import * as guards from "./status-error-guards.ts";
 // Observed from the constructors of the reference (k8s.io/apimachinery pkg/api/errors and pkg/util/validation/field).
 import observed from "./testdata/status-errors.json" with { type: "json" };
 
@@ -229,11 +229,23 @@ test("of very many errors the first ones are shown, with the number of the rest"
   const causes = status.details?.causes ?? [];
   assert.ok(causes.length > 900 && causes.length < 1_100, `${causes.length} causes`);
   assert.match(status.message ?? "", new RegExp(` and ${3_000 - causes.length} more$`));
-  const [first, second] = [fields.invalidValue("spec.a", "x".repeat(2_000_000), "no"), fields.requiredValue("spec.b")];
+  const long = "x".repeat(2_000_000);
+  const [first, second] = [fields.invalidValue("spec.a", "x", long), fields.requiredValue("spec.b")];
   const alone = make.invalid({ group: "", kind: "ConfigMap" }, "a", [first, second]).status;
   assert.deepEqual(
     alone.details?.causes?.map(({ field }) => field),
     ["spec.a"],
     "at least one is shown",
   );
+});
+
+test("of a very long text the beginning is shown, and how long it is", () => {
+  const whole = "\n".repeat(65_536);
+  assert.ok(
+    fields.invalidValue("spec.a", whole, "no").body.endsWith('\\n": no'),
+    "a text up to the limit is shown whole",
+  );
+  const { body } = fields.invalidValue("spec.a", "\n".repeat(1_000_000), "no");
+  assert.ok(body.length < 140_000, `${body.length} characters`);
+  assert.ok(body.endsWith('\\n"... (1000000 characters): no'), body.slice(-60));
 });

@@ -3,17 +3,26 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { appendFile, open } from "node:fs/promises";
-import { createServer } from "node:net";
+import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { after, test } from "node:test";
-import { decodeUtf8 } from "./decode-utf8.ts";
-import { openRegularFile, readRegularFile, readRegularFileSync, readStreamWithin } from "./regular-file.ts";
-import { isUnreadableFile } from "./unreadable-file.ts";
+import {
+  decodeUtf8,
+  isUnreadableFile,
+  openRegularFile,
+  readRegularFile,
+  readRegularFileSync,
+  readStreamWithin,
+} from "./regular-file.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "purlin-files-"));
-after(() => rmSync(folder, { recursive: true, force: true }));
+let server: Server | undefined;
+after(() => {
+  server?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
 const at = (name: string): string => join(folder, name);
 const limits = { maxBytes: 1000 };
 
@@ -30,9 +39,7 @@ const refused: Record<string, { readonly make: (path: string) => void | Promise<
   Socket: {
     make: (path) =>
       new Promise((resolve) => {
-        const server = createServer().listen(path, () => resolve());
-        server.unref();
-        after(() => server.close());
+        server = createServer().listen(path, () => resolve());
       }),
     says: /^it is a socket, not a regular file: specify a file$/,
   },

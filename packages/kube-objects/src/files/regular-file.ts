@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { isUtf8 } from "node:buffer";
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { type FileHandle, open, stat } from "node:fs/promises";
-import { UnreadableFileError } from "./unreadable-file.ts";
+import { createErrorBrand } from "../errors/error-brand.ts";
 
 /** How much of a file is read. */
 interface ReadLimits {
@@ -134,3 +136,53 @@ const units = [
   ["MiB", 1024 ** 2],
   ["KiB", 1024],
 ] as const;
+
+/** Why a file is refused: it is not a regular file, it is too large, it changed while it was read, or it is not UTF-8. */
+type UnreadableReason = "not-regular" | "too-large" | "changed" | "encoding";
+
+const brand = createErrorBrand<UnreadableFileError>("purlin.dev/kube-objects/UnreadableFileError");
+
+/** A file that is not read. The message says what is wrong and what to do; the caller adds the name of the file. */
+class UnreadableFileError extends Error {
+  readonly reason: UnreadableReason;
+
+  constructor(reason: UnreadableReason, message: string) {
+    super(message);
+    this.name = "UnreadableFileError";
+    this.reason = reason;
+    brand.mark(this);
+  }
+}
+
+/** True for an UnreadableFileError, also one of another copy of this package. */
+export function isUnreadableFile(error: unknown): error is UnreadableFileError {
+  return brand.has(error);
+}
+
+/** The text of a file, without a byte order mark. Throws an UnreadableFileError with the line of the first byte that is not UTF-8. */
+export function decodeUtf8(bytes: Buffer): string {
+  if (isUtf8(bytes)) return withoutMark(bytes.toString("utf8"));
+  if (hasMark(bytes, 0xff, 0xfe) || hasMark(bytes, 0xfe, 0xff)) {
+    throw new UnreadableFileError("encoding", "it is encoded as UTF-16: save it as UTF-8");
+  }
+  const text = `line ${firstBadLine(bytes)} is not valid UTF-8: save the file as UTF-8`;
+  throw new UnreadableFileError("encoding", text);
+}
+
+function withoutMark(text: string): string {
+  return text.startsWith("\ufeff") ? text.slice(1) : text;
+}
+
+function hasMark(bytes: Buffer, first: number, second: number): boolean {
+  return bytes[0] === first && bytes[1] === second;
+}
+
+/** No character of more than one byte contains a line feed, so lines can be checked one by one. */
+function firstBadLine(bytes: Buffer): number {
+  let from = 0;
+  for (let line = 1; ; line++) {
+    const end = bytes.indexOf(0x0a, from);
+    if (end < 0 || !isUtf8(bytes.subarray(from, end))) return line;
+    from = end + 1;
+  }
+}

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSONPath as kubectl and the printer columns of CRDs use it.
-import { isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
+import { isJsonArray, isJsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import {
   type Operand,
   type Operator,

@@ -2,11 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isDeeperThan } from "../patch/json-patch.ts";
-import { goJson, goNumber, goQuote } from "./go-text.ts";
-import { goPlain, goSyntax, goTypeName } from "./go-value.ts";
-import { jsonEqual } from "./json-equal.ts";
-import type { JsonValue } from "./json-value.ts";
-import { ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./own-value.ts";
+import { goJson, goNumber, goPlain, goQuote, goSyntax, goTypeName } from "./go-text.ts";
+import { type JsonValue, jsonEqual, ownValue, setOwnValue, withOwnValue, withoutOwnValue } from "./json-value.ts";
 import { compareUtf8, sortedKeys, utf8Length } from "./utf8.ts";
 
 test("strings are quoted as %q does", () => {

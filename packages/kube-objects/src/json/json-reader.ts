@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A JSON reader of our own: JSON.parse can neither keep 64-bit integers nor see duplicate keys, and its messages are not
 // the ones clients of Kubernetes know.
+import { finish, isPartDone, type Work } from "@purlin/base";
 import { goQuote } from "./go-text.ts";
-import type { JsonValue } from "./json-value.ts";
-import { setOwnValue } from "./own-value.ts";
+import { type JsonValue, setOwnValue } from "./json-value.ts";
 
 /** The text is not JSON. The message is the one the reference server gives for the same text. */
 export class JsonSyntaxError extends SyntaxError {
@@ -51,23 +51,33 @@ const maxInt64 = 2n ** 63n - 1n;
 
 /** Reads JSON text completely, keeping int64 exact and noting duplicate keys. Throws {@link JsonSyntaxError}. */
 export function readJson(text: string, maxDepth: number): JsonReading {
+  return finish(readingJson(text, maxDepth));
+}
+
+/** {@link readJson} in parts. */
+export function* readingJson(text: string, maxDepth: number): Work<JsonReading> {
   const fractions: Reader["fractions"] = [new Map()];
   const reader: Reader = { text, maxDepth, position: 0, depth: 0, path: [], duplicates: new Set(), fractions };
-  const value = readValue(reader);
+  const value = opensContainer(reader) ? yield* readContainer(reader) : readScalar(reader);
   skipSpace(reader);
   if (reader.position < text.length) throw unexpected(reader, "after top-level value");
   const [found = new Map()] = fractions;
   return { value, duplicates: [...reader.duplicates], ...(found.size > 0 && { fractions: found }) };
 }
 
-function readValue(reader: Reader): JsonValue {
+/** Whether an object or a list comes next. Scalars, most of what there is, are read without work of their own. */
+function opensContainer(reader: Reader): boolean {
   skipSpace(reader);
   const c = reader.text.charAt(reader.position);
-  switch (c) {
-    case "{":
-      return readObject(reader);
-    case "[":
-      return readArray(reader);
+  return c === "{" || c === "[";
+}
+
+function* readContainer(reader: Reader): Work<JsonValue> {
+  return reader.text.charAt(reader.position) === "{" ? yield* readObject(reader) : yield* readArray(reader);
+}
+
+function readScalar(reader: Reader): JsonValue {
+  switch (reader.text.charAt(reader.position)) {
     case '"':
       return readString(reader);
     case "t":
@@ -81,12 +91,13 @@ function readValue(reader: Reader): JsonValue {
   }
 }
 
-function readObject(reader: Reader): JsonValue {
+function* readObject(reader: Reader): Work<JsonValue> {
   const object: Record<string, JsonValue> = {};
   enter(reader);
   skipSpace(reader);
   if (reader.text[reader.position] === "}") return leave(reader, object);
   for (;;) {
+    if (isPartDone()) yield;
     skipSpace(reader);
     if (reader.text[reader.position] !== '"') throw unexpected(reader, "looking for beginning of object key string");
     const key = readString(reader);
@@ -94,7 +105,10 @@ function readObject(reader: Reader): JsonValue {
     if (reader.text[reader.position] !== ":") throw unexpected(reader, "after object key");
     reader.position++;
     if (Object.hasOwn(object, key)) noteDuplicate(reader, key);
-    setOwnValue(object, key, readMember(reader, key));
+    reader.path.push(key);
+    const value = opensContainer(reader) ? yield* readContainer(reader) : readScalar(reader);
+    endMember(reader);
+    setOwnValue(object, key, value);
     skipSpace(reader);
     const next = reader.text[reader.position];
     if (next === "}") return leave(reader, object);
@@ -103,13 +117,17 @@ function readObject(reader: Reader): JsonValue {
   }
 }
 
-function readArray(reader: Reader): JsonValue {
+function* readArray(reader: Reader): Work<JsonValue> {
   const array: JsonValue[] = [];
   enter(reader);
   skipSpace(reader);
   if (reader.text[reader.position] === "]") return leave(reader, array);
   for (;;) {
-    array.push(readMember(reader, array.length));
+    if (isPartDone()) yield;
+    reader.path.push(array.length);
+    const value = opensContainer(reader) ? yield* readContainer(reader) : readScalar(reader);
+    endMember(reader);
+    array.push(value);
     skipSpace(reader);
     const next = reader.text[reader.position];
     if (next === "]") return leave(reader, array);
@@ -118,12 +136,9 @@ function readArray(reader: Reader): JsonValue {
   }
 }
 
-function readMember(reader: Reader, step: Step): JsonValue {
-  reader.path.push(step);
-  const value = readValue(reader);
+function endMember(reader: Reader): void {
   reader.path.pop();
   if (reader.fractions.length > reader.path.length + 1) reader.fractions.length = reader.path.length + 1;
-  return value;
 }
 
 function enter(reader: Reader): void {

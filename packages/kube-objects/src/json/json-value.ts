@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a Kubernetes object is to this package: plain JSON data, possibly frozen, never mutated here.
+// Users choose the keys of labels, data and free-form maps, so a key may be "__proto__" or "constructor". Reading through
+// these helpers never sees what Object.prototype offers, and writing never changes a prototype.
 
 /** Any JSON value. Integers beyond ±2^53 are bigint so that int64 survives; every other number is a number. */
 export type JsonValue = null | boolean | number | bigint | string | JsonArray | JsonObject;
@@ -20,4 +22,73 @@ export function isJsonObject(value: unknown): value is JsonObject {
 /** Whether the value is a JSON array. */
 export function isJsonArray(value: unknown): value is JsonArray {
   return Array.isArray(value);
+}
+
+/** What Go's decoder calls a value it cannot use. */
+export function jsonKind(value: JsonValue): string {
+  if (value === null) return "null";
+  if (isJsonArray(value)) return "array";
+  if (typeof value === "boolean") return "bool";
+  return typeof value === "bigint" ? "number" : typeof value;
+}
+
+/** Deep equality of JSON values. Numbers compare by value, as the reference server compares int64 with float64. */
+export function jsonEqual(a: JsonValue, b: JsonValue): boolean {
+  if (a === b) return true;
+  if (typeof a === "object" && typeof b === "object") return compositesEqual(a, b);
+  if (typeof a === "bigint" && typeof b === "number") return Number(a) === b;
+  if (typeof a === "number" && typeof b === "bigint") return a === Number(b);
+  return false;
+}
+
+function compositesEqual(a: JsonArray | JsonObject | null, b: JsonArray | JsonObject | null): boolean {
+  if (a === null || b === null) return false;
+  if (Array.isArray(a)) return Array.isArray(b) && arraysEqual(a, b);
+  return isJsonObject(a) && isJsonObject(b) && objectsEqual(a, b);
+}
+
+function arraysEqual(a: JsonArray, b: JsonArray): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) {
+    if (!jsonEqual(a[i] as JsonValue, b[i] as JsonValue)) return false;
+  }
+  return true;
+}
+
+function objectsEqual(a: JsonObject, b: JsonObject): boolean {
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) {
+    if (!Object.hasOwn(b, key) || !jsonEqual(a[key] as JsonValue, b[key] as JsonValue)) return false;
+  }
+  return true;
+}
+
+/** The object's own value under `key`, or undefined. */
+export function ownValue(object: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(object, key) ? object[key] : undefined;
+}
+
+/** Sets an own property of an object under construction, whatever the key is. */
+export function setOwnValue(object: Record<string, JsonValue>, key: string, value: JsonValue): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+    return;
+  }
+  object[key] = value;
+}
+
+/** A copy of `object` in which `key` is `value`. */
+export function withOwnValue(object: JsonObject, key: string, value: JsonValue): JsonObject {
+  const copy: Record<string, JsonValue> = { ...object };
+  setOwnValue(copy, key, value);
+  return copy;
+}
+
+/** A copy of `object` without `key`; the object itself when it has no such key. */
+export function withoutOwnValue(object: JsonObject, key: string): JsonObject {
+  if (!Object.hasOwn(object, key)) return object;
+  const copy: Record<string, JsonValue> = { ...object };
+  delete copy[key];
+  return copy;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonObject, JsonValue } from "./json-value.ts";
-import { setOwnValue } from "./own-value.ts";
+import { isPartDone, type Work } from "@purlin/base";
+import { type JsonObject, type JsonValue, setOwnValue } from "./json-value.ts";
 
 /** Says that a member goes. */
 export const removed: unique symbol = Symbol("removed");
@@ -52,5 +52,15 @@ export function mapItems(
 export function copyOf(object: JsonObject): Record<string, JsonValue> {
   const copy: Record<string, JsonValue> = {};
   for (const key of Object.keys(object)) setOwnValue(copy, key, object[key] as JsonValue);
+  return copy;
+}
+
+/** {@link copyOf} in parts. A spread of an object with very many members takes longer, and all at once. */
+export function* copying(object: JsonObject): Work<Record<string, JsonValue>> {
+  const copy: Record<string, JsonValue> = {};
+  for (const key of Object.keys(object)) {
+    if (isPartDone()) yield;
+    setOwnValue(copy, key, object[key] as JsonValue);
+  }
   return copy;
 }

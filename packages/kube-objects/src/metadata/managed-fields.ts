@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidValue, tooLong } from "../errors/field-error.ts";
-import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
+import { childPath, type FieldError, type FieldPath, indexPath, invalidValue, tooLong } from "../errors/field-error.ts";
 import { isGoPrintable } from "../json/go-text.ts";
 import { utf8Length } from "../json/utf8.ts";
-import type { ManagedFieldsEntry } from "../object/object-meta.ts";
+import type { ManagedFieldsEntry } from "../object/kube-object.ts";
 
 /** A field manager's name may not take more bytes than this. */
 export const maxFieldManagerBytes = 128;

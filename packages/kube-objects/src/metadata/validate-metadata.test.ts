@@ -2,11 +2,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { ObjectMeta } from "../object/object-meta.ts";
-import { generateName } from "./generate-name.ts";
-import { labelKeyProblems, labelValueProblems } from "./label-syntax.ts";
+import type { ObjectMeta } from "../object/kube-object.ts";
 import { validateFieldManager } from "./managed-fields.ts";
-import { label1035Name, labelName, type NameRule, pathSegmentName, subdomainName } from "./names.ts";
+import {
+  generateName,
+  label1035Name,
+  labelKeyProblems,
+  labelName,
+  labelValueProblems,
+  type NameRule,
+  pathSegmentName,
+  subdomainName,
+} from "./names.ts";
 // Observed from the reference's ValidateObjectMeta and ValidateObjectMetaUpdate.
 import observed from "./testdata/metadata-validation.json" with { type: "json" };
 import { validateObjectMeta, validateObjectMetaUpdate } from "./validate-metadata.ts";

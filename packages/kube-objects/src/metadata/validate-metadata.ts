@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules every object's metadata obeys, whatever its kind, with the reference's texts in the reference's order.
 import {
+  childPath,
   type FieldError,
+  type FieldPath,
   firstErrors,
   forbiddenValue,
+  invalidPrinted,
   invalidValue,
   requiredValue,
   tooLong,
 } from "../errors/field-error.ts";
-import { childPath, type FieldPath } from "../errors/field-path.ts";
-import { goQuote } from "../json/go-text.ts";
-import { jsonEqual } from "../json/json-equal.ts";
-import type { JsonValue } from "../json/json-value.ts";
-import { compareUtf8, sortedKeys, utf8Length } from "../json/utf8.ts";
-import type { ObjectMeta } from "../object/object-meta.ts";
-import { labelKeyProblems, labelValueProblems } from "./label-syntax.ts";
+import { goJsonString, goQuote } from "../json/go-text.ts";
+import { type JsonValue, jsonEqual } from "../json/json-value.ts";
+import { compareUtf8, utf8Length } from "../json/utf8.ts";
+import type { ObjectMeta, OwnerReference } from "../object/kube-object.ts";
 import { validateManagedFieldEntries } from "./managed-fields.ts";
-import { labelName, type NameRule } from "./names.ts";
-import { validateOwnerReferences } from "./owner-references.ts";
+import { labelKeyProblems, labelName, labelValueProblems, type NameRule } from "./names.ts";
 
 /** All annotations of an object together, keys and values, may not take more bytes than this. */
 export const maxAnnotationsBytes: number = 256 * 1024;
@@ -70,15 +69,21 @@ function generationErrors({ generation = 0 }: ObjectMeta, path: FieldPath): Fiel
 
 /** What is wrong with a map of labels. */
 export function validateLabels(labels: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
-  return firstErrors(sortedKeys(labels), (key) => [
+  return errorsByName(labels, (key) => [
     ...labelKeyProblems(key).map((text) => invalidValue(path, key, text)),
     ...labelValueProblems(labels[key] ?? "").map((text) => invalidValue(path, labels[key] ?? "", text)),
   ]);
 }
 
+/** The first errors of the members of a map, by name. Nearly all maps have none, and putting very many names in order takes long. */
+function errorsByName(map: object, errorsOf: (key: string) => readonly FieldError[]): FieldError[] {
+  const keys = Object.keys(map);
+  return keys.some((key) => errorsOf(key).length > 0) ? firstErrors(keys.sort(compareUtf8), errorsOf) : [];
+}
+
 /** What is wrong with a map of annotations: keys are label keys in any case, values are free up to a total size. */
 export function validateAnnotations(annotations: Readonly<Record<string, string>>, path: FieldPath): FieldError[] {
-  const errors = firstErrors(sortedKeys(annotations), (key) =>
+  const errors = errorsByName(annotations, (key) =>
     labelKeyProblems(key.toLowerCase()).map((text) => invalidValue(path, key, text)),
   );
   if (annotationsBytes(annotations) > maxAnnotationsBytes) errors.push(tooLong(path, maxAnnotationsBytes));
@@ -154,4 +159,58 @@ function immutableErrors(meta: ObjectMeta, old: ObjectMeta, path: FieldPath): Fi
   return pairs
     .filter(([, value, before]) => !jsonEqual(value, before))
     .map(([name, value]) => invalidValue(childPath(path, name), value, "field is immutable"));
+}
+
+/** Each of these errors shows the whole list, so of many controllers only the first ones are reported. */
+const mostControllers = 10;
+
+/** What is wrong with a list of owner references. Paths carry no index, as in the reference. */
+export function validateOwnerReferences(references: readonly OwnerReference[], path: FieldPath): FieldError[] {
+  const errors: FieldError[] = [];
+  const [first, ...others] = references.filter(({ controller }) => controller === true);
+  const reported = new Set(others.slice(0, mostControllers));
+  const printed = reported.size === 0 ? "" : `[${references.map(printReference).join(",")}]`;
+  for (const reference of references) {
+    errors.push(...referenceErrors(reference, path));
+    if (first === undefined || !reported.has(reference)) continue;
+    const detail = `Only one reference can have Controller set to true. Found "true" in references for ${shortName(first)} and ${shortName(reference)}`;
+    errors.push(invalidPrinted(path, printed, detail));
+  }
+  return errors;
+}
+
+function shortName({ kind = "", name = "" }: OwnerReference): string {
+  return `${kind}/${name}`;
+}
+
+function referenceErrors(reference: OwnerReference, path: FieldPath): FieldError[] {
+  const { apiVersion = "", kind = "", name = "", uid = "" } = reference;
+  const errors: FieldError[] = [];
+  if (versionOf(apiVersion) === "") {
+    errors.push(invalidValue(childPath(path, "apiVersion"), apiVersion, "version must not be empty"));
+  }
+  if (kind === "") errors.push(invalidValue(childPath(path, "kind"), kind, "must not be empty"));
+  if (name === "") errors.push(invalidValue(childPath(path, "name"), name, "must not be empty"));
+  if (uid === "") errors.push(invalidValue(childPath(path, "uid"), uid, "must not be empty"));
+  if ((apiVersion === "v1" || apiVersion === "/v1") && kind === "Event") {
+    errors.push(invalidPrinted(path, printReference(reference), "/v1, Kind=Event is disallowed from being an owner"));
+  }
+  return errors;
+}
+
+// An apiVersion with two slashes names no version at all.
+function versionOf(apiVersion: string): string {
+  const parts = apiVersion.split("/");
+  return parts.length > 2 ? "" : (parts.at(-1) ?? "");
+}
+
+// In the order of the reference's own printing, which is not alphabetical.
+function printReference(reference: OwnerReference): string {
+  const { apiVersion = "", kind = "", name = "", uid = "", controller, blockOwnerDeletion } = reference;
+  const pairs = Object.entries({ apiVersion, kind, name, uid }).map(
+    ([key, value]) => `"${key}":${goJsonString(value)}`,
+  );
+  if (typeof controller === "boolean") pairs.push(`"controller":${controller}`);
+  if (typeof blockOwnerDeletion === "boolean") pairs.push(`"blockOwnerDeletion":${blockOwnerDeletion}`);
+  return `{${pairs.join(",")}}`;
 }

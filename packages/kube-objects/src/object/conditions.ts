@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { Buffer } from "node:buffer";
 import { isJsonObject } from "../json/json-value.ts";
 import type { KubeObject } from "./kube-object.ts";
 import { memberAt, withMember } from "./members.ts";
@@ -83,4 +84,29 @@ export function stampCondition(text: ConditionText, time: string, generation: nu
 export function conditionTime(milliseconds: number): string {
   // What is cut off is always `.123Z`, also in years of more than four digits.
   return `${new Date(milliseconds).toISOString().slice(0, -5)}Z`;
+}
+
+/** The condition of a paused object. */
+export const pausedCondition: ConditionText = {
+  type: "Synced",
+  status: "False",
+  reason: "ReconcilePaused",
+  message: "Reconciliation (including deletion) is paused via the pause annotation",
+};
+
+/** Whether the object still says that it is paused. */
+export function saysPaused(object: object): boolean {
+  return conditionOf(conditionsOf(object), pausedCondition.type).reason === pausedCondition.reason;
+}
+
+/** The longest message of a condition or an event: functions and users write parts of it. */
+export const longestMessage = 32_768;
+
+/** A message cut to what conditions and events can hold. */
+export function shortened(message: string): string {
+  // A character is at least one byte: what is long for certain is neither counted nor encoded as a whole.
+  if (message.length <= longestMessage && Buffer.byteLength(message) <= longestMessage) return message;
+  const bytes = Buffer.from(message.slice(0, longestMessage)).subarray(0, longestMessage - 4);
+  // A character that was cut in two becomes a replacement character, which is cut off.
+  return `${bytes.toString().replace(/\uFFFD{1,3}$/, "")}…`;
 }

@@ -6,20 +6,31 @@ export {
   conditionOf,
   conditionsOf,
   conditionTime,
+  longestMessage,
+  pausedCondition,
   sameCondition,
+  saysPaused,
   setConditions,
+  shortened,
   stampCondition,
   withConditions,
 } from "./conditions.ts";
-export { formatApiVersion, formatGvk, type GroupVersionKind, groupOf, gvkOf, parseApiVersion } from "./gvk.ts";
-export { ageOf, humanDuration } from "./human-duration.ts";
 export {
   deepFreeze,
+  formatApiVersion,
+  formatGvk,
+  type GroupVersionKind,
+  groupOf,
+  gvkOf,
   type KubeList,
   type KubeObject,
   keyOf,
   keyText,
+  type ManagedFieldsEntry,
   type ObjectKey,
+  type ObjectMeta,
+  type OwnerReference,
+  parseApiVersion,
   type TypeRef,
   type WatchEvent,
 } from "./kube-object.ts";
@@ -36,10 +47,12 @@ export {
   withMember,
 } from "./members.ts";
 export {
+  ageOf,
   annotationOf,
   controllerOf,
   controllerReference,
   hasFinalizer,
+  humanDuration,
   isControlledBy,
   isDeleted,
   isPaused,
@@ -48,6 +61,3 @@ export {
   withOwner,
   withoutFinalizer,
 } from "./metadata.ts";
-export type { ManagedFieldsEntry, ObjectMeta, OwnerReference } from "./object-meta.ts";
-export { pausedCondition, saysPaused } from "./pause.ts";
-export { longestMessage, shortened } from "./shortened.ts";

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JsonValue } from "../json/json-value.ts";
-import type { ObjectMeta } from "./object-meta.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
 
 /** The type of an object, as manifests name it. */
 export type TypeRef = {
@@ -54,4 +53,99 @@ export function deepFreeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) deepFreeze(member);
   return Object.freeze(value);
+}
+
+/** One reference of a dependent to an owner. */
+export type OwnerReference = {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly controller?: boolean;
+  readonly blockOwnerDeletion?: boolean;
+};
+
+/** Who set which fields, with which operation, at which version. */
+export type ManagedFieldsEntry = {
+  readonly manager?: string;
+  readonly operation?: string;
+  readonly apiVersion?: string;
+  readonly time?: string;
+  readonly fieldsType?: string;
+  readonly fieldsV1?: JsonObject;
+  readonly subresource?: string;
+};
+
+/** The metadata every Kubernetes object has. Everything may be absent in an object under construction. */
+export type ObjectMeta = {
+  readonly name?: string;
+  readonly generateName?: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+  readonly generation?: number;
+  readonly creationTimestamp?: string | null;
+  readonly deletionTimestamp?: string | null;
+  readonly deletionGracePeriodSeconds?: number | null;
+  readonly labels?: Readonly<Record<string, string>> | null;
+  readonly annotations?: Readonly<Record<string, string>> | null;
+  readonly ownerReferences?: readonly OwnerReference[] | null;
+  readonly finalizers?: readonly string[] | null;
+  readonly managedFields?: readonly ManagedFieldsEntry[] | null;
+  readonly selfLink?: string;
+};
+
+/** An API group and one of its versions. The core group is the empty string. */
+export type GroupVersion = {
+  readonly group: string;
+  readonly version: string;
+};
+
+/** The type of a Kubernetes object. */
+export type GroupVersionKind = GroupVersion & {
+  readonly kind: string;
+};
+
+/**
+ * Reads an `apiVersion`: `v1` is the core group, `apps/v1` names its group, the empty string is the core group without
+ * a version. Two or more slashes throw, in the words of the reference server.
+ */
+export function parseApiVersion(apiVersion: string): GroupVersion {
+  if (apiVersion === "" || apiVersion === "/") return { group: "", version: "" };
+  const parts = apiVersion.split("/");
+  const [first = "", second] = parts;
+  if (parts.length > 2) throw new Error(`unexpected GroupVersion string: ${apiVersion}`);
+  return second === undefined ? { group: "", version: first } : { group: first, version: second };
+}
+
+/** The group of an `apiVersion`, malformed ones included; empty for the core group. */
+export function groupOf(apiVersion: string): string {
+  const end = apiVersion.indexOf("/");
+  return end < 0 ? "" : apiVersion.slice(0, end);
+}
+
+/** Writes an `apiVersion`; the opposite of {@link parseApiVersion}. */
+export function formatApiVersion({ group, version }: GroupVersion): string {
+  return group === "" ? version : `${group}/${version}`;
+}
+
+/**
+ * The type of an object, read from its `apiVersion` and `kind`. Throws, naming the field, when one is missing or not a
+ * non-empty string.
+ */
+export function gvkOf(object: { readonly apiVersion?: unknown; readonly kind?: unknown }): GroupVersionKind {
+  const { apiVersion, kind } = object;
+  if (typeof apiVersion !== "string" || apiVersion === "") throw new Error("object has no apiVersion");
+  if (typeof kind !== "string" || kind === "") throw new Error("object has no kind");
+  return { ...parseApiVersion(apiVersion), kind };
+}
+
+/** One line for messages, as Kubernetes prints types: `apps/v1, Kind=Deployment`. */
+export function formatGvk(gvk: GroupVersionKind): string {
+  return `${formatApiVersion(gvk)}, Kind=${gvk.kind}`;
+}
+
+/** Whether two types are the same. */
+export function equalGvk(a: GroupVersionKind, b: GroupVersionKind): boolean {
+  return a.kind === b.kind && a.version === b.version && a.group === b.group;
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue, withOwnValue } from "../json/own-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, withOwnValue } from "../json/json-value.ts";
 
 /** A path of member names, such as `["metadata", "labels"]`. */
 type MemberPath = readonly string[];

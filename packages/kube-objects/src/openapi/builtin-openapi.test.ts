@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "../json/json-value.ts";
-import { type GroupVersionKind, parseApiVersion } from "../object/gvk.ts";
+import { type GroupVersionKind, parseApiVersion } from "../object/kube-object.ts";
 import { builtinComponentsForCustomResources, builtinOpenAPI, componentClosure } from "./builtin-openapi.ts";
-import { findSchema } from "./find-schema.ts";
-import { openAPIPathKey } from "./path-key.ts";
+import { findSchema, openAPIPathKey } from "./open-api-document.ts";
 
 const documents = builtinOpenAPI();
 const metaV1 = "io.k8s.apimachinery.pkg.apis.meta.v1";

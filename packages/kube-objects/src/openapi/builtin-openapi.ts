@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../object/gvk.ts";
+import type { JsonObject } from "../json/json-value.ts";
+import { type GroupVersion, type GroupVersionKind, parseApiVersion } from "../object/kube-object.ts";
 import { builtinSchemaJson } from "./gen/builtin-schemas.ts";
-import { kindsExtension, type OpenAPIDocument, type OpenAPISchema } from "./open-api-document.ts";
-import { parseOpenAPIPathKey } from "./path-key.ts";
-import { referredComponent } from "./reference.ts";
+import { inlineReferences } from "./inline-references.ts";
+import {
+  findSchema,
+  kindsExtension,
+  type OpenAPIDocument,
+  type OpenAPISchema,
+  openAPIPathKey,
+  parseOpenAPIPathKey,
+  referredComponent,
+} from "./open-api-document.ts";
 
 const isContainer = (value: unknown): value is object => typeof value === "object" && value !== null;
 
@@ -137,4 +145,11 @@ function addReferences(root: unknown, names: Set<string>): void {
       else if (isContainer(member)) pending.push(member);
     }
   }
+}
+
+/** The schema of a built-in kind with its references inlined; undefined when the kind is not built in. */
+export function builtinSchema(gvk: GroupVersionKind): JsonObject | undefined {
+  const document = builtinOpenAPI().document(openAPIPathKey(gvk));
+  const component = document && findSchema(document, gvk);
+  return document === undefined || component === undefined ? undefined : inlineReferences(document, component);
 }

@@ -6,9 +6,8 @@ import fc from "fast-check";
 import { isJsonObject, type JsonObject } from "../json/json-value.ts";
 import { builtinOpenAPI } from "./builtin-openapi.ts";
 import { crdToOpenAPI, customResourceComponent } from "./crd-openapi.ts";
-import { findSchema } from "./find-schema.ts";
 import { inlineReferences } from "./inline-references.ts";
-import { mergeOpenAPI } from "./merge-openapi.ts";
+import { findSchema, mergeOpenAPI } from "./open-api-document.ts";
 
 interface Recorded {
   readonly reason: string;

@@ -4,10 +4,15 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject } from "../json/json-value.ts";
 import { builtinOpenAPI } from "./builtin-openapi.ts";
-import { findSchema } from "./find-schema.ts";
 import { inlineReferences, inliningLimits } from "./inline-references.ts";
-import { isOpenAPIError } from "./open-api-error.ts";
-import { componentsOf, referenceOf, referenceTo, referredComponent } from "./reference.ts";
+import {
+  componentsOf,
+  findSchema,
+  isOpenAPIError,
+  referenceOf,
+  referenceTo,
+  referredComponent,
+} from "./open-api-document.ts";
 
 const ref = (name: string): JsonObject => ({ $ref: `#/components/schemas/${name}` });
 const documentOf = (schemas: Record<string, JsonObject>): object => ({ components: { schemas } });

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue, setOwnValue } from "../json/own-value.ts";
-import type { OpenAPISchema, OpenAPISource } from "./open-api-document.ts";
-import { OpenAPIError } from "./open-api-error.ts";
-import { componentsOf, referenceOf, referredComponent } from "./reference.ts";
+import { isJsonObject, type JsonValue, ownValue, setOwnValue } from "../json/json-value.ts";
+import {
+  componentsOf,
+  OpenAPIError,
+  type OpenAPISchema,
+  type OpenAPISource,
+  referenceOf,
+  referredComponent,
+} from "./open-api-document.ts";
 
 /** How far inlining may go before it is refused; the largest built-in kind needs a hundredth of the first. */
 export const inliningLimits: { readonly schemas: number; readonly depth: number } = { schemas: 500_000, depth: 500 };

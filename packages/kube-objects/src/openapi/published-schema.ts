@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schema of a CustomResourceDefinition as the server publishes it: what its own type for schemas holds, nothing else,
 // empty members left out, int-or-string spelled out.
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { setOwnValue } from "../json/own-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
 import type { OpenAPISchema } from "./open-api-document.ts";
 
 type Draft = Record<string, JsonValue>;

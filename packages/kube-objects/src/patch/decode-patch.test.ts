@@ -7,10 +7,12 @@ import {
   decodeMergePatch,
   decodeStrategicMergePatch,
   type FieldValidation,
+  type PatchOptions,
   patchResultInvalid,
   strictDecodingText,
+  validatePatchOptions,
+  validateWriteOptions,
 } from "./decode-patch.ts";
-import { type PatchOptions, validatePatchOptions, validateWriteOptions } from "./request-options.ts";
 // Observed from the decoders and validators the reference uses.
 import observed from "./testdata/decode-patch.json" with { type: "json" };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON patches, merge patches and strategic merge patches.
-export { consumedPatch } from "./consumed-patch.ts";
+
 export {
   decodeJsonPatch,
   decodeMergePatch,
@@ -8,10 +8,12 @@ export {
   type FieldValidation,
   patchResultInvalid,
   strictDecodingText,
+  validateDryRun,
+  validatePatchOptions,
+  validateWriteOptions,
 } from "./decode-patch.ts";
-export { applyJsonPatch, applyWrittenPatch } from "./json-patch.ts";
-export { applyMergePatch, createMergePatch, withoutNulls } from "./merge-patch.ts";
-export { jsonPatchedText, mergePatchedText } from "./patched-text.ts";
-export { validateDryRun, validatePatchOptions, validateWriteOptions } from "./request-options.ts";
-export { applyStrategicMergePatch, type StrategicMergeSchema } from "./strategic-merge.ts";
+export { applyingJsonPatch, applyingWrittenPatch, applyJsonPatch } from "./json-patch.ts";
+export { applyingMergePatch, applyMergePatch, createMergePatch, withoutNulls } from "./merge-patch.ts";
+export { consumedPatch, jsonPatchedText, mergePatchedText } from "./patched-text.ts";
+export { applyingStrategicMergePatch, applyStrategicMergePatch, type StrategicMergeSchema } from "./strategic-merge.ts";
 export type { WrittenValue } from "./written-numbers.ts";

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSON patch (RFC 6902) with the habits of the library the reference server uses, see each operation.
 
+import { finish, isPartDone, type Work } from "@purlin/base";
 import { patchNotApplicable } from "../errors/status-error-constructors.ts";
-import { jsonEqual } from "../json/json-equal.ts";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import { maxJsonDepth } from "../json/parse-json.ts";
-import { printJson } from "../json/print-json.ts";
+import { maxJsonDepth, printJson } from "../json/json-text.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  setOwnValue,
+} from "../json/json-value.ts";
 import { utf8Length } from "../json/utf8.ts";
 import { PatchDocument, type Place } from "./patch-document.ts";
-import { unmarkNumbers, type WrittenValue } from "./written-numbers.ts";
+import { unmarkingNumbers, type WrittenValue } from "./written-numbers.ts";
 
 const isContainer = (value: JsonValue): boolean => typeof value === "object" && value !== null;
 
@@ -27,24 +33,43 @@ export function applyJsonPatch(document: JsonValue, operations: readonly JsonPat
   return runJsonPatch(document, operations).value;
 }
 
-/** The same for a patch that was read from text: `test` compares numbers as they are written, and the result keeps their spelling. */
-export function applyWrittenPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): WrittenValue {
-  return unmarkNumbers(applyJsonPatch(document, operations));
+/** {@link applyJsonPatch} in parts. */
+export function* applyingJsonPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): Work<JsonValue> {
+  return (yield* runningJsonPatch(document, operations)).value;
 }
 
-/** The same, with what the operations went into. */
+/**
+ * The same in parts, for a patch that was read from text: `test` compares numbers as they are written, and the result keeps their spelling.
+ */
+export function* applyingWrittenPatch(
+  document: JsonValue,
+  operations: readonly JsonPatchOperation[],
+): Work<WrittenValue> {
+  const { value } = yield* runningJsonPatch(document, operations);
+  yield;
+  return yield* unmarkingNumbers(value);
+}
+
+/** {@link applyJsonPatch}, with what the operations went into. */
 export function runJsonPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): PatchDocument {
+  return finish(runningJsonPatch(document, operations));
+}
+
+function* runningJsonPatch(document: JsonValue, operations: readonly JsonPatchOperation[]): Work<PatchDocument> {
   const target = new PatchDocument(document);
   const budget = { copied: 0 };
   for (const [index, operation] of operations.entries()) {
+    if (isPartDone()) yield;
     try {
-      run(target, operation, budget);
+      yield* run(target, operation, budget);
     } catch (error) {
       const text = error instanceof Error ? error.message : String(error);
       throw patchNotApplicable(new Error(`operation ${index}: ${text}`, { cause: error }));
     }
   }
-  if (isDeeperThan(target.value, maxJsonDepth)) throw patchNotApplicable(new Error("the result nests too deep"));
+  yield;
+  if (yield* nestingDeeperThan(target.value, maxJsonDepth))
+    throw patchNotApplicable(new Error("the result nests too deep"));
   return target;
 }
 
@@ -52,22 +77,22 @@ interface Budget {
   copied: number;
 }
 
-type Handler = (target: PatchDocument, operation: JsonPatchOperation, budget: Budget) => void;
+type Handler = (target: PatchDocument, operation: JsonPatchOperation, budget: Budget) => Work<void>;
 
 const handlers: ReadonlyMap<JsonValue | undefined, Handler> = new Map<JsonValue | undefined, Handler>([
-  ["add", (target, operation) => target.add(place(target, operation, "path"), wantedValue(operation))],
-  ["remove", (target, operation) => target.remove(place(target, operation, "path"))],
+  ["add", add],
+  ["remove", remove],
   ["replace", replace],
   ["move", move],
   ["copy", copy],
   ["test", check],
 ]);
 
-function run(target: PatchDocument, operation: JsonPatchOperation, budget: Budget): void {
+function* run(target: PatchDocument, operation: JsonPatchOperation, budget: Budget): Work<void> {
   const kind = ownValue(operation, "op");
   const handler = handlers.get(kind);
   if (!handler) throw new Error(`unexpected kind ${JSON.stringify(kind)}: use ${[...handlers.keys()].join(", ")}`);
-  handler(target, operation, budget);
+  yield* handler(target, operation, budget);
 }
 
 // An operation without a value has the value null.
@@ -79,18 +104,26 @@ function pathOf(operation: JsonPatchOperation, field: "path" | "from"): string {
   return path;
 }
 
-function place(target: PatchDocument, operation: JsonPatchOperation, field: "path" | "from"): Place {
+function* place(target: PatchDocument, operation: JsonPatchOperation, field: "path" | "from"): Work<Place> {
   const path = pathOf(operation, field);
-  const found = target.find(path);
+  const found = yield* target.find(path);
   if (!found) throw new Error(`the document has no path ${JSON.stringify(path)}`);
   return found;
 }
 
+function* add(target: PatchDocument, operation: JsonPatchOperation): Work<void> {
+  target.add(yield* place(target, operation, "path"), wantedValue(operation));
+}
+
+function* remove(target: PatchDocument, operation: JsonPatchOperation): Work<void> {
+  target.remove(yield* place(target, operation, "path"));
+}
+
 // Replacing a key of an object that is not there sets it; an item of a list has to exist.
-function replace(target: PatchDocument, operation: JsonPatchOperation): void {
+function* replace(target: PatchDocument, operation: JsonPatchOperation): Work<void> {
   const value = wantedValue(operation);
   if (pathOf(operation, "path") !== "") {
-    target.set(place(target, operation, "path"), value);
+    target.set(yield* place(target, operation, "path"), value);
     return;
   }
   if (!isJsonObject(value) && !isJsonArray(value)) {
@@ -99,45 +132,81 @@ function replace(target: PatchDocument, operation: JsonPatchOperation): void {
   target.reset(value);
 }
 
-function move(target: PatchDocument, operation: JsonPatchOperation): void {
-  const from = place(target, operation, "from");
+function* move(target: PatchDocument, operation: JsonPatchOperation): Work<void> {
+  const from = yield* place(target, operation, "from");
   const value = target.get(from) ?? null;
   target.remove(from);
-  target.add(place(target, operation, "path"), value);
+  target.add(yield* place(target, operation, "path"), value);
 }
 
 // Copying a key that is not there copies null.
-function copy(target: PatchDocument, operation: JsonPatchOperation, budget: Budget): void {
-  const value = target.get(place(target, operation, "from"));
-  const to = place(target, operation, "path");
+function* copy(target: PatchDocument, operation: JsonPatchOperation, budget: Budget): Work<void> {
+  const value = target.get(yield* place(target, operation, "from"));
+  const to = yield* place(target, operation, "path");
+  yield;
   if (value !== undefined) budget.copied += utf8Length(printJson(value));
   if (budget.copied > maxJsonPatchCopyBytes) {
     throw new Error(
       `unable to complete the copy, the accumulated size increase of copy is ${budget.copied}, exceeding the limit ${maxJsonPatchCopyBytes}`,
     );
   }
-  target.add(to, value === undefined ? null : structuredClone(value));
+  yield;
+  target.add(to, value === undefined ? null : yield* copyingValue(value));
 }
 
-function check(target: PatchDocument, operation: JsonPatchOperation): void {
+/** A deep copy. */
+function* copyingValue(value: JsonValue): Work<JsonValue> {
+  if (isJsonArray(value)) {
+    const items: JsonValue[] = [];
+    for (const item of value) {
+      if (isPartDone()) yield;
+      items.push(isContainer(item) ? yield* copyingValue(item) : item);
+    }
+    return items;
+  }
+  if (!isJsonObject(value)) return value;
+  const copy: Record<string, JsonValue> = {};
+  for (const key of Object.keys(value)) {
+    if (isPartDone()) yield;
+    const child = value[key] ?? null;
+    setOwnValue(copy, key, isContainer(child) ? yield* copyingValue(child) : child);
+  }
+  return copy;
+}
+
+function* check(target: PatchDocument, operation: JsonPatchOperation): Work<void> {
   const path = pathOf(operation, "path");
-  const actual = path === "" ? target.value : (target.get(place(target, operation, "path")) ?? null);
+  const actual = path === "" ? target.value : (target.get(yield* place(target, operation, "path")) ?? null);
   if (!jsonEqual(actual, wantedValue(operation))) throw new Error(`testing value ${path} failed`);
 }
 
 /** Whether objects and lists nest deeper than the limit. Does not recurse itself, so any depth is fine to ask about. */
 export function isDeeperThan(value: JsonValue, limit: number): boolean {
-  let level: JsonValue[] = [value];
-  for (let depth = 0; depth <= limit; depth++) {
+  return finish(nestingDeeperThan(value, limit));
+}
+
+function* nestingDeeperThan(value: JsonValue, limit: number): Work<boolean> {
+  let level: JsonValue[] = isContainer(value) ? [value] : [];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth >= limit) return true;
     const next: JsonValue[] = [];
-    for (const item of level) {
-      if (typeof item !== "object" || item === null) continue;
-      for (const child of Object.values(item) as JsonValue[]) {
-        if (typeof child === "object" && child !== null) next.push(child);
-      }
-    }
-    if (next.length === 0) return level.some(isContainer) && depth + 1 > limit;
+    for (const item of level) yield* addContainers(item, next);
     level = next;
   }
-  return true;
+  return false;
+}
+
+function* addContainers(value: JsonValue, into: JsonValue[]): Work<void> {
+  if (isJsonArray(value)) {
+    for (const item of value) {
+      if (isPartDone()) yield;
+      if (isContainer(item)) into.push(item);
+    }
+  } else if (isJsonObject(value)) {
+    for (const key of Object.keys(value)) {
+      if (isPartDone()) yield;
+      const child = value[key] ?? null;
+      if (isContainer(child)) into.push(child);
+    }
+  }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts";
-import { setOwnValue } from "../json/own-value.ts";
+import type { Work } from "@purlin/base";
+import { isJsonArray, isJsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
+import { copying } from "../json/map-members.ts";
 
 type Container = Record<string, JsonValue> | JsonValue[];
 
@@ -45,11 +46,11 @@ export class PatchDocument {
    * The place a JSON pointer names; undefined when something on the way is missing or is neither object nor list. What
    * stands before the first slash is ignored, as in the reference.
    */
-  find(pointer: string): Place | undefined {
+  *find(pointer: string): Work<Place | undefined> {
     const parts = pointer.split("/").slice(1).map(decodePart);
     const key = parts.pop();
     if (key === undefined) return undefined;
-    let container = this.#writable(this.#root, (copy) => {
+    let container = yield* this.#writable(this.#root, (copy) => {
       this.#root = copy;
     });
     for (const part of parts) {
@@ -57,7 +58,7 @@ export class PatchDocument {
       const parent: Container = container;
       const child = readChild(parent, part);
       if (child === undefined) return undefined;
-      container = this.#writable(child, (copy) => {
+      container = yield* this.#writable(child, (copy) => {
         writeChild(parent, part, copy);
       });
     }
@@ -65,10 +66,10 @@ export class PatchDocument {
   }
 
   // The container itself when it is ours already, else a copy put in its place.
-  #writable(value: JsonValue, put: (copy: Container) => void): Container | undefined {
+  *#writable(value: JsonValue, put: (copy: Container) => void): Work<Container | undefined> {
     if (!isJsonObject(value) && !isJsonArray(value)) return undefined;
     if (this.#own.has(value)) return value as Container;
-    const copy: Container = isJsonArray(value) ? [...value] : { ...value };
+    const copy: Container = isJsonArray(value) ? [...value] : yield* copying(value);
     this.#own.add(copy);
     put(copy);
     return copy;

@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // `$setElementOrder/<list>` says in which order the items of a merged list stand. The list is merged here, together with
 // the patch for it, and both leave the patch.
-import { goPlain } from "../json/go-value.ts";
-import { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue, setOwnValue } from "../json/own-value.ts";
-import { identityOf, orderItems } from "./element-order.ts";
-import { listMeta, type PatchMeta, type PatchSchema } from "./patch-schema.ts";
-import { badDirective, badType, noMergeKey } from "./strategic-errors.ts";
-import { itemForm, mergeList } from "./strategic-list.ts";
+import type { Work } from "@purlin/base";
+import { goPlain } from "../json/go-text.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  setOwnValue,
+} from "../json/json-value.ts";
+import { badDirective, badType, listMeta, noMergeKey, type PatchMeta, type PatchSchema } from "./patch-schema.ts";
+import { identityOf, itemForm, mergeList, orderItems } from "./strategic-list.ts";
 
 const prefix = "$setElementOrder";
 
 /** What ordering needs of the merge it is part of. */
 interface OrderContext {
   readonly schema: PatchSchema;
-  readonly mergeItem: (original: JsonObject, patch: JsonObject, of: PatchSchema) => JsonObject;
-  readonly clean: (value: JsonValue) => JsonValue | undefined;
+  readonly mergeItem: (original: JsonObject, patch: JsonObject, of: PatchSchema) => Work<JsonObject>;
+  readonly clean: (value: JsonValue) => Work<JsonValue | undefined>;
 }
 
 /** An object and what is left of the patch for it. */
@@ -25,7 +31,7 @@ interface Ordered {
 }
 
 /** Merges and orders every list the patch has an order for. */
-export function applyElementOrders(original: JsonObject, patch: JsonObject, context: OrderContext): Ordered {
+export function* applyElementOrders(original: JsonObject, patch: JsonObject, context: OrderContext): Work<Ordered> {
   const keys = Object.keys(patch).filter((key) => key.startsWith(prefix));
   if (keys.length === 0) return { original, patch };
   const out: Record<string, JsonValue> = { ...original };
@@ -33,7 +39,7 @@ export function applyElementOrders(original: JsonObject, patch: JsonObject, cont
   for (const key of keys) {
     const order = rest[key] ?? null;
     delete rest[key];
-    orderOne({ out, patch: rest }, { order, name: listName(key, order) }, context);
+    yield* orderOne({ out, patch: rest }, { order, name: listName(key, order) }, context);
   }
   return { original: out, patch: rest };
 }
@@ -50,17 +56,17 @@ interface ElementOrder {
   readonly name: string;
 }
 
-function orderOne(
+function* orderOne(
   { out, patch }: { readonly out: Record<string, JsonValue>; readonly patch: Record<string, JsonValue> },
   { order, name }: ElementOrder,
   context: OrderContext,
-): void {
+): Work<void> {
   const current = listOf(out, name);
   const change = listOf(patch, name);
   const meta = listMeta(context.schema, name);
   const wanted = order as JsonArray;
   checkOrder(change ?? [], wanted, meta.mergeKey);
-  const merged = mergedList({ current, change }, meta, context);
+  const merged = yield* mergedList({ current, change }, meta, context);
   if (!merged) return;
   const [first] = [...merged, ...(current ?? [])];
   const isMap = itemForm([current ?? [], change ?? []]) === "map";
@@ -77,15 +83,17 @@ function listOf(object: Readonly<Record<string, JsonValue>>, name: string): Json
   return value;
 }
 
-function mergedList(
+function* mergedList(
   { current, change }: { readonly current: JsonArray | undefined; readonly change: JsonArray | undefined },
   meta: PatchMeta,
   { mergeItem, clean }: OrderContext,
-): JsonArray | undefined {
+): Work<JsonArray | undefined> {
   if (!change) return current;
-  if (!current) return (clean(change) ?? []) as JsonArray;
+  if (!current) return ((yield* clean(change)) ?? []) as JsonArray;
   if (meta.strategy !== "merge") return change;
-  return mergeList({ original: current, patch: change }, meta, (item, patch) => mergeItem(item, patch, meta.field));
+  return yield* mergeList({ original: current, patch: change }, meta, (item, patch) =>
+    mergeItem(item, patch, meta.field),
+  );
 }
 
 // Every item the patch sets has to be in the order, and in the same sequence.

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merging lists: of scalars as sets, of objects by their merge key.
-
-import { goPlain } from "../json/go-value.ts";
-import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import { identityOf, orderItems, placesIn } from "./element-order.ts";
-import { itemKind, type PatchMeta } from "./patch-schema.ts";
-import { listOfLists, noMergeKey, unknownDirective } from "./strategic-errors.ts";
+// In which order the items of a merged list stand: those the patch mentions in the patch's order, those only the server
+// has in the server's, and the two interleaved so that the server's order is kept where it says anything.
+import { isPartDone, type Work } from "@purlin/base";
+import { goJson, goPlain } from "../json/go-text.ts";
+import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import { badType, itemKind, listOfLists, noMergeKey, type PatchMeta, unknownDirective } from "./patch-schema.ts";
 
 /** Merges a patch item into the item it is about. */
-type MergeItem = (original: JsonObject, patch: JsonObject) => JsonObject;
+type MergeItem = (original: JsonObject, patch: JsonObject) => Work<JsonObject>;
 
 /** The list after a patch with merge strategy. */
-export function mergeList(
+export function* mergeList(
   { original, patch }: { readonly original: JsonArray; readonly patch: JsonArray },
   meta: PatchMeta,
   mergeItem: MergeItem,
-): JsonArray {
+): Work<JsonArray> {
   if (original.length === 0 && patch.length === 0) return original;
   const { mergeKey } = meta;
   if (itemForm([original, patch]) !== "map") {
@@ -24,7 +23,9 @@ export function mergeList(
   }
   if (mergeKey === "") throw new Error(`cannot merge lists without merge key for ${itemKind(meta.field)}`);
   const { kept, wanted } = applyDirectives(original as readonly JsonObject[], patch as readonly JsonObject[], mergeKey);
-  const merged = mergeObjects(kept, wanted, { mergeKey, mergeItem });
+  yield;
+  const merged = yield* mergeObjects(kept, wanted, { mergeKey, mergeItem });
+  yield;
   return orderItems(merged, { patch: wanted, server: kept, mergeKey });
 }
 
@@ -91,19 +92,21 @@ interface ObjectMerge {
 }
 
 // Items without the key among the server's own are left alone here; ordering refuses them later.
-function mergeObjects(
+function* mergeObjects(
   original: readonly JsonObject[],
   patch: readonly JsonObject[],
   { mergeKey, mergeItem }: ObjectMerge,
-): JsonObject[] {
+): Work<JsonObject[]> {
   const out = [...original];
   const places = new Map<string, number>();
   for (const [index, item] of out.entries()) {
+    if (isPartDone()) yield;
     if (!Object.hasOwn(item, mergeKey)) continue;
     const key = identityOf(item, mergeKey);
     if (!places.has(key)) places.set(key, index);
   }
   for (const item of patch) {
+    if (isPartDone()) yield;
     const key = identityOf(item, mergeKey);
     const place = places.get(key);
     const current = place === undefined ? undefined : out[place];
@@ -111,8 +114,85 @@ function mergeObjects(
       places.set(key, out.length);
       out.push(item);
     } else {
-      out[place] = mergeItem(current, item);
+      out[place] = yield* mergeItem(current, item);
     }
   }
   return out;
+}
+
+/** What tells items of a list apart: the value under the merge key, or the item itself where there is no key. */
+export function identityOf(item: JsonValue, mergeKey: string): string {
+  if (mergeKey === "") return identity(item);
+  if (!isJsonObject(item)) throw badType("map", item);
+  const value = ownValue(item, mergeKey);
+  if (value === undefined) throw noMergeKey(item, mergeKey);
+  return identity(value);
+}
+
+// Values of different types are never the same item.
+const identity = (value: JsonValue): string => `${typeof value} ${goJson(value)}`;
+
+/** The place of each item in a list, the first one counting. */
+export function placesIn(list: JsonArray, mergeKey: string): Map<string, number> {
+  const places = new Map<string, number>();
+  for (const [index, item] of list.entries()) {
+    const key = identityOf(item, mergeKey);
+    if (!places.has(key)) places.set(key, index);
+  }
+  return places;
+}
+
+/** The lists that decide the order of a merged one. */
+interface Orders {
+  /** The order of the items the patch is about. */
+  readonly patch: JsonArray;
+  /** The order the server had. */
+  readonly server: JsonArray;
+  readonly mergeKey: string;
+}
+
+/** The merged items in order. */
+export function orderItems(merged: JsonArray, { patch, server, mergeKey }: Orders): JsonValue[] {
+  const wanted = placesIn(patch, mergeKey);
+  const before = placesIn(server, mergeKey);
+  const keyed = merged.map((item) => ({ item, key: identityOf(item, mergeKey) }));
+  const ours = keyed.filter(({ key }) => wanted.has(key)).sort(byPlace(wanted));
+  const theirs = keyed.filter(({ key }) => !wanted.has(key)).sort(byPlace(before));
+  return interleave(theirs, ours, before).map(({ item }) => item);
+}
+
+interface Keyed {
+  readonly item: JsonValue;
+  readonly key: string;
+}
+
+// What has no place comes last.
+const byPlace =
+  (places: ReadonlyMap<string, number>) =>
+  (a: Keyed, b: Keyed): number =>
+    (places.get(a.key) ?? places.size) - (places.get(b.key) ?? places.size);
+
+// A server item goes before a patch item only where the server had it so.
+function interleave(left: readonly Keyed[], right: readonly Keyed[], places: ReadonlyMap<string, number>): Keyed[] {
+  const out: Keyed[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < left.length || j < right.length) {
+    const l = left[i];
+    const r = right[j];
+    if (l && (!r || isBefore(places, l.key, r.key))) {
+      out.push(l);
+      i++;
+    } else if (r) {
+      out.push(r);
+      j++;
+    }
+  }
+  return out;
+}
+
+function isBefore(places: ReadonlyMap<string, number>, left: string, right: string): boolean {
+  const l = places.get(left);
+  const r = places.get(right);
+  return l !== undefined && r !== undefined && l < r;
 }

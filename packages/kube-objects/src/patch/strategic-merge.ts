@@ -2,12 +2,29 @@
 // Strategic merge patch: a merge patch that knows the schema. Lists merge where their schema says so, and directives in
 // the patch say what a merge alone cannot.
 
-import { isJsonArray, isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue, setOwnValue } from "../json/own-value.ts";
-import { withoutNulls } from "./merge-patch.ts";
-import { type FindComponent, fieldMeta, listMeta, type PatchSchema, patchSchemaOf } from "./patch-schema.ts";
+import { finish, isPartDone, type Work } from "@purlin/base";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  setOwnValue,
+} from "../json/json-value.ts";
+import { copying } from "../json/map-members.ts";
+import { removingNulls } from "./merge-patch.ts";
+import {
+  asPatchFailure,
+  badDirective,
+  type FindComponent,
+  fieldMeta,
+  listMeta,
+  type PatchSchema,
+  patchSchemaOf,
+  unknownDirective,
+} from "./patch-schema.ts";
 import { applyElementOrders } from "./set-element-order.ts";
-import { asPatchFailure, badDirective, unknownDirective } from "./strategic-errors.ts";
 import { deleteItems, mergeList } from "./strategic-list.ts";
 
 /** Where the schema of a kind and its components are found. */
@@ -23,10 +40,19 @@ export interface StrategicMergeSchema {
 export function applyStrategicMergePatch(
   object: JsonObject,
   patch: JsonObject,
-  { schema, component }: StrategicMergeSchema,
+  schema: StrategicMergeSchema,
 ): JsonObject {
+  return finish(applyingStrategicMergePatch(object, patch, schema));
+}
+
+/** {@link applyStrategicMergePatch} in parts. */
+export function* applyingStrategicMergePatch(
+  object: JsonObject,
+  patch: JsonObject,
+  { schema, component }: StrategicMergeSchema,
+): Work<JsonObject> {
   try {
-    return mergeMap(object, patch, patchSchemaOf(schema, component));
+    return yield* mergingMap(object, patch, patchSchemaOf(schema, component));
   } catch (error) {
     throw asPatchFailure(error);
   }
@@ -35,17 +61,20 @@ export function applyStrategicMergePatch(
 const deletePrefix = "$deleteFromPrimitiveList";
 const isDeletion = (key: string): boolean => key.startsWith(deletePrefix);
 
-function mergeMap(original: JsonObject, patch: JsonObject, schema: PatchSchema): JsonObject {
+function* mergingMap(original: JsonObject, patch: JsonObject, schema: PatchSchema): Work<JsonObject> {
   const directive = ownValue(patch, "$patch");
   if (directive !== undefined) return applyDirective(directive, patch);
   const retained = retainKeys(original, patch);
-  const ordered = applyElementOrders(retained.original, retained.patch, {
+  const ordered = yield* applyElementOrders(retained.original, retained.patch, {
     schema,
-    mergeItem: (item, change, of) => mergeMap(item, change, of),
-    clean: withoutDirectives,
+    mergeItem: mergingMap,
+    clean: removingDirectives,
   });
-  const out: Record<string, JsonValue> = { ...ordered.original };
-  for (const key of Object.keys(ordered.patch)) mergeKey(out, { key, patch: ordered.patch[key] ?? null }, schema);
+  const out = yield* copying(ordered.original);
+  for (const key of Object.keys(ordered.patch)) {
+    if (isPartDone()) yield;
+    yield* mergeKey(out, { key, patch: ordered.patch[key] ?? null }, schema);
+  }
   return out;
 }
 
@@ -76,11 +105,11 @@ function retainKeys(original: JsonObject, patch: JsonObject): Pair {
   return { original: Object.fromEntries(remaining), patch: rest };
 }
 
-function mergeKey(
+function* mergeKey(
   out: Record<string, JsonValue>,
   { key, patch }: { readonly key: string; readonly patch: JsonValue },
   schema: PatchSchema,
-): void {
+): Work<void> {
   const deletes = isDeletion(key);
   const name = deletes ? listName(key) : key;
   const current = Object.hasOwn(out, name) ? out[name] : undefined;
@@ -88,11 +117,11 @@ function mergeKey(
     delete out[name];
   } else if (isJsonObject(current) && isJsonObject(patch)) {
     const meta = fieldMeta(schema, name);
-    setOwnValue(out, name, meta.strategy === "replace" ? patch : mergeMap(current, patch, meta.field));
+    setOwnValue(out, name, meta.strategy === "replace" ? patch : yield* mergingMap(current, patch, meta.field));
   } else if (isJsonArray(current) && isJsonArray(patch)) {
-    setOwnValue(out, name, mergeArrays(current, patch, { schema, name, deletes }));
+    setOwnValue(out, name, yield* mergeArrays(current, patch, { schema, name, deletes }));
   } else if (!deletes) {
-    takeNew(out, name, patch);
+    yield* takeNew(out, name, patch);
   }
 }
 
@@ -108,28 +137,37 @@ interface ListPlace {
   readonly deletes: boolean;
 }
 
-function mergeArrays(current: JsonArray, patch: JsonArray, { schema, name, deletes }: ListPlace): JsonArray {
+function* mergeArrays(current: JsonArray, patch: JsonArray, { schema, name, deletes }: ListPlace): Work<JsonArray> {
   const meta = listMeta(schema, name);
   if (deletes) return deleteItems(current, patch);
   if (meta.strategy !== "merge") return patch;
-  return mergeList({ original: current, patch }, meta, (item, change) => mergeMap(item, change, meta.field));
+  return yield* mergeList({ original: current, patch }, meta, (item, change) => mergingMap(item, change, meta.field));
 }
 
 // Nulls and `$patch` directives have nothing to act on in what is new.
-function takeNew(out: Record<string, JsonValue>, name: string, patch: JsonValue): void {
-  const value = withoutDirectives(withoutNulls(patch));
+function* takeNew(out: Record<string, JsonValue>, name: string, patch: JsonValue): Work<void> {
+  const value = yield* removingDirectives(yield* removingNulls(patch));
   if (value === undefined) delete out[name];
   else setOwnValue(out, name, value);
 }
 
 /** The value without maps that carry a `$patch` directive; undefined when it is one itself. */
-function withoutDirectives(value: JsonValue): JsonValue | undefined {
-  if (Array.isArray(value)) return value.map(withoutDirectives).filter((item): item is JsonValue => item !== undefined);
+function* removingDirectives(value: JsonValue): Work<JsonValue | undefined> {
+  if (Array.isArray(value)) {
+    const items: JsonValue[] = [];
+    for (const item of value as readonly JsonValue[]) {
+      if (isPartDone()) yield;
+      const kept = yield* removingDirectives(item);
+      if (kept !== undefined) items.push(kept);
+    }
+    return items;
+  }
   if (!isJsonObject(value)) return value;
   if (Object.hasOwn(value, "$patch")) return undefined;
   const out: Record<string, JsonValue> = {};
   for (const key of Object.keys(value)) {
-    const child = withoutDirectives(value[key] ?? null);
+    if (isPartDone()) yield;
+    const child = yield* removingDirectives(value[key] ?? null);
     if (child !== undefined) setOwnValue(out, key, child);
   }
   return out;

@@ -1,15 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import fc from "fast-check";
 import { findStatusError } from "../errors/status-error.ts";
 import type { Fractions } from "../json/json-reader.ts";
+import { parseJsonStrict } from "../json/json-text.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { parseJsonStrict } from "../json/parse-json.ts";
 import { decodeJsonPatch } from "./decode-patch.ts";
-import { applyWrittenPatch } from "./json-patch.ts";
+import { applyingWrittenPatch } from "./json-patch.ts";
 import { jsonPatchedText } from "./patched-text.ts";
-import { markNumbers, unmarkNumbers } from "./written-numbers.ts";
+import { markNumbers, unmarkingNumbers, type WrittenValue } from "./written-numbers.ts";
+
+const applyWrittenPatch = (...patch: Parameters<typeof applyingWrittenPatch>): WrittenValue =>
+  finish(applyingWrittenPatch(...patch));
+const unmarkNumbers = (value: JsonValue): WrittenValue => finish(unmarkingNumbers(value));
 
 const document: JsonObject = { kind: "Deployment", spec: { replicas: 1, ratio: 1.5, list: [1, 2] } };
 const operation = (op: string, path: string, value: string): string =>

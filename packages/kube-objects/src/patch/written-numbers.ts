@@ -2,10 +2,11 @@
 // The reference's patch library never reads a number: it moves its text about, and compares it as a text. So 1.0 is not 1 to it, and
 // what is 1.0 in a patch is 1.0 in the result. Here a number that is written otherwise than the server writes it goes through the
 // operations of a patch as a text that no JSON can hold, and is a number again in the end.
+import { isPartDone, type Work } from "@purlin/base";
 import { goJson } from "../json/go-text.ts";
 import type { Fractions } from "../json/json-reader.ts";
-import { isJsonArray, isJsonObject, type JsonValue } from "../json/json-value.ts";
-import { setOwnValue } from "../json/own-value.ts";
+import { isJsonArray, isJsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
+import { copying } from "../json/map-members.ts";
 
 /** Half of a character: reading JSON gives none. */
 const MARK = "\ud800";
@@ -38,9 +39,9 @@ export interface WrittenValue {
   readonly fractions?: Fractions | undefined;
 }
 
-/** Makes numbers of marked ones. What has none in it stays the same object. */
-export function unmarkNumbers(value: JsonValue): WrittenValue {
-  const { value: plain, fractions } = unmark(value);
+/** Makes numbers of marked ones, in parts. What has none in it stays the same object. */
+export function* unmarkingNumbers(value: JsonValue): Work<WrittenValue> {
+  const { value: plain, fractions } = yield* unmark(value);
   return { value: plain, ...(fractions instanceof Map && { fractions }) };
 }
 
@@ -49,31 +50,43 @@ interface Unmarked {
   readonly fractions: Fractions | string | undefined;
 }
 
-function unmark(value: JsonValue): Unmarked {
+function* unmark(value: JsonValue): Work<Unmarked> {
   const written = writtenNumber(value);
   if (written !== undefined) return { value: Number(written), fractions: written };
   if (!isJsonObject(value) && !isJsonArray(value)) return { value, fractions: undefined };
-  return isJsonArray(value) ? unmarkList(value) : unmarkObject(value);
+  return isJsonArray(value) ? yield* unmarkList(value) : yield* unmarkObject(value);
 }
 
-function unmarkList(list: readonly JsonValue[]): Unmarked {
+/** Whether a value can have marked numbers in it. */
+const mayBeMarked = (value: JsonValue): boolean =>
+  typeof value === "string" ? value.startsWith(MARK) : typeof value === "object" && value !== null;
+
+function* unmarkList(list: readonly JsonValue[]): Work<Unmarked> {
   const fractions = new Map<string | number, Fractions | string>();
-  const out = list.map((item, index) => {
-    const { value, fractions: below } = unmark(item);
-    if (below !== undefined) fractions.set(index, below);
-    return value;
-  });
-  return fractions.size === 0 ? { value: list, fractions: undefined } : { value: out, fractions };
+  let out: JsonValue[] | undefined;
+  for (const [index, item] of list.entries()) {
+    if (isPartDone()) yield;
+    if (!mayBeMarked(item)) continue;
+    const { value, fractions: below } = yield* unmark(item);
+    if (below === undefined) continue;
+    fractions.set(index, below);
+    out ??= [...list];
+    out[index] = value;
+  }
+  return out === undefined ? { value: list, fractions: undefined } : { value: out, fractions };
 }
 
-function unmarkObject(object: Readonly<Record<string, JsonValue>>): Unmarked {
+function* unmarkObject(object: Readonly<Record<string, JsonValue>>): Work<Unmarked> {
   const fractions = new Map<string | number, Fractions | string>();
   let out: Record<string, JsonValue> | undefined;
-  for (const [key, member] of Object.entries(object)) {
-    const { value, fractions: below } = unmark(member);
+  for (const key of Object.keys(object)) {
+    if (isPartDone()) yield;
+    const member = object[key] ?? null;
+    if (!mayBeMarked(member)) continue;
+    const { value, fractions: below } = yield* unmark(member);
     if (below === undefined) continue;
     fractions.set(key, below);
-    out ??= { ...object };
+    out ??= yield* copying(object);
     setOwnValue(out, key, value);
   }
   return out === undefined ? { value: object, fractions: undefined } : { value: out, fractions };

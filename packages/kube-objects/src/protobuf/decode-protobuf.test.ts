@@ -4,7 +4,7 @@ import { Buffer } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseJson } from "../json/parse-json.ts";
+import { parseJson } from "../json/json-text.ts";
 import { decodeProtobuf, isKubernetesProtobuf } from "./decode-protobuf.ts";
 
 interface Answer {

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkSchema, findingText } from "../schema/check-schema.ts";
-import { linearPattern } from "./linear-pattern.ts";
-import { patternSize } from "./pattern-size.ts";
+import { linearPattern, patternSize } from "./linear-pattern.ts";
 
 test("patterns are RE2, searched anywhere", () => {
   for (const [source, text, want] of [

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { finish } from "@purlin/base";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { checkingValue, checkValue } from "./check-value.ts";
-import { checkListTypes } from "./list-types.ts";
+import { checkListTypes } from "./structural-checks.ts";
 
 const list = <T>(count: number, item: (index: number) => T): T[] => Array.from({ length: count }, (_, i) => item(i));
 const listOf = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: "array", items, ...more });

@@ -2,9 +2,17 @@
 
 import { goQuote } from "../json/go-text.ts";
 import type { JsonObject } from "../json/json-value.ts";
-import type { CheckContext, CheckProgress } from "./check-context.ts";
-import { type Place, placeText } from "./finding.ts";
-import { emptyOutcome, isClean, merge, type Outcome, reportWithoutField } from "./outcome.ts";
+import {
+  type CheckContext,
+  type CheckProgress,
+  emptyOutcome,
+  isClean,
+  merge,
+  type Outcome,
+  type Place,
+  placeText,
+  reportWithoutField,
+} from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
 /** A value to check against allOf, anyOf, oneOf and not. */

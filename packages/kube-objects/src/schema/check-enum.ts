@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { unsupportedDetail, unsupportedOf } from "../errors/field-error.ts";
 import { goJson } from "../json/go-text.ts";
-import type { Place } from "./finding.ts";
-import { fieldOf, inBody, isFull, type Outcome, report } from "./outcome.ts";
+import { fieldOf, inBody, isFull, type Outcome, type Place, report } from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
-import { type KindedValue, kindedValue, toInt64 } from "./value-kind.ts";
-import { valueKey, wholeValue } from "./whole-value.ts";
+import { type KindedValue, kindedValue, toInt64, valueKey, wholeValue } from "./value-kind.ts";
 
 /** Checks a value against the allowed ones. Null is never one of them, even when listed, as in the reference server. */
 export function checkEnum(

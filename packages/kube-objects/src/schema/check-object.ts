@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 import { invalidValue, requiredValue, tooMany } from "../errors/field-error.ts";
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import { type CheckContext, deferredAbove } from "./check-context.ts";
-import { fieldPlace, keyPlace, type Place, placeText } from "./finding.ts";
-import { fieldOf, inBody, isFull, type Outcome, report, reportInvalid } from "./outcome.ts";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import {
+  type CheckContext,
+  deferredAbove,
+  fieldOf,
+  fieldPlace,
+  inBody,
+  isFull,
+  keyPlace,
+  type Outcome,
+  type Place,
+  placeText,
+  report,
+  reportInvalid,
+} from "./outcome.ts";
 import type { SchemaNode } from "./schema-node.ts";
 
 /** An object to check against the keywords for objects. */

@@ -3,39 +3,38 @@
 // reference server, because it reports the branch of anyOf or oneOf with the highest count.
 
 import { finish, type Work } from "@purlin/base";
-import { invalidValue, tooLong, tooMany } from "../errors/field-error.ts";
+import { invalidValue, shownText, tooLong, tooMany } from "../errors/field-error.ts";
 import { goQuote } from "../json/go-text.ts";
 import type { JsonArray, JsonObject } from "../json/json-value.ts";
 import { linearPattern } from "../regexp/linear-pattern.ts";
 import { checkComposition, countComposed } from "./check-composition.ts";
+import { checkEnum } from "./check-enum.ts";
+import { checkNull, checkNumber, checkType } from "./check-number.ts";
+import { checkObject } from "./check-object.ts";
+import { stringFormatCheck } from "./formats.ts";
+import { maxNesting } from "./nesting.ts";
 import {
   type CheckContext,
   type CheckProgress,
   type DeferredCheck,
   deferredAbove,
-  type Subject,
-} from "./check-context.ts";
-import { checkEnum } from "./check-enum.ts";
-import { checkNumber } from "./check-number.ts";
-import { checkObject } from "./check-object.ts";
-import { checkNull, checkType } from "./check-type.ts";
-import { indexPlace, type Place, placeText, type SchemaFinding } from "./finding.ts";
-import { stringFormatCheck } from "./formats.ts";
-import { maxNesting } from "./nesting.ts";
-import {
   emptyOutcome,
   fieldOf,
   inBody,
+  indexPlace,
   isFull,
   type Outcome,
+  type Place,
+  placeText,
   report,
   reportInvalid,
   reportType,
   reportWithoutField,
+  type SchemaFinding,
+  type Subject,
 } from "./outcome.ts";
 import { type SchemaNode, schemaNode } from "./schema-node.ts";
-import { type KindedValue, kindedValue } from "./value-kind.ts";
-import { valueKey } from "./whole-value.ts";
+import { type KindedValue, kindedValue, valueKey } from "./value-kind.ts";
 
 /** What one string may take, and what all strings of one value may take together: well under a second each. */
 const patternSteps: { readonly each: number; readonly all: number } = { each: 10_000_000, all: 40_000_000 };
@@ -223,5 +222,5 @@ function checkFormat({ outcome, node, place, value }: StringCheck): void {
   if (!isOfFormat) return;
   outcome.matches++;
   if (!isOfFormat(value))
-    reportType(outcome, place, { value, complaint: `must be of type ${node.format}: ${goQuote(value)}` });
+    reportType(outcome, place, { value, complaint: `must be of type ${node.format}: ${shownText(value)}` });
 }

@@ -1,8 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type FieldError, invalidType, invalidValue } from "../errors/field-error.ts";
-import type { JsonValue } from "../json/json-value.ts";
-import type { Place, SchemaFinding } from "./finding.ts";
-import { placeText } from "./finding.ts";
+import { type FieldError, type FieldErrorType, invalidType, invalidValue } from "../errors/field-error.ts";
+import type { JsonObject, JsonValue } from "../json/json-value.ts";
+
+/** One way in which a value does not fit its schema. */
+export interface SchemaFinding extends Omit<FieldError, "type"> {
+  /** As the causes of a Status name it; `UnknownField` is ours, as the reference server reports those elsewhere. */
+  readonly type: FieldErrorType | "UnknownField";
+  /**
+   * Where the value is: `spec.ports[0].name`, empty for the root. The same as `field`, except that the reference server
+   * reports some findings, such as those of `oneOf`, without a field (`<nil>`) and names the place in its text.
+   */
+  readonly path: string;
+}
+
+/** Where a check is: a chain towards the root, turned into text only when something is found. */
+export interface Place {
+  readonly parent: Place | undefined;
+  readonly step: string | number;
+  /** Whether the step is the key of a map rather than a field of an object. */
+  readonly isKey: boolean;
+}
+
+/** The place of a field. */
+export function fieldPlace(parent: Place | undefined, name: string): Place {
+  return { parent, step: name, isKey: false };
+}
+
+/** The place of a map's entry. */
+export function keyPlace(parent: Place | undefined, key: string): Place {
+  return { parent, step: key, isKey: true };
+}
+
+/** The place of a list's item. */
+export function indexPlace(parent: Place | undefined, index: number): Place {
+  return { parent, step: index, isKey: false };
+}
+
+/** The text of a place as schema checks print it: keys of maps after a dot, even at the root. */
+export function placeText(place: Place | undefined): string {
+  return stepsOf(place).reduce<string>((text, { step, isKey }) => {
+    if (typeof step === "number") return `${text}[${step}]`;
+    return text === "" && !isKey ? step : `${text}.${step}`;
+  }, "");
+}
+
+/** The text of a place as all other checks print it: keys of maps in brackets. */
+export function bracketedText(place: Place | undefined): string {
+  return stepsOf(place).reduce<string>((text, { step, isKey }) => {
+    if (typeof step === "number" || isKey) return `${text}[${step}]`;
+    return text === "" ? step : `${text}.${step}`;
+  }, "");
+}
+
+function stepsOf(place: Place | undefined): Place[] {
+  const steps: Place[] = [];
+  for (let at = place; at !== undefined; at = at.parent) steps.push(at);
+  return steps.reverse();
+}
 
 /** What checking a value against a schema gave so far. */
 export interface Outcome {
@@ -86,4 +140,43 @@ export function inBody(place: Place | undefined, complaint: string): string {
 export function fieldOf(place: Place | undefined): string | undefined {
   const text = placeText(place).replace(/^\./, "");
   return text === "" ? undefined : text;
+}
+
+/** What stays the same while one value is checked. */
+export interface CheckContext {
+  /** Whether missing required fields are accepted. */
+  readonly partial: boolean;
+  /** What the whole check shares. */
+  readonly progress: CheckProgress;
+  /** Inside of allOf, anyOf, oneOf and not: how many values were looked at. */
+  readonly composition: { visits: number } | undefined;
+  /** Takes the checks of long lists and large maps, to be made later in parts; undefined: they are made at once. */
+  readonly deferred: DeferredCheck[] | undefined;
+  /** Checks a value inside the current one. */
+  readonly check: (context: CheckContext, outcome: Outcome, subject: Subject) => void;
+}
+
+/** The checks of the items of a list, or the members of a map. */
+export interface DeferredCheck {
+  readonly size: number;
+  readonly depth: number;
+  checkAt(index: number): void;
+}
+
+/** Lists and maps with more items than this can be deferred. */
+export const deferredAbove = 100;
+
+/** How far a check has gone. */
+export interface CheckProgress {
+  depth: number;
+  patternSteps: number;
+  /** How many values were looked at inside of compositions. */
+  composedVisits: number;
+}
+
+/** A value, the schema it is checked against, and where it is. */
+export interface Subject {
+  readonly value: unknown;
+  readonly schema: JsonObject;
+  readonly place: Place | undefined;
 }

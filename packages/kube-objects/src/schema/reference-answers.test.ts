@@ -3,10 +3,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { parseJson } from "../json/json-text.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { parseJson } from "../json/parse-json.ts";
-import { checkSchema } from "./check-schema.ts";
-import { findUnknownFields } from "./unknown-fields.ts";
+import { checkSchema, findUnknownFields } from "./check-schema.ts";
 
 interface Recorded {
   readonly reason: string;

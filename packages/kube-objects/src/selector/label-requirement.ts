@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import {
+  childPath,
   type FieldError,
   fieldErrorsText,
+  indexPath,
   invalidPrinted,
   invalidValue,
+  keyPath,
   unsupportedValue,
 } from "../errors/field-error.ts";
-import { childPath, indexPath, keyPath } from "../errors/field-path.ts";
 import { badRequest } from "../errors/status-error-constructors.ts";
 import { goJson } from "../json/go-text.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import { labelKeyProblems, labelValueProblems } from "../metadata/label-syntax.ts";
+import { labelKeyProblems, labelValueProblems } from "../metadata/names.ts";
 
 /** How a requirement relates a label to its values. */
 export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt";

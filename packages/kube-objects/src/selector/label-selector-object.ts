@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label selectors as they stand in objects: `matchLabels` and `matchExpressions`.
-import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "../errors/field-error.ts";
-import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
+import {
+  childPath,
+  type FieldError,
+  type FieldPath,
+  forbiddenValue,
+  indexPath,
+  invalidValue,
+  requiredValue,
+} from "../errors/field-error.ts";
 import { badRequest } from "../errors/status-error-constructors.ts";
 import { goQuote } from "../json/go-text.ts";
 import { sortedKeys } from "../json/utf8.ts";
-import { labelKeyProblems, labelValueProblems } from "../metadata/label-syntax.ts";
+import { labelKeyProblems, labelValueProblems } from "../metadata/names.ts";
 import { validateLabels } from "../metadata/validate-metadata.ts";
 import { createRequirement, type LabelOperator } from "./label-requirement.ts";
 import { type LabelSelector, selectNothing, sortRequirements } from "./label-selector.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { isBadRequest } from "../errors/status-error-guards.ts";
+import { isBadRequest } from "../errors/status-error.ts";
 import { createRequirement, type LabelRequirement } from "./label-requirement.ts";
 import {
   exactLabelValue,

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { TypedFormError } from "../typed/typed-error.ts";
+import { TypedFormError } from "../typed/special-forms.ts";
 import { coerceEmbedded } from "./coerce-embedded.ts";
 
 const embedded = { type: "object", "x-kubernetes-embedded-resource": true };

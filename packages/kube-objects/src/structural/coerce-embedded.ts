@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-import { fieldErrorText, invalidValue } from "../errors/field-error.ts";
-import { childPath, type FieldPath, indexPath, keyPath } from "../errors/field-path.ts";
-import { jsonEqual } from "../json/json-equal.ts";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
-import { ownValue, setOwnValue } from "../json/own-value.ts";
+import { finish, isPartDone, type Work } from "@purlin/base";
+import { childPath, type FieldPath, fieldErrorText, indexPath, invalidValue, keyPath } from "../errors/field-error.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  setOwnValue,
+} from "../json/json-value.ts";
+import { type Mapped, removed } from "../json/map-members.ts";
 import { compareUtf8 } from "../json/utf8.ts";
-import { TypedFormError } from "../typed/typed-error.ts";
+import { holdsEmbedded } from "../schema/structural-checks.ts";
+import { TypedFormError } from "../typed/special-forms.ts";
 import { toTypedMetadata } from "../typed/typed-form.ts";
 import { type StructuralNode, structuralNode } from "./structural-node.ts";
 
@@ -25,21 +32,21 @@ interface Coerced {
 export function coerceEmbedded(
   object: JsonObject,
   schema: JsonObject,
-  { dropsInvalid = false }: { readonly dropsInvalid?: boolean } = {},
+  options: { readonly dropsInvalid?: boolean } = {},
 ): Coerced {
-  if (!holdsEmbedded(schema)) return { object, unknown: [] };
-  const coercer = new Coercer(dropsInvalid);
-  const coerced = coercer.value(object, structuralNode(schema), "") as JsonObject;
-  return { object: coerced, unknown: coercer.unknown.sort(compareUtf8) };
+  return finish(coercingEmbedded(object, schema, options));
 }
 
-const known = new WeakMap<JsonObject, boolean>();
-
-/** Whether a schema declares embedded resources anywhere; looked for once. */
-function holdsEmbedded(schema: JsonObject): boolean {
-  const found = known.get(schema) ?? JSON.stringify(schema).includes('"x-kubernetes-embedded-resource":true');
-  known.set(schema, found);
-  return found;
+/** {@link coerceEmbedded} in parts. */
+export function* coercingEmbedded(
+  object: JsonObject,
+  schema: JsonObject,
+  { dropsInvalid = false }: { readonly dropsInvalid?: boolean } = {},
+): Work<Coerced> {
+  if (!holdsEmbedded(schema)) return { object, unknown: [] };
+  const coercer = new Coercer(dropsInvalid);
+  const coerced = (yield* coercer.value(object, structuralNode(schema), "")) as JsonObject;
+  return { object: coerced, unknown: coercer.unknown.sort(compareUtf8) };
 }
 
 /** The object that a member is in. */
@@ -56,22 +63,40 @@ class Coercer {
     this.#dropsInvalid = dropsInvalid;
   }
 
-  value(value: JsonValue, node: StructuralNode | undefined, path: FieldPath): JsonValue {
+  *value(value: JsonValue, node: StructuralNode | undefined, path: FieldPath): Work<JsonValue> {
     if (node === undefined) return value;
-    if (isJsonArray(value)) {
-      return mapItems(value, (item, index) => this.value(item, node.items, indexPath(path, index)));
-    }
-    if (!isJsonObject(value)) return value;
-    const parent = { node, path };
-    return mapMembers(value, (member, key) => this.#member(member, key, parent));
+    if (isJsonArray(value)) return yield* this.#items(value, node, path);
+    return isJsonObject(value) ? yield* this.#members(value, node, path) : value;
   }
 
-  #member(member: JsonValue, key: string, { node, path }: Parent): Mapped {
+  *#items(items: readonly JsonValue[], node: StructuralNode, path: FieldPath): Work<JsonValue> {
+    const coerced: JsonValue[] = [];
+    for (const [index, item] of items.entries()) {
+      if (isPartDone()) yield;
+      coerced.push(yield* this.value(item, node.items, indexPath(path, index)));
+    }
+    return coerced.every((item, index) => item === items[index]) ? items : coerced;
+  }
+
+  *#members(object: JsonObject, node: StructuralNode, path: FieldPath): Work<JsonValue> {
+    const coerced: Record<string, JsonValue> = {};
+    let isSame = true;
+    for (const key of Object.keys(object)) {
+      if (isPartDone()) yield;
+      const value = object[key] as JsonValue;
+      const member = yield* this.#member(value, key, { node, path });
+      isSame &&= member === value;
+      if (member !== removed) setOwnValue(coerced, key, member);
+    }
+    return isSame ? object : coerced;
+  }
+
+  *#member(member: JsonValue, key: string, { node, path }: Parent): Work<Mapped> {
     const coerced = node.isEmbeddedResource ? this.#resourceField(member, key, childPath(path, key)) : member;
     if (coerced === removed) return removed;
     const property = node.property(key);
-    if (property !== undefined) return this.value(coerced, property, childPath(path, key));
-    return this.value(coerced, node.additional?.node, keyPath(path, key));
+    if (property !== undefined) return yield* this.value(coerced, property, childPath(path, key));
+    return yield* this.value(coerced, node.additional?.node, keyPath(path, key));
   }
 
   #resourceField(member: JsonValue, key: string, path: FieldPath): Mapped {

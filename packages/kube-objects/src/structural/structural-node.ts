@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 
 /** A structural schema as pruning and defaulting see it. */
 export interface StructuralNode {

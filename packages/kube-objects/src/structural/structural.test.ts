@@ -4,8 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { applyDefaults, dropForbiddenNulls } from "./default-values.ts";
-import { prune } from "./prune.ts";
+import { applyDefaults, dropForbiddenNulls, prune } from "./defaults-and-pruning.ts";
 
 interface Answer {
   readonly schema: JsonObject;

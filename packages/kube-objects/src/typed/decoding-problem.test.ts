@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { parseJson, parseJsonStrict } from "../json/json-text.ts";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
-import { parseJson, parseJsonStrict } from "../json/parse-json.ts";
 import { toTypedForm, toTypedMetadata } from "./typed-form.ts";
 
 /** Objects and what kube-apiserver 1.36.3 answered: why it could not read them, or what it made of them. */

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Go's JSON decoder says about a value that does not fit its type: the first one in the order of the document.
 
-import { jsonKind } from "../json/json-kind.ts";
 import type { Fractions } from "../json/json-reader.ts";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonKind, ownValue } from "../json/json-value.ts";
 import { type FieldType, messageFields } from "../protobuf/field-table.ts";
-import { canonicalBase64 } from "./go-base64.ts";
-import { specialForms } from "./special-forms.ts";
-import { TypedFormError } from "./typed-error.ts";
+import { canonicalBase64, specialForms, TypedFormError } from "./special-forms.ts";
 
 /**
  * Throws a TypedFormError for the first value in a message that does not fit; returns when all do. No integer is written as one of the

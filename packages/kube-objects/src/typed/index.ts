@@ -4,6 +4,6 @@ export { decodeProtobuf } from "../protobuf/decode-protobuf.ts";
 export { ProtobufError } from "../protobuf/protobuf-reader.ts";
 export { requireConvertible } from "./map-conversion.ts";
 export { canonicalQuantity, compareQuantities, quantityNanos, quantityText, quantityValue } from "./quantity.ts";
-export { TypedFormError } from "./typed-error.ts";
+export { TypedFormError } from "./special-forms.ts";
 export { hasTypedForm, toTypedForm, toTypedMetadata, typing } from "./typed-form.ts";
 export { inTypedOrder } from "./typed-order.ts";

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import type { JsonObject } from "../json/json-value.ts";
 import { requireConvertible } from "./map-conversion.ts";
-import { TypedFormError } from "./typed-error.ts";
+import { TypedFormError } from "./special-forms.ts";
 
 const configMap = (more: JsonObject): JsonObject => ({ apiVersion: "v1", kind: "ConfigMap", metadata: {}, ...more });
 const deployment = (spec: JsonObject): JsonObject => ({
@@ -49,7 +50,7 @@ const refused: readonly (readonly [reason: string, object: JsonObject, message: 
 for (const [reason, object, message] of refused) {
   test(`conversion of a map: ${reason}`, () => {
     assert.throws(
-      () => requireConvertible(object),
+      () => finish(requireConvertible(object)),
       (error) => {
         assert.ok(error instanceof TypedFormError);
         assert.equal(error.message, message);
@@ -60,7 +61,7 @@ for (const [reason, object, message] of refused) {
 }
 
 test("conversion of a map: what fits, null and unknown fields pass", () => {
-  requireConvertible(configMap({ data: { a: "x", b: null }, immutable: true, nope: 1 }));
-  requireConvertible(deployment({ replicas: 2, paused: null, template: { spec: { containers: null } } }));
-  requireConvertible(container({ ports: [{ containerPort: 80, protocol: "TCP" }], image: "x" }));
+  finish(requireConvertible(configMap({ data: { a: "x", b: null }, immutable: true, nope: 1 })));
+  finish(requireConvertible(deployment({ replicas: 2, paused: null, template: { spec: { containers: null } } })));
+  finish(requireConvertible(container({ ports: [{ containerPort: 80, protocol: "TCP" }], image: "x" })));
 });

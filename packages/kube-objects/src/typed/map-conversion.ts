@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a strategic merge patch made is not read as JSON by the reference: it is converted from a map, field by field, and
 // mismatches have other messages.
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue } from "../json/own-value.ts";
-import { sortedKeys } from "../json/utf8.ts";
+import { isPartDone, sorting, type Work } from "@purlin/base";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import { compareUtf8 } from "../json/utf8.ts";
 import { type FieldType, messageFields } from "../protobuf/field-table.ts";
-import { specialForms } from "./special-forms.ts";
-import { TypedFormError } from "./typed-error.ts";
+import { specialForms, TypedFormError } from "./special-forms.ts";
 import { typeName } from "./typed-form.ts";
 
 /**
- * Makes sure that an object of a built-in kind can be converted from a map. Throws a TypedFormError for the first value that
+ * Makes sure, in parts, that an object of a built-in kind can be converted from a map. Throws a TypedFormError for the first value that
  * does not fit its type, in the words of the reference's converter.
  */
-export function requireConvertible({ apiVersion, kind, ...fields }: JsonObject): void {
-  convertMessage(typeName(String(apiVersion), String(kind)), fields);
+export function* requireConvertible({ apiVersion, kind, ...fields }: JsonObject): Work<void> {
+  yield* convertMessage(typeName(String(apiVersion), String(kind)), fields);
 }
 
-function convertMessage(name: string, value: JsonValue): void {
+function* convertMessage(name: string, value: JsonValue): Work<void> {
   const special = specialForms[name];
   if (special !== undefined) {
     special(value);
@@ -27,27 +26,33 @@ function convertMessage(name: string, value: JsonValue): void {
   if (!isJsonObject(value)) throw new TypedFormError(`cannot restore struct from: ${goKind(value)}`);
   for (const { name: member, type, inlined } of messageFields(name) ?? []) {
     if (inlined && type.kind === "message") {
-      convertMessage(type.name, value);
+      yield* convertMessage(type.name, value);
       continue;
     }
-    convert(type, ownValue(value, member) ?? null);
+    yield* convert(type, ownValue(value, member) ?? null);
   }
 }
 
 /** Null is the zero value of every type. */
-function convert(type: FieldType, value: JsonValue): void {
+function* convert(type: FieldType, value: JsonValue): Work<void> {
   if (value === null) return;
   switch (type.kind) {
     case "message":
-      convertMessage(type.name, value);
+      yield* convertMessage(type.name, value);
       return;
     case "list":
       if (!isJsonArray(value)) throw new TypedFormError(`cannot restore slice from ${goKind(value)}`);
-      for (const item of value) convert(type.of, item);
+      for (const item of value) {
+        if (isPartDone()) yield;
+        yield* convert(type.of, item);
+      }
       return;
     case "map":
       if (!isJsonObject(value)) throw new TypedFormError(`cannot restore map from ${goKind(value)}`);
-      for (const key of sortedKeys(value)) convert(type.of, ownValue(value, key) ?? null);
+      for (const key of yield* sorting(Object.keys(value), compareUtf8)) {
+        if (isPartDone()) yield;
+        yield* convert(type.of, ownValue(value, key) ?? null);
+      }
       return;
     case "scalar":
       convertScalar(type, value);

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { finish, type Work } from "@purlin/base";
-import { childPath, type FieldPath, indexPath } from "../errors/field-path.ts";
+import { childPath, type FieldPath, indexPath } from "../errors/field-error.ts";
 import type { Fractions } from "../json/json-reader.ts";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { ownValue, setOwnValue } from "../json/own-value.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  setOwnValue,
+} from "../json/json-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
-import { parseApiVersion } from "../object/gvk.ts";
+import { parseApiVersion } from "../object/kube-object.ts";
 import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
-import { canonicalBase64 } from "./go-base64.ts";
 import { roundedToMilli } from "./quantity.ts";
-import { specialForms } from "./special-forms.ts";
-import { TypedFormError } from "./typed-error.ts";
+import { canonicalBase64, specialForms, TypedFormError } from "./special-forms.ts";
 
 /** An object of a built-in kind the way the reference server stores it, and the fields it did not know. */
 interface TypedForm {

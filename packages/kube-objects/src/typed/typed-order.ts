@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { setOwnValue } from "../json/own-value.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
 import { type FieldType, messageFields } from "../protobuf/field-table.ts";
 import { typeName } from "./typed-form.ts";
 

@@ -1,25 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Readable } from "node:stream";
 import type { BlobSource, ContentStore } from "../content/content-store.ts";
-import { digestOf, isDigest } from "../content/digest.ts";
 import { formatReference, type ImageReference, identifierOf, sourceOf } from "../content/image-reference.ts";
-import { type Descriptor, type Manifest, maxManifestBytes, parseManifest } from "../content/manifest.ts";
-import { acceptedManifests } from "../content/media-types.ts";
+import {
+  acceptedManifests,
+  type Descriptor,
+  digestOf,
+  isDigest,
+  type Manifest,
+  maxManifestBytes,
+  parseManifest,
+} from "../content/manifest.ts";
 import { isOciError, OciError } from "../content/oci-error.ts";
 import { type AuthorizedSend, createAuthorizedSend } from "./registry-auth.ts";
 import type { CredentialsFor } from "./registry-credentials.ts";
 import {
   createRegistryHttp,
+  isTimeout,
   type RegistryHttpOptions,
   type RegistryRequest,
   type RegistryResponse,
   type RegistrySend,
   readBody,
+  refusal,
 } from "./registry-http.ts";
-import { refusal } from "./registry-refusal.ts";
 import { retrying, retryTransfer, type Sleep, sleep, unreachable } from "./registry-retry.ts";
 import { type Asked, listTags, openBlob, uploadBlob } from "./registry-transfer.ts";
-import { isTimeout } from "./request-limits.ts";
 
 /** Finds out how to reach a registry: its base URL. */
 type RegistrySchemes = (registry: string, signal?: AbortSignal) => Promise<string>;

@@ -4,8 +4,7 @@ import { request as requestHttps } from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { getCACertificates } from "node:tls";
-import { OciError } from "../content/oci-error.ts";
-import { limitRequest, type RequestLimits } from "./request-limits.ts";
+import { OciError, type OciErrorCode } from "../content/oci-error.ts";
 
 /** One request to a registry or to the server that hands out its tokens. */
 export interface RegistryRequest {
@@ -121,4 +120,82 @@ export async function readBody(body: Readable, maxBytes: number): Promise<Buffer
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+const maxErrorBytes = 64 * 1024;
+
+const meaning: Readonly<Record<number, { readonly code: OciErrorCode; readonly advice: string }>> = {
+  401: { code: "unauthorized", advice: "check the pull secret" },
+  403: { code: "unauthorized", advice: "check what the pull secret's user may do" },
+  404: { code: "not-found", advice: "check registry, repository and tag" },
+};
+
+/** The error for an answer that is not what was asked for. */
+export async function refusal(response: RegistryResponse, name: string, what: "read" | "write"): Promise<OciError> {
+  const said = await reasonOf(response);
+  const { code = "refused", advice } = meaning[response.status] ?? {};
+  const text = `cannot ${what} ${name}: ${response.url.host} answers ${response.status}${said && ` (${said})`}`;
+  return new OciError(code, advice === undefined ? text : `${text}; ${advice}`);
+}
+
+/** The first of the errors a registry lists, on one line and without characters that terminals act on. */
+async function reasonOf(response: RegistryResponse): Promise<string> {
+  try {
+    const body = JSON.parse((await readBody(response.body, maxErrorBytes)).toString("utf8")) as {
+      errors?: { code?: unknown; message?: unknown }[];
+    };
+    const [first] = body.errors ?? [];
+    const said = [first?.code, first?.message].filter((text) => typeof text === "string" && text !== "");
+    return said
+      .join(": ")
+      .replaceAll(/[\s\p{Cc}]+/gu, " ")
+      .slice(0, 300);
+  } catch {
+    return "";
+  }
+}
+
+/** Timeouts of a request. */
+interface RequestLimits {
+  /** Until the connection is established, including TLS. */
+  readonly connectTimeoutMs: number;
+  /** Between two bytes, once connected. */
+  readonly idleTimeoutMs: number;
+}
+
+/** Aborts a stalled request. The error names what it waited for; the caller adds the host. */
+export function limitRequest(outgoing: ClientRequest, { connectTimeoutMs, idleTimeoutMs }: RequestLimits): void {
+  let isTaken = false;
+  let isConnected = false;
+  const connecting = setTimeout(() => {
+    const seconds = `${connectTimeoutMs / 1000}s`;
+    const why = isTaken ? `TLS handshake timed out after ${seconds}` : `connection timed out after ${seconds}`;
+    outgoing.destroy(timeout(why));
+  }, connectTimeoutMs);
+  const connected = (): void => {
+    isConnected = true;
+    clearTimeout(connecting);
+  };
+  outgoing.once("close", () => clearTimeout(connecting));
+  outgoing.once("socket", (socket) => {
+    if (outgoing.reusedSocket) return connected();
+    socket.once("connect", () => {
+      isTaken = true;
+    });
+    socket.once(outgoing.protocol === "https:" ? "secureConnect" : "connect", connected);
+  });
+  // While it connects, this is the time after which an agent drops idle connections, which means nothing here.
+  outgoing.setTimeout(idleTimeoutMs, () => {
+    if (isConnected) outgoing.destroy(timeout(`no response for ${idleTimeoutMs / 1000}s`));
+  });
+}
+
+/** With the code of a connection error, so that an interrupted transfer is continued. */
+function timeout(message: string): Error {
+  return Object.assign(new Error(message), { code: "ETIMEDOUT" });
+}
+
+/** Whether a request timed out. */
+export function isTimeout(error: unknown): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === "ETIMEDOUT";
 }

@@ -4,8 +4,7 @@ import { formatReference, type ImageReference, sourceOf } from "../content/image
 import type { Descriptor } from "../content/manifest.ts";
 import { OciError } from "../content/oci-error.ts";
 import type { RegistryScope } from "./registry-auth.ts";
-import { type RegistryResponse, readBody } from "./registry-http.ts";
-import { refusal } from "./registry-refusal.ts";
+import { type RegistryResponse, readBody, refusal } from "./registry-http.ts";
 import { isPassing } from "./registry-retry.ts";
 
 /** What a registry is asked. */

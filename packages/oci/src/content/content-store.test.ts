@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { type BlobSource, type ContentStore, openContentStore } from "./content-store.ts";
-import { digestOf } from "./digest.ts";
+import { digestOf } from "./manifest.ts";
 
 async function storeIn(t: TestContext): Promise<{ store: ContentStore; directory: string }> {
   const directory = await mkdtemp(join(tmpdir(), "purlin-store-"));

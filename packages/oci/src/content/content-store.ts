@@ -4,8 +4,7 @@ import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { hexOf, isDigest } from "./digest.ts";
-import type { Descriptor } from "./manifest.ts";
+import { type Descriptor, hexOf, isDigest } from "./manifest.ts";
 import { OciError } from "./oci-error.ts";
 
 /** Opens the bytes of a blob from an offset. A source that cannot continue there returns the offset where it begins instead. */

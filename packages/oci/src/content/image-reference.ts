@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createErrorBrand } from "@purlin/kube-objects/errors";
-import { isDigest } from "./digest.ts";
+import { isDigest } from "./manifest.ts";
 
 /** Where an image is: registry, repository, and a tag, a digest or both. */
 export interface ImageReference {

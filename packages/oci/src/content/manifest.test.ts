@@ -1,11 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { digestOf, hexOf, isDigest } from "./digest.ts";
-import { type ImageIndex, parseManifest } from "./manifest.ts";
-import { compressionOf, isIndexType, isManifestType, mediaTypes, ociLayerType } from "./media-types.ts";
+import {
+  compressionOf,
+  digestOf,
+  hexOf,
+  type ImageIndex,
+  isDigest,
+  isIndexType,
+  isManifestType,
+  mediaTypes,
+  ociLayerType,
+  parseManifest,
+  platformOfNode,
+  platformText,
+  selectPlatform,
+} from "./manifest.ts";
 import { isOciError } from "./oci-error.ts";
-import { platformOfNode, platformText, selectPlatform } from "./platform.ts";
 
 const part = { mediaType: mediaTypes.ociLayerGzip, digest: digestOf("x"), size: 1 };
 const parse = (document: unknown, contentType = ""): ReturnType<typeof parseManifest> =>

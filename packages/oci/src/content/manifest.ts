@@ -1,7 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isDigest } from "./digest.ts";
-import { isIndexType, mediaTypes } from "./media-types.ts";
+
+import { createHash } from "node:crypto";
 import { OciError } from "./oci-error.ts";
+
+const digestPattern = /^sha256:[0-9a-f]{64}$/;
+
+/** Whether a text is the kind of digest we read and write. */
+export function isDigest(text: string): boolean {
+  return digestPattern.test(text);
+}
+
+/** The digest of some bytes. */
+export function digestOf(bytes: Uint8Array | string): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+/** The hexadecimal part of a digest. */
+export function hexOf(digest: string): string {
+  return digest.slice("sha256:".length);
+}
 
 /** Names a blob by what is in it. */
 export interface Descriptor {
@@ -104,4 +121,77 @@ function textMap(value: unknown): Readonly<Record<string, string>> | undefined {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Media types of images, those of OCI and Docker's own. */
+export const mediaTypes = {
+  ociManifest: "application/vnd.oci.image.manifest.v1+json",
+  ociIndex: "application/vnd.oci.image.index.v1+json",
+  ociConfig: "application/vnd.oci.image.config.v1+json",
+  ociLayer: "application/vnd.oci.image.layer.v1.tar",
+  ociLayerZstd: "application/vnd.oci.image.layer.v1.tar+zstd",
+  ociLayerGzip: "application/vnd.oci.image.layer.v1.tar+gzip",
+  dockerManifest: "application/vnd.docker.distribution.manifest.v2+json",
+  dockerIndex: "application/vnd.docker.distribution.manifest.list.v2+json",
+} as const;
+
+/** The Accept header of manifest requests. */
+export const acceptedManifests: string = [
+  mediaTypes.ociIndex,
+  mediaTypes.dockerIndex,
+  mediaTypes.ociManifest,
+  mediaTypes.dockerManifest,
+].join(", ");
+
+/** Whether a manifest lists other manifests. */
+export function isIndexType(mediaType: string): boolean {
+  return mediaType === mediaTypes.ociIndex || mediaType === mediaTypes.dockerIndex;
+}
+
+/** Whether a document of this type is a manifest of either kind. */
+export function isManifestType(mediaType: string): boolean {
+  return acceptedManifests.split(", ").includes(mediaType);
+}
+
+/** How a layer is compressed. The name ends in it, in every dialect; Docker calls gzip `tar.gzip`. */
+export function compressionOf(mediaType: string): "none" | "gzip" | "zstd" {
+  if (mediaType.endsWith("gzip")) return "gzip";
+  return mediaType.endsWith("zstd") ? "zstd" : "none";
+}
+
+/** The OCI media type of a layer, also for a Docker layer. */
+export function ociLayerType(mediaType: string): string {
+  const compression = compressionOf(mediaType);
+  if (compression === "gzip") return mediaTypes.ociLayerGzip;
+  return compression === "zstd" ? mediaTypes.ociLayerZstd : mediaTypes.ociLayer;
+}
+
+const architectures: Readonly<Record<string, string>> = { x64: "amd64", ia32: "386", arm: "arm", arm64: "arm64" };
+
+/** The platform of a Node process, in the words of images. */
+export function platformOfNode({ platform, arch }: { readonly platform: string; readonly arch: string }): Platform {
+  return { os: platform, architecture: architectures[arch] ?? arch };
+}
+
+/** The image of an index that runs on a platform. A single one is taken whatever it says: a package may be just data. */
+export function selectPlatform(index: ImageIndex, wanted: Platform, where: string): Descriptor {
+  const images = index.manifests.filter(({ platform }) => platform?.os !== "unknown");
+  const [only, ...others] = images;
+  if (only !== undefined && others.length === 0) return only;
+  const match = images.find(({ platform }) => isSame(platform, wanted));
+  if (match !== undefined) return match;
+  const offered = images.map(({ platform }) => (platform ? platformText(platform) : "none")).join(", ");
+  throw new OciError(
+    "wrong-platform",
+    `${where} has no image for ${platformText(wanted)}, only for ${offered || "nothing"}; push one for that platform`,
+  );
+}
+
+/** A platform as `os/architecture`. */
+export function platformText({ os, architecture, variant }: Platform): string {
+  return variant === undefined ? `${os}/${architecture}` : `${os}/${architecture}/${variant}`;
+}
+
+function isSame(platform: Platform | undefined, wanted: Platform): boolean {
+  return platform?.os === wanted.os && platform.architecture === wanted.architecture;
 }

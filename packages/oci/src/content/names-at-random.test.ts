@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { parseChallenges } from "../client/registry-auth.ts";
-import { dnsLabel, friendlyName } from "../xpkg/friendly-name.ts";
+import { dnsLabel, friendlyName } from "../xpkg/package-meta.ts";
 import { formatReference, identifierOf, isImageReferenceError, parseReference, sourceOf } from "./image-reference.ts";
 
 const hex = fc

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
-import { mediaTypes } from "../content/media-types.ts";
+import { mediaTypes } from "../content/manifest.ts";
 import { isOciError } from "../content/oci-error.ts";
 import { unpackLayer } from "./unpack-layer.ts";
 

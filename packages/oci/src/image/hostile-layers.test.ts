@@ -9,7 +9,7 @@ import { type TestContext, test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import fc from "fast-check";
 import { type Header, pack } from "tar-stream";
-import { mediaTypes } from "../content/media-types.ts";
+import { mediaTypes } from "../content/manifest.ts";
 import { isOciError } from "../content/oci-error.ts";
 import { type UnpackBudget, unpackLayer } from "./unpack-layer.ts";
 

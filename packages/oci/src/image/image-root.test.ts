@@ -7,7 +7,7 @@ import { openContentStore } from "../content/content-store.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import { type BuiltImage, buildImage } from "../xpkg/build-image.ts";
 import { type ImageRoots, openImageRoots, type RootCollection } from "./image-root.ts";
-import { fileEntry } from "./layer-entry.ts";
+import { fileEntry } from "./write-layer.ts";
 
 interface Scene extends Disposable {
   readonly directory: string;

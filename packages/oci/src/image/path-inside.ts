@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { lstat, readlink } from "node:fs/promises";
-import { join } from "node:path";
+import { lstat, mkdir, readlink, rm, symlink } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
 import { OciError } from "../content/oci-error.ts";
 
 const maxLinks = 40;
@@ -19,7 +19,7 @@ export async function pathInside(root: string, path: string): Promise<string> {
 }
 
 /** Where a folder of an image lies below a root, all links followed, the last one too. It need not exist. */
-export async function folderInside(root: string, path: string): Promise<string> {
+async function folderInside(root: string, path: string): Promise<string> {
   return join(root, ...(await followed(root, partsOf(path), path)));
 }
 
@@ -70,4 +70,46 @@ function linkParts(path: string): string[] {
   }
   if (path.includes("\0")) throw new OciError("unsafe-layer", `a layer has a name with a NUL: ${JSON.stringify(path)}`);
   return path.split("/").filter((part) => part !== "" && part !== ".");
+}
+
+/**
+ * Creates a mount point in an unpacked image. Links of the image are followed as if its root were `/`, so nothing is created outside of it. Links
+ * on the path become relative links to the same place: mount follows links as the kernel does, and an absolute link, or one with `..`, would lead
+ * to files of this machine.
+ */
+export async function makeMountPoint(root: string, mount: string): Promise<void> {
+  const parts = mount.split("/").filter((part) => part !== "");
+  let above = root;
+  for (const [index, part] of parts.entries()) {
+    const path = join(above, part);
+    const found = await lstat(path).catch(ignoreMissing);
+    above = await folderInside(root, parts.slice(0, index + 1).join("/"));
+    await makeFolders(root, above);
+    if (found?.isSymbolicLink()) await relink(path, above);
+  }
+}
+
+async function relink(path: string, folder: string): Promise<void> {
+  await rm(path);
+  await symlink(relative(dirname(path), folder) || ".", path);
+}
+
+/** The path has no links: it was followed to its end. */
+async function makeFolders(root: string, path: string): Promise<void> {
+  const found = await lstat(path).catch(ignoreMissing);
+  if (found?.isDirectory()) return;
+  if (found !== undefined) {
+    const inside = JSON.stringify(relative(root, path));
+    throw new OciError("unsafe-layer", `the image has a file at ${inside}, where a folder is needed to mount into`);
+  }
+  await makeFolders(root, dirname(path));
+  // Another program may start in the same root at the same time.
+  await mkdir(path, { mode: 0o755 }).catch(async (error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST" || !(await lstat(path)).isDirectory()) throw error;
+  });
+}
+
+function ignoreMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
+  throw error;
 }

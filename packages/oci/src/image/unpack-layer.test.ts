@@ -7,7 +7,7 @@ import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { type Header, pack } from "tar-stream";
-import { mediaTypes } from "../content/media-types.ts";
+import { mediaTypes } from "../content/manifest.ts";
 import { type UnpackBudget, unpackLayer } from "./unpack-layer.ts";
 
 type Item = Partial<Header> & Pick<Header, "name"> & { readonly content?: string | Buffer };

@@ -6,7 +6,7 @@ import { type Readable, Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 import { type Extract, extract, type Header } from "tar-stream";
-import { compressionOf } from "../content/media-types.ts";
+import { compressionOf } from "../content/manifest.ts";
 import { OciError } from "../content/oci-error.ts";
 import { pathInside } from "./path-inside.ts";
 

@@ -8,10 +8,9 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extract, type Header } from "tar-stream";
-import { mediaTypes } from "../content/media-types.ts";
+import { mediaTypes } from "../content/manifest.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { fileEntry, folderEntries, type LayerEntry } from "./layer-entry.ts";
-import { writeLayer } from "./write-layer.ts";
+import { fileEntry, folderEntries, type LayerEntry, writeLayer } from "./write-layer.ts";
 
 async function headersOf(tar: Buffer): Promise<Header[]> {
   const reader = extract();

@@ -1,11 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { blobRoutes } from "./blob-routes.ts";
-import { manifestRoutes } from "./manifest-routes.ts";
-import { challenge, isAuthorized } from "./registry-access.ts";
-import { parseRegistryPath, type RegistryPath } from "./registry-path.ts";
+import { createRegistryHttp } from "../client/registry-http.ts";
+import type { ContentStore } from "../content/content-store.ts";
 import { RegistryError, replyError, replyJson } from "./registry-reply.ts";
-import type { RegistryState } from "./registry-state.ts";
+import type { RepositoryIndex } from "./repository-index.ts";
+import { blobRoutes, manifestRoutes } from "./routes.ts";
+import type { Uploads } from "./uploads.ts";
+
+/** Everything a registry keeps. */
+export interface RegistryState {
+  readonly store: ContentStore;
+  readonly index: RepositoryIndex;
+  readonly uploads: Uploads;
+  /** Required for every request; undefined: nothing is. */
+  readonly token?: string | undefined;
+  /** Called whenever a tag is written, with its new digest. */
+  readonly onTag?: ((repository: string, tag: string, digest: string) => void) | undefined;
+}
 
 /** Answers requests of the OCI distribution API. */
 type RegistryHandler = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
@@ -86,4 +99,94 @@ function fail(request: IncomingMessage, response: ServerResponse, error: unknown
   response.setHeader("connection", "close");
   const message = error instanceof Error ? error.message : String(error);
   replyError(response, error instanceof RegistryError ? error : new RegistryError("UNKNOWN", message));
+}
+
+/** What a path of the registry API asks for. */
+export type RegistryPath =
+  | { readonly kind: "base" }
+  | { readonly kind: "catalog" }
+  | { readonly kind: "tags"; readonly repository: string }
+  | { readonly kind: "manifest"; readonly repository: string; readonly reference: string }
+  | { readonly kind: "blob"; readonly repository: string; readonly digest: string }
+  | { readonly kind: "uploads"; readonly repository: string }
+  | { readonly kind: "upload"; readonly repository: string; readonly id: string };
+
+const name = "([a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*)*)";
+const patterns = {
+  tags: new RegExp(`^/v2/${name}/tags/list$`),
+  manifest: new RegExp(`^/v2/${name}/manifests/([A-Za-z0-9_][A-Za-z0-9_.:-]*)$`),
+  uploads: new RegExp(`^/v2/${name}/blobs/uploads/?$`),
+  upload: new RegExp(`^/v2/${name}/blobs/uploads/([0-9a-f-]{36})$`),
+  blob: new RegExp(`^/v2/${name}/blobs/([a-z0-9]+:[0-9a-f]+)$`),
+} as const;
+/** Longer names would not be files. It also keeps the patterns above from having much to try. */
+const maxPathLength = 512;
+
+/** Reads a path; undefined when it is none of the registry's. */
+export function parseRegistryPath(path: string): RegistryPath | undefined {
+  if (path === "/v2" || path === "/v2/") return { kind: "base" };
+  if (path === "/v2/_catalog") return { kind: "catalog" };
+  if (path.length > maxPathLength) return undefined;
+  for (const kind of ["tags", "manifest", "uploads", "upload", "blob"] as const) {
+    const found = patterns[kind].exec(path);
+    if (found === null) continue;
+    const [, repository = "", last = ""] = found;
+    if (kind === "tags" || kind === "uploads") return { kind, repository };
+    if (kind === "manifest") return { kind, repository, reference: last };
+    return kind === "blob" ? { kind, repository, digest: last } : { kind, repository, id: last };
+  }
+  return undefined;
+}
+
+/** The user name that goes with the token of a registry. */
+export const registryUser = "purlin";
+
+/** What a client asks the registry to prove, and the answer. */
+const challengeHeader = "purlin-registry-challenge";
+const proofHeader = "purlin-registry-proof";
+const maxChallenge = 128;
+
+/** Whether a request carries the token, as the password of a user or as a bearer. Takes as long for every wrong token. */
+function isAuthorized({ headers }: Pick<IncomingMessage, "headers">, token: string): boolean {
+  const [, scheme = "", value = ""] = /^(basic|bearer) +([^ ]+) *$/i.exec(headers.authorization ?? "") ?? [];
+  const given = scheme.toLowerCase() === "basic" ? passwordOf(value) : value;
+  return timingSafeEqual(sumOf(given), sumOf(token));
+}
+
+function passwordOf(value: string): string {
+  const [user = "", ...password] = Buffer.from(value, "base64").toString("utf8").split(":");
+  return user === registryUser ? password.join(":") : "";
+}
+
+const sumOf = (text: string): Buffer => createHash("sha256").update(text).digest();
+
+/**
+ * Puts the headers of a 401 into an answer. A client that wants to know whether this is the registry its token is for, and not another
+ * program on its port, sends a challenge and gets the proof.
+ */
+function challenge(request: IncomingMessage, response: ServerResponse, token: string): void {
+  response.setHeader("www-authenticate", 'Basic realm="purlin registry", charset="UTF-8"');
+  const asked = request.headers[challengeHeader];
+  const { localAddress = "", localPort = 0 } = request.socket;
+  if (typeof asked !== "string" || asked.length > maxChallenge) return;
+  response.setHeader(proofHeader, proofOf(token, `${localAddress}:${localPort}`, asked));
+}
+
+/** Bound to the address: a program on another port cannot pass on the proof of the registry. */
+function proofOf(token: string, address: string, asked: string): string {
+  return createHmac("sha256", token).update(`purlin registry ${address} ${asked}`).digest("hex");
+}
+
+/** Whether the registry at an address on loopback has a token. The token itself is not sent. */
+export async function provesToken(address: string, token: string, asked: string): Promise<boolean> {
+  try {
+    const url = new URL(`http://${address}/v2/`);
+    const { headers, body } = await createRegistryHttp()({ method: "GET", url, headers: { [challengeHeader]: asked } });
+    body.destroy();
+    const proof = headers[proofHeader];
+    return typeof proof === "string" && timingSafeEqual(sumOf(proof), sumOf(proofOf(token, address, asked)));
+  } catch {
+    // Unreachable, or another protocol.
+    return false;
+  }
 }

@@ -6,8 +6,7 @@ import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { digestOf } from "../content/digest.ts";
-import { mediaTypes } from "../content/media-types.ts";
+import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Registry, startRegistry } from "./registry.ts";
 

@@ -8,10 +8,8 @@ import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { createRegistryClient, type RegistryClient } from "../client/registry-client.ts";
 import { openContentStore } from "../content/content-store.ts";
-import { digestOf, hexOf } from "../content/digest.ts";
 import { parseReference } from "../content/image-reference.ts";
-import type { Descriptor } from "../content/manifest.ts";
-import { mediaTypes } from "../content/media-types.ts";
+import { type Descriptor, digestOf, hexOf, mediaTypes } from "../content/manifest.ts";
 import { type Registry, startRegistry } from "./registry.ts";
 
 async function folder(t: TestContext): Promise<string> {

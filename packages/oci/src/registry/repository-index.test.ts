@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { openContentStore } from "../content/content-store.ts";
-import { digestOf } from "../content/digest.ts";
-import { mediaTypes } from "../content/media-types.ts";
+import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { reachableFrom } from "./reachable.ts";
+import { reachableFrom } from "./registry.ts";
 import { openRepositoryIndex } from "./repository-index.ts";
 
 const [one, two] = [digestOf("one"), digestOf("two")];

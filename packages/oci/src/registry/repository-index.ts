@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { digestOf, hexOf } from "../content/digest.ts";
+import { digestOf, hexOf } from "../content/manifest.ts";
 
 /** What a repository knows: which manifests are in it, and what its tags point to. The bytes are in the content store. */
 export interface RepositoryIndex {

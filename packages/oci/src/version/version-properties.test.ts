@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseConstraint } from "./constraint.ts";
-import { compareVersions, parseVersion, type Version } from "./version.ts";
+import { compareVersions, parseConstraint, parseVersion, type Version } from "./version.ts";
 
 const number = fc.nat({ max: 5 });
 const identifier = fc.oneof(fc.nat({ max: 12 }).map(String), fc.constantFrom("alpha", "beta", "rc", "x-y"));

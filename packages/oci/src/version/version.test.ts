@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { parseConstraint } from "./constraint.ts";
-import { compareVersions, parseVersion, type Version } from "./version.ts";
+import { compareVersions, parseConstraint, parseVersion, type Version } from "./version.ts";
 
 // What the Go library that real package managers use answers (github.com/Masterminds/semver/v3, 3.5.0), recorded by asking it.
 const recorded = JSON.parse(readFileSync(new URL("testdata/masterminds-semver.json", import.meta.url), "utf8")) as {

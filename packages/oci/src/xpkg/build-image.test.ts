@@ -8,14 +8,13 @@ import { type TestContext, test } from "node:test";
 import { zstdCompressSync } from "node:zlib";
 import { createRegistryClient } from "../client/registry-client.ts";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
-import { digestOf } from "../content/digest.ts";
 import { parseReference } from "../content/image-reference.ts";
-import { folderEntries } from "../image/layer-entry.ts";
+import { digestOf } from "../content/manifest.ts";
 import { unpackLayer } from "../image/unpack-layer.ts";
+import { folderEntries } from "../image/write-layer.ts";
 import { startRegistry } from "../registry/registry.ts";
-import { type BuiltImage, buildImage, type PackageImageParts } from "./build-image.ts";
+import { type BuiltImage, buildImage, type PackageImageParts, pushPackage } from "./build-image.ts";
 import { isComplete, pullImage } from "./pull-image.ts";
-import { pushPackage } from "./push-package.ts";
 import { packageLayers, readPackageText } from "./read-package.ts";
 import { readArchive, writeArchive } from "./xpkg-archive.ts";
 

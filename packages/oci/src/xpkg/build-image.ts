@@ -3,13 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
+import type { RegistryCall, RegistryClient } from "../client/registry-client.ts";
 import type { ContentStore } from "../content/content-store.ts";
-import { digestOf } from "../content/digest.ts";
-import type { Descriptor, ImageManifest, Platform } from "../content/manifest.ts";
-import { mediaTypes } from "../content/media-types.ts";
-import { formatImageConfig, type ProcessConfig } from "../image/image-config.ts";
-import { fileEntry, type LayerEntry } from "../image/layer-entry.ts";
-import { type WrittenLayer, writeLayer } from "../image/write-layer.ts";
+import type { ImageReference } from "../content/image-reference.ts";
+import { type Descriptor, digestOf, type ImageManifest, mediaTypes, type Platform } from "../content/manifest.ts";
+import { formatImageConfig, type ProcessConfig, parseImageConfig } from "../image/image-config.ts";
+import { fileEntry, type LayerEntry, type WrittenLayer, writeLayer } from "../image/write-layer.ts";
 import { packageFile, xpkgAnnotation } from "./read-package.ts";
 
 /** The label of images that bring no base and run on Purlin's own Node: its value is `node`. */
@@ -112,4 +111,40 @@ async function addBytes(store: ContentStore, bytes: Buffer, mediaType: string): 
   const descriptor = { mediaType, digest: digestOf(bytes), size: bytes.length };
   await store.ingest(descriptor, async () => ({ bytes: Readable.from([bytes]), offset: 0 }));
   return descriptor;
+}
+
+/** What a push tells while it works. */
+interface PushOptions extends RegistryCall {
+  readonly onBlob?: ((descriptor: Descriptor) => void) | undefined;
+}
+
+/** Pushes images from a store under one reference: a single one as it is, several as an index of platforms. Returns the digest. */
+export async function pushPackage(
+  client: RegistryClient,
+  store: ContentStore,
+  { images, to, options = {} }: { images: readonly BuiltImage[]; to: ImageReference; options?: PushOptions },
+): Promise<string> {
+  for (const { manifest } of images) {
+    for (const part of [manifest.config, ...manifest.layers]) {
+      options.onBlob?.(part);
+      await client.pushBlob(to, { descriptor: part, open: () => store.open(part.digest) }, options);
+    }
+  }
+  const [only, ...others] = images;
+  if (only !== undefined && others.length === 0) {
+    return client.pushManifest(to, { bytes: only.bytes, mediaType: only.descriptor.mediaType }, options);
+  }
+  const byDigest = { ...to, tag: undefined };
+  const manifests: Descriptor[] = [];
+  for (const image of images) {
+    await client.pushManifest(byDigest, { bytes: image.bytes, mediaType: image.descriptor.mediaType }, options);
+    manifests.push({ ...image.descriptor, platform: await platformOf(store, image) });
+  }
+  const index = Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: mediaTypes.ociIndex, manifests }));
+  return client.pushManifest(to, { bytes: index, mediaType: mediaTypes.ociIndex }, options);
+}
+
+async function platformOf(store: ContentStore, { manifest }: BuiltImage): Promise<Descriptor["platform"]> {
+  const { os, architecture } = parseImageConfig(await store.read(manifest.config), manifest.config.digest);
+  return { os, architecture };
 }

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { isPackageError } from "./package-error.ts";
-import { hasCapability, isPackageMeta, readPackageMeta } from "./package-meta.ts";
+import { hasCapability, isPackageError, isPackageMeta, readPackageMeta } from "./package-meta.ts";
 
 const meta = (spec: JsonObject = {}, kind = "Configuration"): JsonObject => ({
   apiVersion: "meta.pkg.crossplane.io/v1",

@@ -1,8 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { createErrorBrand } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { isDigest } from "../content/digest.ts";
-import { parseConstraint } from "../version/constraint.ts";
-import { PackageError } from "./package-error.ts";
+import { isDigest } from "../content/manifest.ts";
+import { parseConstraint } from "../version/version.ts";
+
+const brand = createErrorBrand<PackageError>("purlin.dev/oci/package-error");
+
+/** An invalid package, or not the requested one. */
+export class PackageError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "PackageError";
+    brand.mark(this);
+  }
+}
+
+/** Whether an error is a {@link PackageError}. */
+export function isPackageError(error: unknown): error is PackageError {
+  return brand.has(error);
+}
 
 /** The kinds of packages. */
 export type PackageKind = "Configuration" | "Function" | "Provider";
@@ -124,4 +141,23 @@ function texts(value: unknown): Readonly<Record<string, string>> {
     (entry): entry is [string, string] => typeof entry[1] === "string",
   );
   return Object.fromEntries(entries);
+}
+
+const maxLabel = 63;
+
+/** The name of a revision: that of its package, and the start of what identifies it. */
+export function friendlyName(name: string, id: string): string {
+  return dnsLabel(`${name.slice(0, 50)}-${id.slice(0, 12)}`);
+}
+
+/** A text as a DNS label: separators become hyphens, what has no place in a label is dropped. */
+export function dnsLabel(text: string): string {
+  let label = "";
+  const last = Math.min(text.length, maxLabel) - 1;
+  for (let at = 0; at <= last; at++) {
+    const character = text[at] ?? "";
+    if (/[a-z0-9]/.test(character)) label += character;
+    else if (/[./:-]/.test(character) && at > 0 && at < last) label += "-";
+  }
+  return label.replaceAll(/^-+|-+$/g, "");
 }

@@ -3,9 +3,14 @@ import { Readable } from "node:stream";
 import type { FetchedManifest, RegistryCall, RegistryClient } from "../client/registry-client.ts";
 import type { ContentStore } from "../content/content-store.ts";
 import { formatReference, type ImageReference } from "../content/image-reference.ts";
-import { type Descriptor, type ImageManifest, type Platform, parseManifest } from "../content/manifest.ts";
+import {
+  type Descriptor,
+  type ImageManifest,
+  type Platform,
+  parseManifest,
+  selectPlatform,
+} from "../content/manifest.ts";
 import { isOciError, OciError } from "../content/oci-error.ts";
-import { selectPlatform } from "../content/platform.ts";
 
 /** An image that was fetched, by what its reference points to. */
 export interface PulledImage {

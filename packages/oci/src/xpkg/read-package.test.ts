@@ -5,11 +5,9 @@ import { test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { type Header, pack } from "tar-stream";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
-import { digestOf } from "../content/digest.ts";
-import type { Descriptor, ImageManifest } from "../content/manifest.ts";
-import { mediaTypes } from "../content/media-types.ts";
+import { type Descriptor, digestOf, type ImageManifest, mediaTypes } from "../content/manifest.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { isPackageError } from "./package-error.ts";
+import { isPackageError } from "./package-meta.ts";
 import { packageLayers, readPackageText } from "./read-package.ts";
 
 type Files = Readonly<Record<string, string | Partial<Header>>>;

@@ -6,10 +6,9 @@ import { createGunzip, createZstdDecompress } from "node:zlib";
 import { textOf } from "@purlin/kube-objects/errors";
 import { type Extract, extract } from "tar-stream";
 import type { ContentStore } from "../content/content-store.ts";
-import type { Descriptor, ImageManifest } from "../content/manifest.ts";
-import { compressionOf } from "../content/media-types.ts";
-import { isPackageError, PackageError } from "./package-error.ts";
-import { maxPackageBytes } from "./package-stream.ts";
+import { compressionOf, type Descriptor, type ImageManifest } from "../content/manifest.ts";
+import { maxPackageBytes } from "./package-contents.ts";
+import { isPackageError, PackageError } from "./package-meta.ts";
 
 /** What the name of a file begins with that removes another one. */
 const whiteout = ".wh.";

@@ -7,12 +7,11 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { extract, type Header, pack } from "tar-stream";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
-import { digestOf } from "../content/digest.ts";
-import { mediaTypes } from "../content/media-types.ts";
-import { fileEntry } from "../image/layer-entry.ts";
+import { digestOf, mediaTypes } from "../content/manifest.ts";
+import { fileEntry } from "../image/write-layer.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type BuiltImage, buildImage } from "./build-image.ts";
-import { isPackageError } from "./package-error.ts";
+import { isPackageError } from "./package-meta.ts";
 import { readPackageText } from "./read-package.ts";
 import { readArchive, writeArchive } from "./xpkg-archive.ts";
 

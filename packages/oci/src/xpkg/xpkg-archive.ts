@@ -10,12 +10,10 @@ import { textOf } from "@purlin/kube-objects/errors";
 import { isUnreadableFile, openRegularFile } from "@purlin/kube-objects/files";
 import { extract, pack } from "tar-stream";
 import type { ContentStore } from "../content/content-store.ts";
-import { digestOf, hexOf } from "../content/digest.ts";
-import type { Descriptor } from "../content/manifest.ts";
-import { mediaTypes } from "../content/media-types.ts";
+import { type Descriptor, digestOf, hexOf, mediaTypes } from "../content/manifest.ts";
 import { parseImageConfig } from "../image/image-config.ts";
 import type { BuiltImage } from "./build-image.ts";
-import { PackageError } from "./package-error.ts";
+import { PackageError } from "./package-meta.ts";
 import { xpkgAnnotation } from "./read-package.ts";
 
 const maxConfigBytes = 4 * 1024 * 1024;

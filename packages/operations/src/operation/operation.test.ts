@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { manualClock } from "@purlin/base/testing";
 import { fatal, respond } from "@purlin/composition/testing";
 import type { RunStep } from "@purlin/function-runner";
+import { createControllerEngine } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
@@ -418,6 +421,49 @@ test("a function that hangs counts as a failure, and the text names the deadline
   assert.equal(condition(done, "Succeeded"), `False PipelineError: failure limit of 2 reached: ${cause}`);
   assert.deepEqual(uncached, [true, true], "no Operation is answered with the response to another one");
 });
+
+for (const { retryLimit, attempts, finalMs } of [
+  { retryLimit: 2, attempts: [0, 1000], finalMs: 3000 },
+  // No limit in the object: five failures.
+  { retryLimit: undefined, attempts: [0, 1000, 3000, 7000, 15_000], finalMs: 31_000 },
+]) {
+  test(`the attempts of an Operation that fails wait twice as long each time, with a limit of ${retryLimit}`, async () => {
+    const clock = manualClock(Date.parse("2026-01-01T00:00:00Z"));
+    const startedAt = clock.now();
+    await using other = await startScene(clock);
+    const { informers, client, events } = other.control;
+    await using stack = new AsyncDisposableStack();
+    const engine = stack.adopt(createControllerEngine({ informers, clock, resyncMs: 0 }), (one) => one.close());
+    const called: number[] = [];
+    other.functions.set("boom", (request) => {
+      called.push(clock.now() - startedAt);
+      return respond(request, { results: [{ severity: fatal, message: "boom" }] });
+    });
+    const { spec, watches } = createOperationController({ ...other.deps, client, events });
+    engine.start(spec);
+    await engine.startWatches(spec.name, watches);
+    await other.create(operation("slow", { ...pipeline("boom"), ...(retryLimit !== undefined && { retryLimit }) }));
+    for (const [index] of attempts.entries()) {
+      const delayMs = 1000 * 2 ** index;
+      await eventually(`retry ${index + 1} is planned`, () => clock.delays.includes(delayMs));
+      clock.advance(delayMs - 1);
+      // Were it due, it would be called in this turn or the next ones.
+      await setTimeout(20);
+      assert.equal(called.length, index + 1, `${delayMs - 1} ms after attempt ${index + 1}`);
+      assert.equal(isDone((await other.get(kinds.operation, "slow")) ?? operation("slow", {})), false);
+      clock.advance(1);
+    }
+    const done = await other.until(kinds.operation, "slow", isDone);
+    assert.deepEqual(called, attempts);
+    assert.equal(clock.now() - startedAt, finalMs);
+    assert.equal(status(done, "failures"), attempts.length);
+    assert.equal(condition(done, "Synced"), "True ReconcileSuccess");
+    const cause = 'pipeline step "boom" returned a fatal result: boom';
+    const text = `failure limit of ${attempts.length} reached: ${cause}`;
+    assert.equal(condition(done, "Succeeded"), `False PipelineError: ${text}`);
+    assert.deepEqual(clock.delays, [], "nothing is planned any more");
+  });
+}
 
 test("a WatchOperation can be deleted after the feature was disabled", async () => {
   await using other = await startScene();

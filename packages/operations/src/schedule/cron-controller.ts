@@ -35,8 +35,16 @@ import {
   syncedWith,
   wokenOwner,
 } from "../owned-operations.ts";
-import { createDueTimes, type DueTimes } from "./due-times.ts";
-import { isWrong, lastSuccessOf, planCron, runningOf, scheduledUntil, surplusOf } from "./plan-cron.ts";
+import {
+  createDueTimes,
+  type DueTimes,
+  isWrong,
+  lastSuccessOf,
+  planCron,
+  runningOf,
+  scheduledUntil,
+  surplusOf,
+} from "./plan-cron.ts";
 
 /** The name of the controller, and the source of its events. */
 const controllerName = "ops/cronoperation.ops.crossplane.io";

@@ -5,8 +5,7 @@ import { parseCron } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { createDueTimes } from "./due-times.ts";
-import { handledUntil, planCron, runningOf, scheduledUntil, surplusOf } from "./plan-cron.ts";
+import { createDueTimes, handledUntil, planCron, runningOf, scheduledUntil, surplusOf } from "./plan-cron.ts";
 
 const at = (time: string): number => Date.parse(`2026-01-01T${time}Z`);
 const iso = (time: number | undefined): string | undefined =>

@@ -40,8 +40,14 @@ import {
   wokenOwner,
 } from "../owned-operations.ts";
 import { lastSuccessOf, runningOf, surplusOf } from "../schedule/plan-cron.ts";
-import { type DirtyObject, DirtyObjects, typeOf } from "./dirty-objects.ts";
-import { isWatched, operationName, watchedOperation } from "./watched-object.ts";
+import {
+  type DirtyObject,
+  DirtyObjects,
+  isWatched,
+  operationName,
+  typeOf,
+  watchedOperation,
+} from "./watched-object.ts";
 
 const controllerName = "ops/watchoperation.ops.crossplane.io";
 const timeoutMs = 120_000;

@@ -8,9 +8,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds, labels } from "../names.ts";
 import { condition, gate, listed, map, operationOf, pipeline, type Scene, startScene } from "../testing/scene.ts";
-import { DirtyObjects } from "./dirty-objects.ts";
 import { createWatchController } from "./watch-controller.ts";
-import { isWatched, operationName } from "./watched-object.ts";
+import { DirtyObjects, isWatched, operationName } from "./watched-object.ts";
 
 let scene: Scene;
 const breakerLimits = { burst: 20, refillPerSecond: 0.001, cooldownMs: 60_000 };

@@ -70,6 +70,25 @@ const refusedPlans: Readonly<Record<string, { plan: JsonObject; text: RegExp }>>
     plan: { steps: [{ percent: 100 }], healthGates: [{ type: "FunctionErrors" }] },
     text: /the gate needs maxRatio/,
   },
+  "a deadline that steps and bake time cannot meet": {
+    plan: {
+      steps: [{ percent: 10, minDuration: "1h" }, { percent: 50, minDuration: "45m" }, { percent: 100 }],
+      bakeTime: "15m",
+      progressDeadline: "2h",
+    },
+    text: /progressDeadline can never be met/,
+  },
+  "a query whose result cannot be in its range": {
+    plan: {
+      steps: [{ percent: 100 }],
+      healthGates: [{ type: "Prometheus", url: "http://prometheus", query: "up", min: "10", max: "9.5" }],
+    },
+    text: /min must not be greater than max/,
+  },
+  "a candidate that must be faster than it can be": {
+    plan: { steps: [{ percent: 100 }], healthGates: [{ type: "CallDuration", maxIncrease: "-1" }] },
+    text: /maxIncrease must not be negative/,
+  },
   "a deadline of zero": {
     plan: { steps: [{ percent: 100 }], progressDeadline: "0s" },
     text: /must be longer than zero/,
@@ -83,6 +102,12 @@ for (const [title, { plan, text }] of Object.entries(refusedPlans)) {
     await assert.rejects(client.create({ ...template, metadata: { generateName: "t-" }, spec: plan }), text);
   });
 }
+
+test("a deadline that is just long enough is accepted", async () => {
+  const steps = [{ percent: 10, minDuration: "1h" }, { percent: 100 }];
+  const spec = { steps, bakeTime: "59m", progressDeadline: "2h" };
+  await client.create({ ...template, metadata: { name: "just-enough" }, spec });
+});
 
 test("a template with a shadow step may judge differences", async () => {
   const steps = [{ shadow: true }, { percent: 100 }];

@@ -115,6 +115,10 @@ const gate: Schema = checked(
     "self.type != 'Prometheus' || (has(self.url) && has(self.query) && (has(self.min) || has(self.max)))":
       "the gate needs url, query, and min or max",
     "self.type != 'Webhook' || has(self.url)": "the gate needs url",
+    "!has(self.min) || !has(self.max) || double(self.min) <= double(self.max)":
+      "min must not be greater than max: the gate could never pass",
+    "!has(self.maxIncrease) || double(self.maxIncrease) >= 0.0":
+      "maxIncrease must not be negative: a candidate that is as fast as the stable revision could never pass",
   },
 );
 
@@ -151,6 +155,16 @@ const planFields = {
   progressDeadline: defaulted(positiveDuration, "2h"),
   bakeTime: duration,
   window,
+};
+
+/** In CEL: how long the steps of a plan and its bakeTime take at least. */
+const shortest =
+  "self.steps.map(s, has(s.minDuration) ? duration(s.minDuration) : duration('0s')).sum() + (has(self.bakeTime) ? duration(self.bakeTime) : duration('0s'))";
+
+/** What a rollout and a template alike must have. */
+const planRules = {
+  [`!has(self.progressDeadline) || ${shortest} < duration(self.progressDeadline)`]:
+    "progressDeadline can never be met: minDuration of all steps and bakeTime together take at least as long",
 };
 
 /** The rule of plans for functions about `steps` and `healthGates`. A template is always for a Function. */
@@ -191,12 +205,16 @@ const spec: Schema = checked(
     "!has(self.compositionRef) || !has(self.healthGates) || !self.healthGates.exists(g, g.type in ['DesiredDiff', 'RuntimeHealthy', 'FunctionErrors', 'FatalResults', 'CallDuration'])":
       "a rollout with compositionRef has gates of type CompositeCondition, Prometheus and Webhook only",
     [`has(self.compositionRef) || ${functionPlanRule.rule}`]: functionPlanRule.message,
+    ...planRules,
     "has(self.functionRef) == has(oldSelf.functionRef) && has(self.functionRefs) == has(oldSelf.functionRefs) && has(self.compositionRef) == has(oldSelf.compositionRef) && (!has(self.functionRef) || self.functionRef == oldSelf.functionRef) && (!has(self.functionRefs) || self.functionRefs == oldSelf.functionRefs) && (!has(self.compositionRef) || self.compositionRef == oldSelf.compositionRef)":
       "what is rolled out is immutable",
   },
 );
 
-const templateSpec: Schema = checked(object(planFields), { [functionPlanRule.rule]: functionPlanRule.message });
+const templateSpec: Schema = checked(object(planFields), {
+  [functionPlanRule.rule]: functionPlanRule.message,
+  ...planRules,
+});
 
 /** The rule that both sides do not name the same. */
 function differ(path: string): string {

@@ -19,9 +19,8 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import { builtInSchema } from "./built-in-schema.ts";
 import { rolloutCrds } from "./function-rollout.ts";
 import { imageConfigCrd } from "./image-config.ts";
-import { packageRevisionCrd } from "./package-revisions.ts";
 import { crossplaneCategory, packageGroup } from "./package-shapes.ts";
-import { type PackageCrdOptions, packageCrd } from "./packages.ts";
+import { type PackageCrdOptions, packageCrd, packageRevisionCrd } from "./packages.ts";
 
 const dependencyTexts: FieldTexts = {
   apiVersion: "apiVersion of the kind of package.",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import {
   ageColumn,
+  type Column,
   checked,
   column,
   conditionColumn,
@@ -13,18 +13,20 @@ import {
   nameRef,
   object,
   text,
+  wideColumn,
 } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
-import { packageDocs } from "./docs/package-docs.ts";
 import {
   crossplaneCategory,
   defaultRuntimeConfigRef,
   hasRuntime,
   imageConfigRefs,
   type PackageKind,
+  packageDocs,
   packageGroup,
   packageReference,
+  packageRevisionDocs,
   pullFields,
   versionsOf,
 } from "./package-shapes.ts";
@@ -86,6 +88,68 @@ export function packageCrd(kind: PackageKind, options: PackageCrdOptions): KubeO
     docs: packageDocs(kind),
     plural: `${kind.toLowerCase()}s`,
     categories: [crossplaneCategory, "pkg"],
+    versions: versionsOf(kind).map((name, index) => ({ name, isStored: index === 0, ...shape })),
+  });
+}
+
+const tlsFields = { tlsClientSecretName: text, tlsServerSecretName: text };
+
+function revisionSpecOf(kind: PackageKind): Schema {
+  return object({
+    ...pullFields,
+    "desiredState*": text,
+    ...(kind === "Function" && { digest: { ...text, pattern: "^sha256:[0-9a-f]{64}$" } }),
+    "image*": text,
+    "revision*": integer,
+    ...(hasRuntime(kind) && { runtimeConfigRef: defaultRuntimeConfigRef, ...tlsFields }),
+  });
+}
+
+function revisionStatusOf(kind: PackageKind): Schema {
+  return object({
+    appliedImageConfigRefs: imageConfigRefs,
+    capabilities: listOf(text),
+    conditions,
+    ...(kind === "Function" && { endpoint: text }),
+    foundDependencies: integer,
+    installedDependencies: integer,
+    invalidDependencies: integer,
+    objectRefs: listOf(object({ "apiVersion*": text, "kind*": text, "name*": text, uid: text })),
+    resolvedImage: text,
+    ...(hasRuntime(kind) && tlsFields),
+  });
+}
+
+function columnsOf(kind: PackageKind): readonly Column[] {
+  const runtime = [
+    conditionColumn("RUNTIME-HEALTHY", "RuntimeHealthy"),
+    conditionColumn("RUNTIME-ACTIVE", "RuntimeActive"),
+  ];
+  return [
+    conditionColumn("HEALTHY", "RevisionHealthy"),
+    ...(hasRuntime(kind) ? runtime : []),
+    column("IMAGE", ".spec.image"),
+    column("STATE", ".spec.desiredState"),
+    ageColumn,
+    wideColumn("REVISION", ".spec.revision"),
+    wideColumn("DEP-FOUND", ".status.foundDependencies"),
+    wideColumn("DEP-INSTALLED", ".status.installedDependencies"),
+  ];
+}
+
+/** The CRD of the revisions of a kind of package. */
+export function packageRevisionCrd(kind: PackageKind): KubeObject {
+  const shape = {
+    fields: { spec: revisionSpecOf(kind), status: revisionStatusOf(kind) },
+    columns: columnsOf(kind),
+    hasStatus: true,
+  };
+  return createCrd({
+    group: packageGroup,
+    kind: `${kind}Revision`,
+    docs: packageRevisionDocs(kind),
+    plural: `${kind.toLowerCase()}revisions`,
+    categories: [crossplaneCategory, "pkgrev"],
     versions: versionsOf(kind).map((name, index) => ({ name, isStored: index === 0, ...shape })),
   });
 }

@@ -15,7 +15,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { packageFieldManagers } from "../package-deps.ts";
 import type { Established } from "./established.ts";
-import { type WebhookClient, withWebhookClient } from "./webhook-client.ts";
+import { type WebhookClient, withWebhookClient } from "./package-objects.ts";
 
 /** The objects that a revision installs, and how. */
 export interface EstablishInput {

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { ControllerClient } from "@purlin/kube-controller";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
 import { digestOf } from "@purlin/oci";
-import { digestsOfRevisions } from "./collect-images.ts";
+import { digestsOfRevisions } from "./image-pins.ts";
 
 const [one, two, three] = [digestOf("one"), digestOf("two"), digestOf("three")];
 const of = (spec: object): KubeObject => ({ apiVersion: "v1", kind: "R", metadata: {}, spec }) as KubeObject;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildGraph, findCycle, firstMissing, incompatibilities, satisfies, transitiveOf } from "./dependency-graph.ts";
-import type { LockEntry } from "./lock-entry.ts";
+import type { LockEntry } from "./lock-store.ts";
 import { commonDigest, highestAllowed, nearestAllowed } from "./package-source.ts";
 
 /** `a@v1 b:>=1 c:*` is package a in version v1 that needs b and c. */

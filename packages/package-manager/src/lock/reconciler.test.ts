@@ -9,9 +9,8 @@ import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { reconcileLock } from "../testing/reconcile.ts";
-import { type LockEntry, readLock } from "./lock-entry.ts";
-import { resolutionFailed } from "./lock-store.ts";
-import { type DependencyCounts, registerPackage, unregisterPackage } from "./register.ts";
+import { type DependencyCounts, registerPackage, unregisterPackage } from "./dependency-graph.ts";
+import { type LockEntry, readLock, resolutionFailed } from "./lock-store.ts";
 
 const signal = new AbortController().signal;
 const pass = { stopping: signal };

@@ -23,8 +23,7 @@ import { isDigest } from "@purlin/oci";
 import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
-import { type LockDependency, type LockEntry, readLock } from "./lock-entry.ts";
-import { resolutionFailed } from "./lock-store.ts";
+import { type LockDependency, type LockEntry, readLock, resolutionFailed } from "./lock-store.ts";
 import {
   commonDigest,
   compareClaims,

@@ -25,8 +25,7 @@ import {
   thingCrd,
 } from "../testing/package-scene.ts";
 import { reconcileLock } from "../testing/reconcile.ts";
-import { readLock } from "./lock-entry.ts";
-import { lockName } from "./lock-store.ts";
+import { lockName, readLock } from "./lock-store.ts";
 
 const stopping = new AbortController().signal;
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };

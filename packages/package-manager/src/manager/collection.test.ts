@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type CollectionPlan, planCollection } from "./collect-revisions.ts";
+import { type CollectionPlan, planCollection } from "./plan-states.ts";
 
 const revision = (number: number, desiredState = "Inactive") => ({
   name: `r${number}`,

@@ -34,12 +34,24 @@ import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, refuseUnverified, requestOf, revisionPin } from "../fetch/package-request.ts";
 import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { type PackageType, packageLabels, policyMark } from "../package-kinds.ts";
-import { collectRevisions, keptByRollouts } from "./collect-revisions.ts";
-import { desiredRevision } from "./desired-revision.ts";
 import { type PackageContext, steps } from "./package-context.ts";
-import { deactivate, handsOver, isAutomatic, planStates, transition } from "./plan-states.ts";
+import {
+  type CurrentRevision,
+  currentByDigest,
+  currentByGeneration,
+  desiredRevision,
+  numberOfCurrent,
+} from "./package-revision.ts";
+import {
+  collectRevisions,
+  deactivate,
+  handsOver,
+  isAutomatic,
+  keptByRollouts,
+  planStates,
+  transition,
+} from "./plan-states.ts";
 import { healthOf, installationOf, reportDevelopment, reportIgnored, unpackingFailed } from "./report-source.ts";
-import { type CurrentRevision, currentByDigest, currentByGeneration, numberOfCurrent } from "./revision-identity.ts";
 
 /** The resolved reference of a package, and its revision. */
 interface CurrentPackage {

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import { applyPackage, managePackage, revisions, serve } from "../testing/package-scene.ts";
-import { numberOf } from "./revision-identity.ts";
+import { numberOf } from "./package-revision.ts";
 
 type Act =
   | { readonly do: "point"; readonly tag: number }

@@ -4,10 +4,9 @@
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { isDeleted, type KubeObject } from "@purlin/kube-objects/object";
 import type { ObjectReference } from "../establish/establish.ts";
-import type { LockEntry } from "../lock/lock-entry.ts";
-import { getLock } from "../lock/lock-store.ts";
+import { unregisterPackage } from "../lock/dependency-graph.ts";
+import { getLock, type LockEntry } from "../lock/lock-store.ts";
 import { compareClaims, isResolverMade } from "../lock/package-source.ts";
-import { unregisterPackage } from "../lock/register.ts";
 import { packageLabels } from "../package-kinds.ts";
 import { releaseObjects } from "./install-objects.ts";
 import { packageOf, type RevisionContext } from "./revision-context.ts";

@@ -4,11 +4,10 @@ import { attempt } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
 import { annotationOf, type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { PackageContents } from "@purlin/oci";
-import { convertCrds, isActiveDefinition, startsSafely } from "../establish/convert-crds.ts";
 import { establish, type ObjectReference, release } from "../establish/establish.ts";
-import type { WebhookClient } from "../establish/webhook-client.ts";
+import { convertCrds, isActiveDefinition, startsSafely, type WebhookClient } from "../establish/package-objects.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
-import { renewedAnnotation } from "../runtime/certificates/leaf-secret.ts";
+import { renewedAnnotation } from "../runtime/certificates/certificate-secrets.ts";
 import { packageOf, type RevisionContext, steps } from "./revision-context.ts";
 
 /** Installs the objects of the package. Resolves to their references. */

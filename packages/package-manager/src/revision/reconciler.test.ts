@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { controllerOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { createEstablished } from "../establish/established.ts";
-import { readLock } from "../lock/lock-entry.ts";
+import { readLock } from "../lock/lock-store.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";
 import { functionPackage, startPackageCluster } from "../testing/package-cluster.ts";

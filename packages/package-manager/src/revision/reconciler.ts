@@ -30,9 +30,9 @@ import { type PackageContents, parseConstraint, parseVersion } from "@purlin/oci
 import type { ObjectReference } from "../establish/establish.ts";
 import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
-import { entryOf } from "../lock/lock-entry.ts";
-import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/register.ts";
-import { numberOf } from "../manager/revision-identity.ts";
+import { type DependencyCounts, registerPackage, unregisterPackage } from "../lock/dependency-graph.ts";
+import { entryOf } from "../lock/lock-store.ts";
+import { numberOf } from "../manager/package-revision.ts";
 import { clearConditions, packageFieldManagers } from "../package-deps.ts";
 import { definitionKinds, type PackageType, packageFinalizers, packageLabels } from "../package-kinds.ts";
 import { findRivals, giveWay } from "./duplicate-packages.ts";

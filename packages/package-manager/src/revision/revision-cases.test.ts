@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
-import { readLock } from "../lock/lock-entry.ts";
+import { readLock } from "../lock/lock-store.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import {

@@ -7,8 +7,7 @@ import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { FunctionProcess, Sandbox } from "@purlin/function-process";
 import { digestOf } from "@purlin/oci";
 import { packageTypes } from "../package-kinds.ts";
-import { createRevisionLeases } from "./leases.ts";
-import type { PackageRuntime, RuntimeContext } from "./package-runtime.ts";
+import { createRevisionLeases, type PackageRuntime, type RuntimeContext } from "./package-runtime.ts";
 import { createProcessRuntime, type ProcessRuntimeOptions } from "./process-runtime.ts";
 
 interface Scene {

@@ -5,22 +5,28 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@purlin/base";
 import {
-  type FunctionLimits,
   type FunctionProcess,
   type FunctionProcesses,
   limitsOfRuntimeConfig,
   type SandboxSupport,
+  settingsOfRuntimeConfig,
 } from "@purlin/function-process";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, isControlledBy, type KubeObject, objectAt, textAt } from "@purlin/kube-objects/object";
 import { type ContentStore, type ImageRoots, type Platform, parseImageConfig, runtimeLabel } from "@purlin/oci";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
 import { otherKinds, packageLabels } from "../package-kinds.ts";
 import { ensureNamespace } from "./apply-owned.ts";
-import { createRetirements, type RevisionLeases } from "./leases.ts";
-import type { PackageRuntime, RuntimeContext, RuntimeReport } from "./package-runtime.ts";
+import {
+  createRetirements,
+  type PackageRuntime,
+  type RevisionLeases,
+  type RuntimeContext,
+  type RuntimeReport,
+} from "./package-runtime.ts";
 
 /** The dependencies of functions that run on this machine. */
 export interface ProcessRuntimeOptions {
@@ -168,18 +174,21 @@ async function specOf(
   const [stored, root] = await Promise.all([store.read(image.manifest.config), roots.rootOf(image)]);
   const config = parseImageConfig(stored, request.reference);
   const name = revision.metadata.name ?? "";
+  const runtimeConfig = await runtimeConfigOf(options.client, revision, signal);
+  const { env, args } = settingsOfRuntimeConfig(runtimeConfig);
   return {
     name,
     functionName: revision.metadata.labels?.[packageLabels.package],
     cwd: "/",
-    limits: await limitsOf(options.client, revision, signal),
+    limits: limitsOfRuntimeConfig(runtimeConfig),
     before: textAt(revision, ["status", "endpoint"]),
     program: {
       kind: "image",
       root,
-      process: config.process,
+      process: args === undefined ? config.process : { ...config.process, cmd: args },
       needsNode: config.labels[runtimeLabel] === "node",
       env: {
+        ...env,
         FUNCTION_NAME: revision.metadata.labels?.[packageLabels.package] ?? "",
         REVISION_NAME: name,
         REVISION_UID: revision.metadata.uid ?? "",
@@ -192,17 +201,17 @@ async function specOf(
 }
 
 /**
- * The limits that the revision's DeploymentRuntimeConfig sets, as users of Crossplane expect. Without one there are no limits: on this machine
- * a function runs without a runtime config.
+ * The spec of the revision's DeploymentRuntimeConfig: limits, environment and arguments of its process, as users of Crossplane expect.
+ * Without one the process runs as its image says: on this machine a function needs no runtime config.
  */
-async function limitsOf(
+async function runtimeConfigOf(
   client: ControllerClient,
   revision: KubeObject,
   signal: AbortSignal,
-): Promise<Partial<FunctionLimits>> {
+): Promise<JsonObject> {
   const name = textAt(revision, ["spec", "runtimeConfigRef", "name"]);
   const config = name === undefined ? undefined : await client.get(otherKinds.runtimeConfig, { name }, { signal });
-  return config === undefined ? {} : limitsOfRuntimeConfig(objectAt(config, ["spec"]));
+  return config === undefined ? {} : objectAt(config, ["spec"]);
 }
 
 /** A socket per image, as a new process is started beside the old one. Paths of sockets must be short. */

@@ -25,7 +25,7 @@ import {
   withConditions,
   withMember,
 } from "@purlin/kube-objects/object";
-import { isActiveDefinition, managedDefinitionType, startsSafely } from "../establish/convert-crds.ts";
+import { isActiveDefinition, managedDefinitionType, startsSafely } from "../establish/package-objects.ts";
 import type { PackageDeps } from "../package-deps.ts";
 import type { PackageType } from "../package-kinds.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";

@@ -10,7 +10,6 @@ import {
   createControllerClient,
   type EventRecorder,
   type EventText,
-  installCrds,
 } from "@purlin/kube-controller";
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
@@ -53,15 +52,14 @@ const platform = { os: "linux", architecture: "amd64" };
 
 export async function startPackageCluster(features: Partial<PackageDeps["features"]> = {}): Promise<PackageCluster> {
   const directory = await mkdtemp(join(tmpdir(), "purlin-packages-"));
-  const server = await startTestServer();
+  const { functionRevisionSelectors = false } = features;
+  const server = await startTestServer({ crds: packageCrds({ functionRevisionSelectors }) });
   const registry = await startRegistry({ directory: join(directory, "registry") });
   const store = await openContentStore(join(directory, "store"));
   const { transport, takeWrites } = recordRequests(server.connect());
   const kube = createKubeClient(transport);
   const informers = createInformerPool(kube);
   const client = createControllerClient({ client: kube, informers });
-  const { functionRevisionSelectors = false } = features;
-  await installCrds(kube, packageCrds({ functionRevisionSelectors }));
   await kube.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   const emitted: string[] = [];
   let used: readonly string[] = [];

@@ -5,7 +5,7 @@ import { type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Overlay } from "../overlay/overlay.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
-import { projected } from "./projection.ts";
+import { projected } from "./object-changes.ts";
 
 const atOnce = 8;
 

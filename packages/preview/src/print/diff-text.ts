@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
-import { lineDiff } from "./line-diff.ts";
 
 /** How diffs are printed. */
 export interface DiffTextOptions {
@@ -63,4 +62,72 @@ function sensitiveNotes({ fields }: PlannedChange): string[] {
 
 function linesOf(text: string): string[] {
   return text.replace(/\n$/, "").split("\n");
+}
+
+/** Texts longer than this are not compared line by line: a longest common subsequence costs the product of their lengths. */
+const most = 2000;
+
+interface Line {
+  readonly sign: "+" | "-" | " ";
+  readonly text: string;
+}
+
+/** Two texts as one: lines begin with `+ `, `- ` or two blanks. With a context, only so many lines around changes, parted by `...`. */
+export function lineDiff(before: readonly string[], after: readonly string[], context?: number | undefined): string[] {
+  const lines = compareLines(before, after);
+  if (context === undefined) return lines.map(printed);
+  const shown = lines.map((_, at) =>
+    lines.slice(Math.max(0, at - context), at + context + 1).some(({ sign }) => sign !== " "),
+  );
+  return lines.flatMap((line, at) => {
+    if (shown[at]) return [printed(line)];
+    return at > 0 && shown[at - 1] && shown.indexOf(true, at) !== -1 ? ["..."] : [];
+  });
+}
+
+function printed({ sign, text }: Line): string {
+  return `${sign} ${text}`;
+}
+
+function compareLines(before: readonly string[], after: readonly string[]): Line[] {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end))
+    end += 1;
+  const middle = compareMiddle(before.slice(start, before.length - end), after.slice(start, after.length - end));
+  const same = (text: string): Line => ({ sign: " ", text });
+  return [...before.slice(0, start).map(same), ...middle, ...before.slice(before.length - end).map(same)];
+}
+
+function compareMiddle(before: readonly string[], after: readonly string[]): Line[] {
+  const removed = (text: string): Line => ({ sign: "-", text });
+  const added = (text: string): Line => ({ sign: "+", text });
+  if (before.length > most || after.length > most) return [...before.map(removed), ...after.map(added)];
+  const lengths = Array.from({ length: before.length + 1 }, () => new Uint16Array(after.length + 1));
+  const at = (i: number, j: number): number => lengths[i]?.[j] ?? 0;
+  for (let i = before.length - 1; i >= 0; i -= 1) {
+    const row = lengths[i];
+    for (let j = after.length - 1; j >= 0; j -= 1) {
+      if (row !== undefined)
+        row[j] = before[i] === after[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
+    }
+  }
+  const lines: Line[] = [];
+  let [i, j] = [0, 0];
+  while (i < before.length || j < after.length) {
+    const [old, next] = [before[i], after[j]];
+    if (old !== undefined && old === next) {
+      lines.push({ sign: " ", text: old });
+      i += 1;
+      j += 1;
+    } else if (old !== undefined && (next === undefined || at(i + 1, j) >= at(i, j + 1))) {
+      lines.push(removed(old));
+      i += 1;
+    } else if (next !== undefined) {
+      lines.push(added(next));
+      j += 1;
+    }
+  }
+  return lines;
 }

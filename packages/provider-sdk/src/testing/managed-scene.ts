@@ -9,7 +9,6 @@ import {
   createReconciler,
   type EventRecorder,
   free,
-  installCrds,
   object,
   type ReconcileResult,
   text,
@@ -17,8 +16,12 @@ import {
 import { recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
-import { managedResourceCrd } from "../managed-crd.ts";
-import { defineManagedResource, type ManagedHandler, type ManagedResource } from "../managed-resource.ts";
+import {
+  defineManagedResource,
+  type ManagedHandler,
+  type ManagedResource,
+  managedResourceCrd,
+} from "../managed-resource.ts";
 import { managedReconciler } from "../reconcile.ts";
 
 /** The kind of the tests: its external resources are entries of a Map. */
@@ -47,7 +50,11 @@ export interface ManagedScene extends AsyncDisposable {
 export async function startManagedScene(
   around: (transport: KubeTransport) => KubeTransport = (transport) => transport,
 ): Promise<ManagedScene> {
-  const server = await startTestServer();
+  const external = new Map<string, JsonObject>();
+  const calls: string[] = [];
+  const faults: ManagedScene["faults"] = {};
+  const resources = [thing, clusterThing].map((type) => thingResource(type, { external, calls, faults }));
+  const server = await startTestServer({ crds: resources.map(managedResourceCrd) });
   const { transport, takeWrites } = recordRequests(around(server.connect()));
   const kube = createKubeClient(transport);
   const users = createKubeClient(server.connect());
@@ -55,16 +62,11 @@ export async function startManagedScene(
   const secret = { apiVersion: "v1", kind: "Secret" };
   const client = createControllerClient({ client: kube, informers, uncached: [thing, clusterThing, secret] });
   const clock = manualClock();
-  const external = new Map<string, JsonObject>();
-  const calls: string[] = [];
   const events: string[] = [];
-  const faults: ManagedScene["faults"] = {};
   const recorder: EventRecorder = {
     event: (_, { type, reason, message }) => void events.push(`${type} ${reason}: ${message}`),
     with: () => recorder,
   };
-  const resources = [thing, clusterThing].map((type) => thingResource(type, { external, calls, faults }));
-  await installCrds(users, resources.map(managedResourceCrd));
   return {
     kube: users,
     clock,

@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { openRunStore } from "../store/open-run-store.ts";
 import { callOf, runOf, stepOf } from "../testing/sample-runs.ts";
 import { blame } from "./blame.ts";
-import { inflateRun, type Run } from "./inflate-run.ts";
+import { inflateRun, type Run } from "./run-views.ts";
 
 /** A run whose steps want these objects, as it is read from a store. */
 function recorded(...desired: readonly Readonly<Record<string, object>>[]): Run {

@@ -2,7 +2,7 @@
 
 import { type inspector, isFatal, type RunFunctionRequest, type RunFunctionResponse } from "@purlin/function-protocol";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { RunRecord, StepRecord } from "./run-record.ts";
+import type { RunRecord, StepRecord } from "./stored-run.ts";
 
 /** A step of which the request, and perhaps the response, has arrived. */
 interface OpenStep {

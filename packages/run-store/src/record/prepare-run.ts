@@ -3,14 +3,11 @@
 import { Buffer } from "node:buffer";
 import { create, RequestMeta, ResponseMeta, type Struct } from "@purlin/function-protocol";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
-import { conditionsOf, labelOf } from "@purlin/kube-objects/object";
+import { conditionsOf, type KubeObject, labelOf } from "@purlin/kube-objects/object";
 import type { Mark } from "../redact/marks.ts";
 import type { RunRedactor } from "../redact/redact-messages.ts";
-import { boundCall, callBytes } from "./bound-call.ts";
-import { type CutPart, RunCutter } from "./cut-run.ts";
-import type { CallRecord, RunRecord, StepRecord } from "./run-record.ts";
-import type { StoredCall, StoredRun, StoredStep } from "./stored-run.ts";
+import { boundCall, type CutPart, callBytes, RunCutter } from "./cut-run.ts";
+import type { CallRecord, RunRecord, StepRecord, StoredCall, StoredRun, StoredStep } from "./stored-run.ts";
 
 const enough = 1000;
 

@@ -21,8 +21,7 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
-import { inflateRun } from "../read/inflate-run.ts";
-import { requestJson, responseJson } from "../read/run-views.ts";
+import { inflateRun, requestJson, responseJson } from "../read/run-views.ts";
 import { sensitiveFieldsIn } from "../redact/sensitive-fields.ts";
 import { runOf, sampleRevision, sampleXr, stepOf } from "../testing/sample-runs.ts";
 import { openRunStore } from "./open-run-store.ts";

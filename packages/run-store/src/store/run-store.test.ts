@@ -6,9 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Condition, create, encodeCanonical, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
-import { inflateRun } from "../read/inflate-run.ts";
-import { omittedIn } from "../read/run-views.ts";
-import type { RunRecord } from "../record/run-record.ts";
+import { inflateRun, omittedIn } from "../read/run-views.ts";
+import type { RunRecord } from "../record/stored-run.ts";
 import { callOf, runOf, sampleXr, stepOf } from "../testing/sample-runs.ts";
 import { openRunStore, type RunStore, type RunStoreOptions } from "./open-run-store.ts";
 

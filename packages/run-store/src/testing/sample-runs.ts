@@ -12,7 +12,7 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { CallRecord, RunRecord, StepRecord } from "../record/run-record.ts";
+import type { CallRecord, RunRecord, StepRecord } from "../record/stored-run.ts";
 
 /** A composite resource for tests. */
 export const sampleXr: KubeObject = {

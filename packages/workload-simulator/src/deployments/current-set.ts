@@ -16,8 +16,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { type ConditionClaim, setCondition } from "../owned/status-fields.ts";
-import { templateHash } from "../owned/template-hash.ts";
-import { replicasOf, templateOf } from "../pods/new-pod.ts";
+import { replicasOf, templateHash, templateOf } from "../pods/new-pod.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
 import { progressDeadlineMs } from "./deployment-status.ts";
 import {

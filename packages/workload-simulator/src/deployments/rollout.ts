@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ReconcileContext } from "@purlin/kube-controller";
 import { annotationOf, type KubeObject, memberAt, numberAt, objectAt, withMember } from "@purlin/kube-objects/object";
-import { scaledCount } from "../owned/int-or-percent.ts";
-import { replicasOf } from "../pods/new-pod.ts";
+import { replicasOf, scaledCount } from "../pods/new-pod.ts";
 import { createdAt } from "../pods/pod-state.ts";
 import { fieldManager, type SimulatorDeps } from "../simulator-deps.ts";
 

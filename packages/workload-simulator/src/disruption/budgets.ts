@@ -17,10 +17,8 @@ import {
 } from "@purlin/kube-objects/object";
 import { formatLabelSelector } from "@purlin/kube-objects/selector";
 import { kinds } from "../kinds.ts";
-import { isSelected, selectorOf } from "../owned/claim-children.ts";
-import { scaledCount } from "../owned/int-or-percent.ts";
-import { listNamespace } from "../owned/wake-owner.ts";
-import { replicasOf } from "../pods/new-pod.ts";
+import { isSelected, listNamespace, selectorOf } from "../owned/claim-children.ts";
+import { replicasOf, scaledCount } from "../pods/new-pod.ts";
 import { isReady } from "../pods/pod-state.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";

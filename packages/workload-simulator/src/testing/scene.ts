@@ -4,7 +4,7 @@ import { createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { eventually, recordRequests, startTestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, stringAt, type TypeRef } from "@purlin/kube-objects/object";
-import { simulatorRules } from "../simulator-rules.ts";
+import { simulatorRules } from "../kinds.ts";
 import { startWorkloadSimulator } from "../start-simulator.ts";
 
 /** An API server with simulated workloads, for one test. */

@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Clock } from "@purlin/base";
 import { type ControlPlaneSettings, startControlPlane } from "@purlin/control-plane";
 import { createKubeClient, type KubeTransport } from "@purlin/kube-client";
 import { inTime } from "../in-time.ts";
@@ -20,6 +21,8 @@ export interface PackagePlaneWish {
   readonly settings?: Partial<ControlPlaneSettings>;
   /** Changes the transport of each start of the control plane. */
   readonly transport?: (transport: KubeTransport) => KubeTransport;
+  /** The clock of the control plane, not that of functions. */
+  readonly clock?: Clock;
 }
 
 /** A running control plane that manages packages. */
@@ -41,6 +44,7 @@ export async function startPackagePlane({
   functionRollouts,
   settings,
   transport,
+  clock,
 }: PackagePlaneWish): Promise<PackagePlane> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "e2e-packages-"));
@@ -57,7 +61,7 @@ export async function startPackagePlane({
       : await createClusterMachine(directory, createKubeClient(await server.connect("kubelet")));
   starting.defer(() => inTime("the machine that functions run on", machine[Symbol.asyncDispose]()));
   const open = (flag: boolean): Promise<AsyncDisposable> =>
-    startTerm({ server, machine, settings, transport, flag, functionRollouts });
+    startTerm({ server, machine, settings, transport, clock, flag, functionRollouts });
   let isOn = functionRevisionSelectors;
   let term = await open(isOn);
   const endTerm = (): Promise<void> => inTime("the control plane", term[Symbol.asyncDispose]());
@@ -87,6 +91,7 @@ async function startTerm({
   machine,
   settings,
   transport = (one) => one,
+  clock,
   flag,
   functionRollouts = false,
 }: {
@@ -94,6 +99,7 @@ async function startTerm({
   readonly machine: PackageMachine;
   readonly settings: PackagePlaneWish["settings"];
   readonly transport: PackagePlaneWish["transport"];
+  readonly clock: PackagePlaneWish["clock"];
   readonly flag: boolean;
   readonly functionRollouts: boolean | undefined;
 }): Promise<AsyncDisposable> {
@@ -105,6 +111,7 @@ async function startTerm({
     client,
     packages,
     functions,
+    clock,
     settings: { ...settings, functionRevisionSelectors: flag, functionRollouts },
   });
   starting.use(plane);

@@ -9,7 +9,7 @@ import { fieldManagers } from "../../composite-resource/constants.ts";
 import { managedFieldsUpgrade } from "../../composite-resource/crossplane-fields.ts";
 import { type Observed, sameKind } from "../observe/observe.ts";
 import { ComposedResourceError } from "../run/compose-error.ts";
-import type { PipelineEvent } from "../run/pipeline-outcome.ts";
+import type { PipelineEvent } from "../run/step-results.ts";
 import type { DesiredResource } from "./desired-resources.ts";
 
 /** A composed resource after it was applied. */

@@ -17,7 +17,7 @@ import { annotations, labels } from "../../composite-resource/constants.ts";
 import { requireValidName, withComposedName } from "../../composite-resource/names.ts";
 import { isNotServed } from "../../not-served.ts";
 import { described, kindAndName, type Observation, type Observed, sameKind } from "../observe/observe.ts";
-import type { PipelineEvent } from "../run/pipeline-outcome.ts";
+import type { PipelineEvent } from "../run/step-results.ts";
 import { decodeDesired, type Refuse } from "./decode-desired.ts";
 
 /** A composed resource as it is to be applied. */

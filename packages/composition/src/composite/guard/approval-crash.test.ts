@@ -11,7 +11,7 @@ import { cacheDefinition } from "../../testing/definitions.ts";
 import { mortalClient } from "../../testing/mortal-client.ts";
 import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
 import type { ResponseWish } from "../../testing/test-functions.ts";
-import { guardAnnotations } from "./guard-policy.ts";
+import { guardAnnotations } from "./guard.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };
 const { maxDeletes, approvePlan } = guardAnnotations;

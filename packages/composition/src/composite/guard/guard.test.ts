@@ -12,7 +12,7 @@ import { type CompositeBench, configMap, createCompositeBench } from "../../test
 import { cacheDefinition } from "../../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
 import type { ResponseWish } from "../../testing/test-functions.ts";
-import { guardAnnotations } from "./guard-policy.ts";
+import { guardAnnotations } from "./guard.ts";
 
 const { maxDeletes, maxReplaces, protectedKinds, holdEmpty, approvePlan, moved } = guardAnnotations;
 const maps = { apiVersion: "v1", kind: "ConfigMap" };

@@ -12,7 +12,7 @@ import { cacheDefinition } from "../../testing/definitions.ts";
 import { mortalClient } from "../../testing/mortal-client.ts";
 import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
 import type { ResponseWish } from "../../testing/test-functions.ts";
-import { guardAnnotations } from "./guard-policy.ts";
+import { guardAnnotations } from "./guard.ts";
 import { movesOf } from "./moves.ts";
 
 const { maxDeletes, holdEmpty, approvePlan, moved } = guardAnnotations;

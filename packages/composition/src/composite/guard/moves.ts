@@ -7,7 +7,7 @@ import { annotations } from "../../composite-resource/constants.ts";
 import type { DesiredResource } from "../apply/desired-resources.ts";
 import type { Observation, Observed } from "../observe/observe.ts";
 import { sameGroupKind } from "./change-plan.ts";
-import { guardAnnotations } from "./guard-policy.ts";
+import { guardAnnotations } from "./guard.ts";
 
 /** A composite resource that takes part in a move. */
 export type MoveComposite = {

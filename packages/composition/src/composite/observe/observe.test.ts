@@ -5,7 +5,7 @@ import { NoMatchError } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { internalError, notFound } from "@purlin/kube-objects/errors";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
-import type { CompositeKind } from "../deps.ts";
+import type { CompositeKind } from "../context.ts";
 import { observe } from "./observe.ts";
 
 const { signal } = new AbortController();

@@ -17,7 +17,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { annotations, kinds } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, type ResourceRef, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
-import type { CompositeKind } from "../deps.ts";
+import type { CompositeKind } from "../context.ts";
 
 /** An observed object, with its connection details. */
 export interface Observation {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PipelineEvent } from "../run/pipeline-outcome.ts";
+import type { PipelineEvent } from "../run/step-results.ts";
 import { boundedEvents } from "./emit-events.ts";
 
 const event = (message: string, more: Partial<PipelineEvent> = {}): PipelineEvent => ({

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition } from "@purlin/kube-objects/object";
 import { available, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
-import type { PipelineCondition } from "../run/pipeline-outcome.ts";
+import type { PipelineCondition } from "../run/step-results.ts";
 import { conditionsAfter } from "./status-after.ts";
 
 const old = "2026-01-01T00:00:00Z";

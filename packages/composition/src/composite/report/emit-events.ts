@@ -4,7 +4,7 @@ import { textOf } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { claimRefOf } from "../../composite-resource/crossplane-fields.ts";
 import type { CompositeContext } from "../context.ts";
-import type { PipelineEvent } from "../run/pipeline-outcome.ts";
+import type { PipelineEvent } from "../run/step-results.ts";
 
 /** Emits the events of a pipeline on the XR and, where they are meant for it, on its claim. */
 export async function emitPipelineEvents(all: readonly PipelineEvent[], context: CompositeContext): Promise<void> {

@@ -14,8 +14,7 @@ import { fieldManagers } from "../../composite-resource/constants.ts";
 import { claimRefOf } from "../../composite-resource/crossplane-fields.ts";
 import type { HeldResult } from "../compose.ts";
 import type { CompositeContext } from "../context.ts";
-import { heldConditions, heldType, notHeld } from "../guard/guard.ts";
-import { guardAnnotations } from "../guard/guard-policy.ts";
+import { guardAnnotations, heldConditions, heldType, notHeld } from "../guard/guard.ts";
 import { startDependencyWatches } from "../watch/watches.ts";
 import { writeOutcome } from "./status-baseline.ts";
 

@@ -16,7 +16,7 @@ import {
 } from "@purlin/kube-objects/object";
 import type { CompositeSchema } from "../../composite-resource/crossplane-fields.ts";
 import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
-import type { FunctionRevisionUsed, PipelineCondition } from "../run/pipeline-outcome.ts";
+import type { FunctionRevisionUsed, PipelineCondition } from "../run/step-results.ts";
 import type { OwnStatusField } from "../select/definition.ts";
 
 /** The changes of the status of an XR in one reconcile. */

@@ -14,8 +14,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../../composite-resource/constants.ts";
 import { identityOf } from "../apply/references.ts";
-import { type CompositeContext, stampFor } from "../context.ts";
-import type { CompositeDeps } from "../deps.ts";
+import { type CompositeContext, type CompositeDeps, stampFor } from "../context.ts";
 import type { CompositeDefinition, OwnStatusField } from "../select/definition.ts";
 import type { CircuitState } from "../watch/circuit-breaker.ts";
 import { onlyConditions } from "../watch/self-updates.ts";

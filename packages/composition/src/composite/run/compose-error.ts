@@ -4,7 +4,7 @@ import { isProtocolError } from "@purlin/function-protocol";
 import { ReconcileError } from "@purlin/kube-controller";
 import { createErrorBrand, textOf } from "@purlin/kube-objects/errors";
 import type { TypeRef } from "@purlin/kube-objects/object";
-import type { FunctionRevisionUsed, PipelineCondition, PipelineEvent } from "./pipeline-outcome.ts";
+import type { FunctionRevisionUsed, PipelineCondition, PipelineEvent } from "./step-results.ts";
 
 const composeBrand = createErrorBrand<ComposeError>("purlin.dev/composition/ComposeError");
 const fatalBrand = createErrorBrand<FatalResultError>("purlin.dev/composition/FatalResultError");

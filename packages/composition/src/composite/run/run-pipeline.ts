@@ -6,8 +6,8 @@ import { type CompositeSubject, firstState, type RunTrace } from "@purlin/functi
 import { textOf, wrapError } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { type Observed, observedState } from "../observe/observe.ts";
-import type { PipelineOutcome } from "./pipeline-outcome.ts";
 import { type PipelineTexts, runSteps, type StepsDeps, stepsOf } from "./run-steps.ts";
+import type { PipelineOutcome } from "./step-results.ts";
 
 /** The dependencies of a pipeline. */
 export interface PipelineDeps extends StepsDeps {

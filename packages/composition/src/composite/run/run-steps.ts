@@ -15,16 +15,19 @@ import {
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type TypeRef } from "@purlin/kube-objects/object";
 import type { StepRecord } from "@purlin/run-store";
-import { recordStep } from "../record/record-step.ts";
+import { recordStep } from "../record/run-draft.ts";
 import { FatalResultError } from "./compose-error.ts";
-import type {
-  FunctionRevisionUsed,
-  PipelineCondition,
-  PipelineEvent,
-  PipelineOutcome,
-  StepRequirement,
-} from "./pipeline-outcome.ts";
-import { isForClaim, readResults, shorter, ttlOf } from "./step-results.ts";
+import {
+  type FunctionRevisionUsed,
+  isForClaim,
+  type PipelineCondition,
+  type PipelineEvent,
+  type PipelineOutcome,
+  readResults,
+  type StepRequirement,
+  shorter,
+  ttlOf,
+} from "./step-results.ts";
 
 /** A step of a pipeline, complete. */
 type PipelineStep = StepDefinition & {

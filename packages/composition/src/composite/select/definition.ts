@@ -5,7 +5,7 @@ import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textAt, textMapAt, textsAt } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../../composite-resource/constants.ts";
 import type { MatchLabels } from "../../composite-resource/crossplane-fields.ts";
-import type { CompositeDeps } from "../deps.ts";
+import type { CompositeDeps } from "../context.ts";
 
 /** The fields of an XRD that reconciling its composite resources depends on. */
 export interface DefinitionFacts {

@@ -15,8 +15,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { fieldManagers, finalizers, labels } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, withCrossplaneFields } from "../../composite-resource/crossplane-fields.ts";
-import { type CompositeContext, steps } from "../context.ts";
-import type { CompositeKind } from "../deps.ts";
+import { type CompositeContext, type CompositeKind, steps } from "../context.ts";
 import { isFor, kindText, type Selection, selectComposition, selected, startSelection } from "./select-composition.ts";
 import { selectRevision, selectRevisionSelector } from "./select-revision.ts";
 

@@ -10,8 +10,7 @@ import {
   type MatchLabels,
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
-import { type CompositeContext, steps } from "../context.ts";
-import type { CompositeDeps } from "../deps.ts";
+import { type CompositeContext, type CompositeDeps, steps } from "../context.ts";
 import type { DefinitionFacts } from "./definition.ts";
 
 /**

@@ -13,8 +13,7 @@ import {
   updatePolicyOf,
   withCrossplaneFields,
 } from "../../composite-resource/crossplane-fields.ts";
-import { type CompositeContext, steps } from "../context.ts";
-import type { CompositeDeps } from "../deps.ts";
+import { type CompositeContext, type CompositeDeps, steps } from "../context.ts";
 import type { DefinitionFacts } from "./definition.ts";
 import { labelsText, normal, type Selection, selected, warning } from "./select-composition.ts";
 

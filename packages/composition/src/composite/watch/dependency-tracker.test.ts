@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { create, MatchLabels, ResourceSelector } from "@purlin/function-protocol";
 import { type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import type { StepRequirement } from "../run/pipeline-outcome.ts";
+import type { StepRequirement } from "../run/step-results.ts";
 import { createDependencyTracker, type DependencyTracker } from "./dependency-tracker.ts";
 import { type ObjectReference, sameReference } from "./reference-index.ts";
 

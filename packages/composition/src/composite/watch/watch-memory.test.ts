@@ -9,8 +9,8 @@ import type { WatchId } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import { createCompositionUsers } from "../composite-state.ts";
+import { createWatchCollection } from "./dependency-tracker.ts";
 import { createSelfUpdates, onlyAddedReferences, onlyConditions } from "./self-updates.ts";
-import { createWatchCollection } from "./watch-collection.ts";
 
 function xr(spec: JsonObject, resourceVersion = "1", more: Partial<KubeObject> = {}): KubeObject {
   return { apiVersion: "e/v1", kind: "App", metadata: { name: "x", namespace: "ns", resourceVersion }, spec, ...more };

@@ -8,7 +8,7 @@ import type { CacheChange } from "@purlin/kube-client";
 import { noEvents } from "@purlin/kube-controller";
 import { type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { type CompositeState, createCompositeState } from "../composite-state.ts";
-import type { CompositeDeps } from "../deps.ts";
+import type { CompositeDeps } from "../context.ts";
 import { baseWatches, watchOn } from "./watches.ts";
 
 const kind = { definition: "caches.e", type: { apiVersion: "e/v1", kind: "Cache" }, schema: "modern" } as const;

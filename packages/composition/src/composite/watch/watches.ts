@@ -16,10 +16,9 @@ import {
 } from "@purlin/kube-objects/object";
 import { annotations, kinds, labels } from "../../composite-resource/constants.ts";
 import { type CompositeState, controllerName } from "../composite-state.ts";
-import type { CompositeContext } from "../context.ts";
-import type { CompositeKind } from "../deps.ts";
-import type { PipelineOutcome, StepRequirement } from "../run/pipeline-outcome.ts";
-import { compositeWatch, dependencyWatch, revisionWatch } from "./watch-collection.ts";
+import type { CompositeContext, CompositeKind } from "../context.ts";
+import type { PipelineOutcome, StepRequirement } from "../run/step-results.ts";
+import { compositeWatch, dependencyWatch, revisionWatch } from "./dependency-tracker.ts";
 
 /** The watches every composite controller has: on its XRs, and on revisions of Compositions. */
 export function baseWatches(kind: CompositeKind, state: CompositeState): readonly WatchSpec[] {

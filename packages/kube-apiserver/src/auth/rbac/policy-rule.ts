@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt } from "@purlin/kube-objects/object";
 import type { AccessAttributes } from "../authorizer.ts";
 
@@ -58,4 +58,29 @@ function allowsResource(resources: readonly string[], resource: string, subresou
 /** Whether a URL of a rule, which may end with a star, covers a path or another such URL. */
 export function coversPath(url: string, path: string): boolean {
   return url === path || (url.endsWith("*") && path.startsWith(url.replace(/(?<!\*)\*+$/, "")));
+}
+
+/** A role that a binding refers to. The namespace is empty for ClusterRoles. */
+export interface RoleRef {
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace: string;
+}
+
+/** The rules of a user in a namespace. */
+export interface RuleSet {
+  readonly rules: readonly PolicyRule[];
+  /** Roles that bindings of the user refer to and that do not exist. */
+  readonly missing: readonly RoleRef[];
+}
+
+/** The error about roles that do not exist, each once; empty without any. `resource` is the name of their resource in the text. */
+export function missingRolesText(
+  roles: readonly RoleRef[],
+  resource: (role: RoleRef) => string = ({ kind }) => kind.toLowerCase(),
+): string {
+  const errors = [
+    ...new Set(roles.map((role) => `${resource(role)}.rbac.authorization.k8s.io ${goQuote(role.name)} not found`)),
+  ];
+  return errors.length > 1 ? `[${errors.join(", ")}]` : (errors[0] ?? "");
 }

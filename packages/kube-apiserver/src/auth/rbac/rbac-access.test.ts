@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { openMemoryStore } from "../../store/memory-store.ts";
+import { openMemoryStore } from "../../server/memory-server.ts";
 import type { Store } from "../../store/store.ts";
 import { answerValue } from "../../testing/test-request.ts";
 import { startTestServer, type TestServer } from "../../testing/test-server.ts";

@@ -3,9 +3,8 @@ import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
 import type { Store } from "../../store/store.ts";
 import type { AccessAttributes, AccessDecision, Authorizer } from "../authorizer.ts";
 import { mastersGroup, type User } from "../user.ts";
-import { type PolicyRule, ruleAllows } from "./policy-rule.ts";
+import { missingRolesText, type PolicyRule, type RoleRef, type RuleSet, ruleAllows } from "./policy-rule.ts";
 import { type Binding, RbacIndex, subjectText } from "./rbac-index.ts";
-import { missingRolesText, type RoleRef, type RuleSet } from "./rule-set.ts";
 
 /** Rules that a binding gives to a user, and the reason to print for them. A role that does not exist gives none. */
 interface Grant {

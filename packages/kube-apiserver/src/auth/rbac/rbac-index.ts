@@ -4,8 +4,7 @@ import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { metaOf } from "../../objects/object-meta.ts";
 import type { Store, Watch } from "../../store/store.ts";
 import type { User } from "../user.ts";
-import { type PolicyRule, rulesOfRole } from "./policy-rule.ts";
-import type { RoleRef } from "./rule-set.ts";
+import { type PolicyRule, type RoleRef, rulesOfRole } from "./policy-rule.ts";
 
 /** A RoleBinding or ClusterRoleBinding. */
 export interface Binding {

@@ -7,15 +7,14 @@ import {
   numberAt,
   textAt,
 } from "@purlin/kube-objects/object";
-import type { PackageKind } from "@purlin/oci";
-import type { CertificateDeps } from "../certificates/authority-secret.ts";
-import { ensureLeaf, type Leaf } from "../certificates/leaf-secret.ts";
-import { createRetirements, type Retirements } from "../leases.ts";
-import type { PackageRuntime, RuntimeReport } from "../package-runtime.ts";
-import { applyDeployment } from "./apply-deployment.ts";
-import { deleteExactly, type Ownership, ownedObjects } from "./delete-owned.ts";
-import { createRunnableCheck } from "./require-runnable.ts";
-import { retire, secretsInUse } from "./retire.ts";
+import { type PackageKind, runtimeLabel } from "@purlin/oci";
+import { createMemory } from "../../fetch/memory.ts";
+import type { PackageClient } from "../../fetch/package-client.ts";
+import { referenceOfRevision, requestOf } from "../../fetch/package-request.ts";
+import { type CertificateDeps, ensureLeaf, type Leaf } from "../certificates/certificate-secrets.ts";
+import { createRetirements, type PackageRuntime, type Retirements, type RuntimeReport } from "../package-runtime.ts";
+import { applyDeployment } from "./deployment.ts";
+import { deleteExactly, type Ownership, ownedObjects, retire, secretsInUse } from "./retire.ts";
 import { endpointOf, type KubernetesRuntimeOptions, serverNames } from "./runtime-names.ts";
 import { openScene, type RuntimeScene } from "./runtime-scene.ts";
 import { applyAlias, applyService } from "./shared-service.ts";
@@ -200,4 +199,43 @@ async function ensureCertificates(scene: RuntimeScene, isInCharge: boolean): Pro
     mark: marks.length > 0 ? marks.join("-") : undefined,
     renewInMs: times.length > 0 ? Math.min(...times) : undefined,
   };
+}
+
+const remembered = 256;
+
+/**
+ * Refuses images that cannot run on a cluster: a TypeScript function without a base runs on the Node of Purlin itself,
+ * which a cluster does not have. Each image is checked once; an image that cannot be read now is accepted.
+ */
+function createRunnableCheck(packages: PackageClient): (revision: KubeObject, signal: AbortSignal) => Promise<void> {
+  const needsNode = createMemory<boolean>(remembered);
+  return async (revision, signal) => {
+    const reference = referenceOfRevision(revision);
+    const key = `${revision.metadata.uid ?? ""} ${textAt(revision, ["status", "resolvedImage"]) ?? ""}`;
+    let isBare = needsNode.get(key);
+    if (isBare === undefined) {
+      isBare = await lacksNode(packages, revision, signal);
+      if (isBare !== undefined) needsNode.set(key, isBare);
+    }
+    if (isBare !== true) return;
+    throw new Error(
+      `${reference} brings no Node to run on, and a cluster has none: build it with a base that does, ` +
+        "such as: purlin xpkg build -f package --function src/function.ts --base registry.example.org/library/node:22-slim",
+    );
+  };
+}
+
+async function lacksNode(
+  packages: PackageClient,
+  revision: KubeObject,
+  signal: AbortSignal,
+): Promise<boolean | undefined> {
+  const request = requestOf(revision, referenceOfRevision(revision), signal);
+  try {
+    const { labels } = await packages.config(await packages.resolve(request), request);
+    return labels[runtimeLabel] === "node";
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
 }

@@ -9,7 +9,7 @@ import { buildImage, createRegistryClient, parseReference, pushPackage, runtimeL
 import { otherKinds } from "../../package-kinds.ts";
 import { type KubernetesScene, startKubernetesScene } from "../../testing/kubernetes-scene.ts";
 import { namespace } from "../../testing/package-cluster.ts";
-import { createRevisionLeases } from "../leases.ts";
+import { createRevisionLeases } from "../package-runtime.ts";
 import { runtimeKinds } from "./runtime-names.ts";
 
 const one = "fn-aaaaaaaaaaaa";

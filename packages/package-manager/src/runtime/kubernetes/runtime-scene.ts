@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import { ReconcileError } from "@purlin/kube-controller";
+import { type ControllerClient, ReconcileError } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { type KubeObject, textAt } from "@purlin/kube-objects/object";
-import { numberOf } from "../../manager/revision-identity.ts";
+import { type KubeObject, memberAt, objectAt, textAt } from "@purlin/kube-objects/object";
+import { selectImageConfig } from "../../image-configs/select-image-config.ts";
+import { numberOf } from "../../manager/package-revision.ts";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
 import type { RuntimeContext } from "../package-runtime.ts";
-import { findRuntimeConfig } from "./runtime-config.ts";
-import { fixedName, type KubernetesRuntimeOptions, type RuntimeNames, runtimeNames } from "./runtime-names.ts";
-import { pullSecretsOf } from "./service-account.ts";
+import {
+  fixedName,
+  type KubernetesRuntimeOptions,
+  type ObjectPlace,
+  type RuntimeNames,
+  runtimeKinds,
+  runtimeNames,
+  templatedMetadata,
+} from "./runtime-names.ts";
 
 /** One revision and the inputs of its runtime objects. */
 export interface RuntimeScene extends RuntimeContext {
@@ -89,4 +95,78 @@ async function secretsOfControlPlane({ options, signal }: RuntimeScene): Promise
 /** Higher numbers are newer. */
 export function isNewer(a: KubeObject, b: KubeObject): boolean {
   return numberOf(a) > numberOf(b);
+}
+
+/** The runtime config of a revision. */
+interface ChosenRuntimeConfig {
+  /** Its `spec`. */
+  readonly config: JsonObject;
+  /** The ImageConfig that chose it, where one did. */
+  readonly imageConfig: string | undefined;
+}
+
+/** The default runtime config. */
+export const defaultRuntimeConfig: KubeObject = {
+  ...otherKinds.runtimeConfig,
+  metadata: { name: "default" },
+  spec: {},
+};
+
+/** Finds the runtime config of a revision: the one an ImageConfig names for its image, or else its own. */
+async function findRuntimeConfig(
+  client: ControllerClient,
+  revision: KubeObject,
+  signal: AbortSignal,
+): Promise<ChosenRuntimeConfig> {
+  const image = textAt(revision, ["status", "resolvedImage"]);
+  const configs = image === undefined ? [] : await client.list(otherKinds.imageConfig, { signal });
+  const chosen = image === undefined ? undefined : selectImageConfig(configs, image, "ConfigureRuntime")?.config;
+  const reference = chosen
+    ? memberAt(chosen, ["spec", "runtime", "configRef"])
+    : memberAt(revision, ["spec", "runtimeConfigRef"]);
+  const name = nameIn(reference);
+  const found = await client.get(otherKinds.runtimeConfig, { name }, { signal });
+  if (found === undefined) throw new Error(`cannot get DeploymentRuntimeConfig "${name}": not found; create it`);
+  return { config: objectAt(found, ["spec"]), imageConfig: chosen?.metadata.name };
+}
+
+function nameIn(reference: unknown): string {
+  const name = isJsonObject(reference) ? textAt(reference, ["name"]) : undefined;
+  if (!isJsonObject(reference) || name === undefined) {
+    throw new Error("no runtime config: the revision's spec.runtimeConfigRef is not set");
+  }
+  const { apiVersion, kind } = otherKinds.runtimeConfig;
+  const [given, givenKind] = [textAt(reference, ["apiVersion"]) ?? apiVersion, textAt(reference, ["kind"]) ?? kind];
+  // As shipped: one of the two may be anything.
+  if (given !== apiVersion && givenKind !== kind) {
+    throw new Error(`runtime config "${name}" is a ${givenKind} (${given}); only ${kind} (${apiVersion}) is known`);
+  }
+  return name;
+}
+
+/** The inputs of a ServiceAccount. */
+interface ServiceAccountInput {
+  /** `spec` of the runtime config. */
+  readonly config: JsonObject;
+  readonly place: ObjectPlace;
+  /** The stored account: pull secrets that others added are kept. */
+  readonly existing: KubeObject | undefined;
+  readonly pullSecrets: readonly string[];
+}
+
+/** The ServiceAccount the Pods of a revision run as. */
+export function serviceAccountOf({ config, place, existing, pullSecrets }: ServiceAccountInput): KubeObject {
+  const names = new Set([...(existing === undefined ? [] : pullSecretsOf(existing)), ...pullSecrets]);
+  return {
+    ...runtimeKinds.serviceAccount,
+    metadata: templatedMetadata(config, "serviceAccountTemplate", place),
+    ...(names.size > 0 && { imagePullSecrets: [...names].map((name) => ({ name })) }),
+  };
+}
+
+/** The names of the Secrets that an account, or a Pod, pulls images with. */
+function pullSecretsOf(object: object, path: readonly string[] = ["imagePullSecrets"]): readonly string[] {
+  const secrets = memberAt(object, path);
+  if (!Array.isArray(secrets)) return [];
+  return secrets.flatMap((one) => (isJsonObject(one) ? (textAt(one, ["name"]) ?? []) : []));
 }

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { packageTypes } from "../../package-kinds.ts";
-import { serviceAccountOf } from "./service-account.ts";
+import { serviceAccountOf } from "./runtime-scene.ts";
 import { serviceOf } from "./shared-service.ts";
 
 const revisionOf = (kind: "Function" | "Provider"): KubeObject => ({

@@ -11,9 +11,8 @@ import {
 } from "@purlin/kube-objects/object";
 import { type PackageType, packageLabels } from "../../package-kinds.ts";
 import { applyOwned } from "../apply-owned.ts";
-import { podLabels, runtimeKinds, runtimePort } from "./runtime-names.ts";
+import { type ObjectPlace, podLabels, runtimeKinds, runtimePort, templatedMetadata } from "./runtime-names.ts";
 import { isNewer, type RuntimeScene } from "./runtime-scene.ts";
-import { type ObjectPlace, templatedMetadata } from "./templated-metadata.ts";
 
 /** The revision that a Service selects, and the place of the Service. */
 interface ServiceInput {

@@ -16,7 +16,7 @@ import { otherKinds } from "../../package-kinds.ts";
 import { runtimeFieldManager } from "../apply-owned.ts";
 import { deploymentOf } from "../kubernetes/deployment.ts";
 import { type RuntimeNames, runtimeNames } from "../kubernetes/runtime-names.ts";
-import { serviceAccountOf } from "../kubernetes/service-account.ts";
+import { serviceAccountOf } from "../kubernetes/runtime-scene.ts";
 import type { RuntimeContext } from "../package-runtime.ts";
 import { socketOf } from "../process-runtime.ts";
 import { type PodProcess, podProcess, podTemplateOf } from "./pod-process.ts";

@@ -7,12 +7,19 @@ import { controllerOf, type KubeObject, labelOf, textAt } from "@purlin/kube-obj
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
 import type { PackageRuntime, RuntimeContext, RuntimeReport } from "../package-runtime.ts";
 import { deleteRevisionSecret } from "../process-runtime.ts";
-import { openProviderFiles } from "./provider-files.ts";
-import { type ProviderRuntimeOptions, secretsOf } from "./provider-host.ts";
+import { createProviderSecrets, openProviderFiles } from "./provider-files.ts";
+import {
+  accepts,
+  declaresWebhooks,
+  hasTarget,
+  type ProviderRuntimeOptions,
+  removeTarget,
+  secretsOf,
+  targetOf,
+  webhookPort,
+} from "./provider-host.ts";
 import { startProvider } from "./provider-process.ts";
 import { type ProviderAccount, roleKinds } from "./provider-roles.ts";
-import { createProviderSecrets } from "./provider-secrets.ts";
-import { accepts, declaresWebhooks, hasTarget, removeTarget, targetOf, webhookPort } from "./provider-webhooks.ts";
 
 const reportedLines = 10;
 /** When a webhook that does not answer is tried again. */

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
+import { run } from "../run.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { runInProcess, TestIo } from "../testing/test-io.ts";
+import { UserError } from "../user-error.ts";
+import { runOnSaves } from "./watch-files.ts";
+
+test("it runs at once and on each save of a named file, goes on after an error, and ends when it is stopped", async () => {
+  using folder = tempFolder({ "a.yaml": "a" });
+  const stop = new AbortController();
+  const io = new TestIo({ cwd: folder.path, signal: stop.signal });
+  let runs = 0;
+  const running = runOnSaves(["a.yaml"], io, {
+    async run() {
+      runs += 1;
+      if (runs === 3) stop.abort();
+      // After the run, so that the save is not part of it.
+      setTimeout(() => folder.write("a.yaml", String(runs)), 20);
+      if (runs === 1) throw new UserError("a.yaml:1:1: wrong");
+    },
+  });
+  assert.equal(await running, 0);
+  assert.equal(runs, 3);
+  assert.equal(io.stdout.text, "error: a.yaml:1:1: wrong\n");
+});
+
+test("it runs again when it is woken, also while it runs", async () => {
+  using folder = tempFolder({ "a.yaml": "a" });
+  const stop = new AbortController();
+  let [runs, wake] = [0, (): void => {}];
+  const running = runOnSaves(["a.yaml"], new TestIo({ cwd: folder.path, signal: stop.signal }), {
+    async run() {
+      runs += 1;
+      if (runs === 1) wake();
+      else if (runs === 2) setTimeout(wake, 20);
+      else stop.abort();
+    },
+    onStart(start) {
+      wake = start;
+    },
+  });
+  assert.equal(await running, 0);
+  assert.equal(runs, 3);
+});
+
+test("validate --watch takes a file by its absolute path, and stops", async () => {
+  using folder = tempFolder({ "a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" });
+  const stop = new AbortController();
+  const io = new TestIo({ cwd: folder.path, signal: stop.signal });
+  const watching = run(["validate", "--watch", join(folder.path, "a.yaml")], io);
+  await eventually("the file is validated", () => io.stdout.text.includes("1 object in 1 file: 0 errors, 0 warnings"));
+  stop.abort();
+  await watching;
+  const stdin = await runInProcess(["validate", "--watch", "-"], { cwd: folder.path });
+  assert.deepEqual([stdin.exitCode, /standard input cannot be watched/.test(stdin.stderr)], [2, true]);
+});

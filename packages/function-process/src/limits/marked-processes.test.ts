@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { until } from "../testing/process-alive.ts";
+import { ownStart } from "./containment.ts";
+import { isPidMaxOwn } from "./limit-script.ts";
+import {
+  createMarks,
+  endMarked,
+  findMarked,
+  killSame,
+  markOf,
+  markScript,
+  marksInLimits,
+  markVariable,
+  readStat,
+  searchScript,
+} from "./marked-processes.ts";
+
+const header = "Limit                     Soft Limit           Hard Limit           Units     ";
+const line = (name: string, hard: string): string => `${name.padEnd(26)}${hard.padEnd(21)}${hard.padEnd(21)}units`;
+
+const limits: Record<string, readonly [string, readonly number[]]> = {
+  none: [line("Max file locks", "unlimited"), []],
+  both: [[line("Max resident set", "2048"), line("Max file locks", "2")].join("\n"), [2, 2]],
+  "one lowered": [[line("Max resident set", "2048"), line("Max file locks", "1")].join("\n"), [1, 2]],
+  "not of a shell": [line("Max resident set", "1000"), []],
+  nothing: ["", []],
+};
+for (const [name, [text, expected]] of Object.entries(limits)) {
+  test(`marks are read from limits: ${name}`, () => {
+    assert.deepEqual(marksInLimits(`${header}\n${text}\n`), expected);
+  });
+}
+
+test("runs have marks of their own", () => {
+  const [one, other] = [createMarks(), createMarks()];
+  assert.notEqual(one.first, other.first);
+  assert.deepEqual([one.next(), one.next()], [one.first, one.first + 1]);
+  assert.ok(Number.isSafeInteger(one.first * 1024));
+});
+
+interface Escape {
+  readonly script: string;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Each goes on without the shell that started it. */
+const escapes: Record<string, Escape> = {
+  "in the background": { script: "sleep 60 &" },
+  "in a session of its own": { script: "setsid sleep 60 &" },
+  "without environment": { script: "setsid env -i sleep 60 &" },
+  "twice removed": { script: "setsid sh -c 'setsid env -i sleep 60 & exit' &" },
+  "with one mark lowered": { script: "ulimit -m 5; setsid env -i sleep 60 &" },
+  "with both marks lowered, and its environment": {
+    script: "ulimit -m 5; { ulimit -x 5 || ulimit -w 5; } 2>/dev/null; setsid sleep 60 &",
+  },
+};
+const programOf = (pid: number): string => readFileSync(`/proc/${pid}/comm`, "utf8").trim();
+
+for (const [name, { script }] of Object.entries(escapes)) {
+  for (const by of ["the control plane", "a shell"]) {
+    test(`a marked process that goes on ${name} is found and ended by ${by}`, async () => {
+      // A shell looks at limits only.
+      if (by === "a shell" && name.includes("both")) return;
+      const marks = createMarks();
+      const mark = marks.next();
+      const run = { first: marks.first, since: ownStart(), uid: process.getuid?.() ?? -1 };
+      const child = spawn("/bin/sh", ["-c", `${markScript(mark)}\n${script}`], {
+        stdio: "ignore",
+        env: { PATH: "/usr/bin:/bin", [markVariable]: String(mark) },
+      });
+      await new Promise((resolve) => child.once("exit", resolve));
+      // The shells in between may be seen until they end.
+      await until(async () => {
+        const found = await findMarked(run);
+        return found.length === 1 && found.every(({ stat }) => programOf(stat.pid) === "sleep");
+      });
+      assert.equal((await findMarked(run))[0]?.mark, mark);
+      await endMarked(run, (one) => one !== mark);
+      assert.equal((await findMarked(run)).length, 1, "another mark is left alone");
+      if (by === "a shell") spawn("/bin/sh", ["-c", searchScript(mark)], { stdio: "ignore" });
+      else assert.equal(await endMarked(run, (one) => one === mark), 1);
+      await until(async () => (await findMarked(run)).length === 0);
+    });
+  }
+}
+
+test("a process without a mark, of another run or from before is left alone", async () => {
+  const child = spawn("/bin/sh", ["-c", "exec sleep 60"], { stdio: "ignore" });
+  const pid = child.pid ?? 0;
+  const run = { first: createMarks().first, since: ownStart(), uid: process.getuid?.() ?? -1 };
+  assert.equal(markOf(pid, run.first), undefined);
+  assert.equal(await endMarked(run, () => true), 0);
+  killSame({ pid, start: (readStat(pid)?.start ?? 0) + 1 });
+  assert.ok(readStat(pid)?.isZombie === false, "its pid alone is not enough");
+  child.kill("SIGKILL");
+});
+
+test("the largest pid is set only where it is that of a namespace", () => {
+  const kernels = ["6.13.12", "6.14.0-1-amd64", "5.15.0", "7.0.1", "6.18.44-fc", "", "6"];
+  assert.deepEqual(kernels.map(isPidMaxOwn), [false, true, false, true, true, false, false]);
+});

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Buffer } from "node:buffer";
+import { create, type EnumType, type Field, type Message, type MessageType, type ValueType } from "./descriptor.ts";
+import { Duration } from "./gen/duration.ts";
+import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./json.ts";
+import { isProtocolError, ProtocolError } from "./protocol-error.ts";
+import { Struct } from "./struct.ts";
+import { decodeStrictJson } from "./struct-decode.ts";
+
+/**
+ * Reads the protobuf-JSON form of a message, with lowerCamelCase or .proto names. Throws a ProtocolError that names the
+ * path of the first member that is unknown or of a wrong type. `null` stands for an absent field.
+ */
+export function fromJson<T extends Message>(type: MessageType<T>, json: unknown): T {
+  return readMessage(type, json, "") as T;
+}
+
+function readMessage(type: MessageType<Message>, json: unknown, path: string): Message {
+  if (type === Duration) return readDuration(json, path);
+  if (!isJsonObject(json)) throw wrongType(path, "an object", json);
+  const message = create(type);
+  const seen = new Set<string>();
+  for (const [key, value] of Object.entries(json)) {
+    const field = type.fields.find(({ name, protoName }) => name === key || protoName === key);
+    const at = member(path, key);
+    if (field === undefined) throw unknownMember(type, at, key);
+    if (value === null) continue;
+    const property = field.oneof ?? field.name;
+    if (seen.has(property))
+      throw invalid(at, `${field.oneof ? "only one of its group may be set" : "it is given twice"}`);
+    seen.add(property);
+    (message as Record<string, unknown>)[property] = readField(field, value, at);
+  }
+  return message;
+}
+
+function readField(field: Field, json: unknown, path: string): unknown {
+  switch (field.cardinality) {
+    case "implicit":
+    case "optional":
+      return readValue(field.value, json, path);
+    case "oneof":
+      return { case: field.name, value: readValue(field.value, json, path) };
+    case "list":
+      if (!Array.isArray(json)) throw wrongType(path, "a list", json);
+      return json.map((item, index) => readValue(field.value, item, `${path}[${index}]`));
+    case "map":
+      if (!isJsonObject(json)) throw wrongType(path, "an object", json);
+      return new Map(Object.entries(json).map(([key, item]) => [key, readValue(field.value, item, member(path, key))]));
+  }
+}
+
+function readValue(type: ValueType, json: unknown, path: string): unknown {
+  switch (type.kind) {
+    case "message":
+      return readMessage(type.message(), json, path);
+    case "struct":
+      return readStruct(json, path);
+    case "enum":
+      return readEnum(type.enum, json, path);
+    case "scalar":
+      return readScalar(type.scalar, json, path);
+  }
+}
+
+function readStruct(json: unknown, path: string): Struct {
+  if (!isJsonObject(json)) throw wrongType(path, "an object", json);
+  try {
+    return Struct.from(json);
+  } catch (error) {
+    if (!isProtocolError(error)) throw error;
+    const inner = error.path ?? "";
+    const whole = inner === "" || inner.startsWith("[") ? `${path}${inner}` : `${path}.${inner}`;
+    throw new ProtocolError(error.code, `${path}: ${error.message}`, { cause: error, path: whole });
+  }
+}
+
+function readEnum(type: EnumType, json: unknown, path: string): number {
+  if (typeof json === "number" && Number.isInteger(json)) return json;
+  const number = typeof json === "string" && Object.hasOwn(type.values, json) ? type.values[json] : undefined;
+  if (number === undefined) throw wrongType(path, `one of ${Object.keys(type.values).join(", ")}`, json);
+  return number;
+}
+
+function readScalar(scalar: string, json: unknown, path: string): unknown {
+  switch (scalar) {
+    case "string":
+      if (typeof json !== "string") throw wrongType(path, "a string", json);
+      return json;
+    case "bool":
+      if (typeof json !== "boolean") throw wrongType(path, "true or false", json);
+      return json;
+    case "bytes":
+      return readBytes(json, path);
+    case "int64":
+      return readInt64(json, path);
+    default:
+      if (typeof json !== "number" || !Number.isInteger(json)) throw wrongType(path, "an integer", json);
+      return json;
+  }
+}
+
+function readBytes(json: unknown, path: string): Uint8Array {
+  if (typeof json !== "string" || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(json)) throw wrongType(path, "base64", json);
+  return Uint8Array.from(Buffer.from(json, "base64"));
+}
+
+function readInt64(json: unknown, path: string): bigint {
+  const text = typeof json === "number" && Number.isSafeInteger(json) ? String(json) : json;
+  if (typeof text !== "string" || !/^-?\d{1,19}$/.test(text)) throw wrongType(path, "an integer", json);
+  return BigInt(text);
+}
+
+function readDuration(json: unknown, path: string): Duration {
+  const match = typeof json === "string" ? /^(-?)(\d{1,12})(?:\.(\d{1,9}))?s$/.exec(json) : null;
+  if (match === null) throw wrongType(path, 'a duration such as "60s" or "1.5s"', json);
+  const sign = match[1] === "-" ? -1 : 1;
+  const seconds = BigInt(match[2] ?? "0") * BigInt(sign);
+  const nanos = Number((match[3] ?? "").padEnd(9, "0")) * sign;
+  return create(Duration, { seconds, nanos: nanos === 0 ? 0 : nanos });
+}
+
+function member(path: string, key: string): string {
+  if (!/^[A-Za-z_][\w-]*$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === "" ? key : `${path}.${key}`;
+}
+
+function unknownMember(type: MessageType<Message>, path: string, key: string): ProtocolError {
+  const name = type.typeName.slice(type.typeName.lastIndexOf(".") + 1);
+  return invalid(path, `${name} has no field "${key}"; it has ${type.fields.map((field) => field.name).join(", ")}`);
+}
+
+function wrongType(path: string, expected: string, json: unknown): ProtocolError {
+  const text = JSON.stringify(json) ?? typeof json;
+  return invalid(path, `expected ${expected}, not ${text.length > 60 ? `${text.slice(0, 57)}…` : text}`);
+}
+
+function invalid(path: string, problem: string): ProtocolError {
+  return new ProtocolError("INVALID_JSON", `${path || "the message"}: ${problem}`, { path });
+}
+
+/**
+ * The protobuf-JSON form of a message: lowerCamelCase names, enums by name, bytes as base64, Structs as plain JSON;
+ * what is absent or empty is left out. Throws when a Struct holds what JSON cannot show.
+ */
+export function toJson<T extends Message>(type: MessageType<T>, message: T): JsonObject {
+  const json: JsonObject = {};
+  const fields = message as Record<string, unknown>;
+  for (const field of type.fields) {
+    const value = fieldToJson(field, fields[field.oneof ?? field.name]);
+    if (value !== undefined) json[field.name] = value;
+  }
+  return json;
+}
+
+function fieldToJson(field: Field, value: unknown): JsonValue | undefined {
+  if (value === undefined) return undefined;
+  switch (field.cardinality) {
+    case "implicit":
+      return isZero(value) ? undefined : valueToJson(field.value, value);
+    case "optional":
+      return valueToJson(field.value, value);
+    case "oneof": {
+      const chosen = value as { readonly case: string; readonly value: unknown };
+      return chosen.case === field.name ? valueToJson(field.value, chosen.value) : undefined;
+    }
+    case "list": {
+      const list = value as readonly unknown[];
+      return list.length === 0 ? undefined : list.map((item) => valueToJson(field.value, item));
+    }
+    case "map":
+      return mapToJson(field, value as ReadonlyMap<string, unknown>);
+  }
+}
+
+function mapToJson(field: Field, map: ReadonlyMap<string, unknown>): JsonObject | undefined {
+  if (map.size === 0) return undefined;
+  const json: JsonObject = {};
+  for (const [key, value] of map) setOwn(json, key, valueToJson(field.value, value));
+  return json;
+}
+
+function valueToJson(type: ValueType, value: unknown): JsonValue {
+  switch (type.kind) {
+    case "struct":
+      return decodeStrictJson((value as Struct).bytes);
+    case "message": {
+      const message = type.message();
+      return message === Duration ? durationToJson(value as Duration) : toJson(message, value as Message);
+    }
+    case "enum":
+      return enumToJson(type.enum, value as number);
+    case "scalar":
+      if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
+      return typeof value === "bigint" ? String(value) : (value as string | number | boolean);
+  }
+}
+
+function enumToJson(type: EnumType, number: number): string | number {
+  return Object.entries(type.values).find(([, value]) => value === number)?.[0] ?? number;
+}
+
+/** A Duration as protobuf-JSON writes it: seconds with no, three, six or nine digits after the point. */
+function durationToJson({ seconds, nanos }: Duration): string {
+  const sign = seconds < 0n || nanos < 0 ? "-" : "";
+  const whole = seconds < 0n ? -seconds : seconds;
+  const digits = String(Math.abs(nanos)).padStart(9, "0");
+  const fraction = nanos === 0 ? "" : `.${digits.replace(/(000){1,2}$/, "")}`;
+  return `${sign}${whole}${fraction}s`;
+}
+
+function isZero(value: unknown): boolean {
+  return value === "" || value === 0 || value === false || value === 0n || (value as Uint8Array).length === 0;
+}

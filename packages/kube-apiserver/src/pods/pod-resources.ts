@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+import { timestamp } from "@purlin/kube-objects/apply";
+import {
+  badRequest,
+  conflict,
+  forbidden,
+  isConflict,
+  notFound,
+  requiredValue,
+  StatusError,
+  tooManyRequests,
+  unclassifiedError,
+  unsupportedValue,
+} from "@purlin/kube-objects/errors";
+import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
+import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
+import { objectKey } from "../registry/registry.ts";
+import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
+import { admitUnstored } from "../rest/admitted-write.ts";
+import { deleteEvicted } from "../rest/delete.ts";
+import { inStoredOrder } from "../rest/object-codec.ts";
+import { negotiateForm } from "../rest/object-response.ts";
+import { readRequestBody } from "../rest/request-body.ts";
+import type { SpecialResource } from "../rest/resources.ts";
+import type { RestRequest } from "../rest/rest-context.ts";
+import { deleteOptionsOf } from "../rest/write-options.ts";
+
+const pods = { group: "", resource: "pods" };
+const bindings = { group: "", resource: "pods/binding" };
+
+/** `bindings` and `pods/<name>/binding`: assigns a Pod to a node. */
+function bindingResource(): SpecialResource {
+  return (rest) => {
+    const { type, target } = rest;
+    if (type.group !== "" || target.verb !== "create") return undefined;
+    const isBinding = type.resource === "bindings" || (type.resource === "pods" && target.subresource === "binding");
+    return isBinding ? bind(rest) : undefined;
+  };
+}
+
+async function bind(rest: RestRequest): Promise<CompleteResponse> {
+  const { request, target } = rest;
+  const { mediaType, pretty } = negotiateForm(request);
+  const body = await readRequestBody(request, { takesProtobuf: true });
+  const binding = isJsonObject(body?.value) ? body.value : {};
+  const name = target.name === "" ? (metaOf(binding).name ?? "") : target.name;
+  if (target.name !== "" && metaOf(binding).name !== name) {
+    throw badRequest("name in URL does not match name in Binding object");
+  }
+  requireValid(binding);
+  const dryRun = request.query.has("dryRun");
+  await admitUnstored(rest, { ...binding, apiVersion: "v1", kind: "Binding" }, dryRun);
+  await assign(rest, { name, node: stringAt(binding, ["target", "name"]), dryRun });
+  const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
+  return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
+}
+
+/** The reference answers with an error of no class here. */
+function requireValid(binding: JsonObject): void {
+  const kind = stringAt(binding, ["target", "kind"]);
+  const errors = [
+    ...(kind === "" || kind === "Node" ? [] : [unsupportedValue("target.kind", kind, ["Node", "<empty>"])]),
+    ...(stringAt(binding, ["target", "name"]) === "" ? [requiredValue("target.name", "")] : []),
+  ];
+  const texts = errors.map(({ field, body }) => `${field}: ${body}`);
+  if (texts.length > 0) throw unclassifiedError(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
+}
+
+interface Assignment {
+  readonly name: string;
+  readonly node: string;
+  readonly dryRun: boolean;
+}
+
+async function assign({ store, target, now }: RestRequest, { name, node, dryRun }: Assignment): Promise<void> {
+  const key = `//pods/${target.namespace}/${name}`;
+  await store.write(key, ({ current, revision }) => {
+    if (current === undefined) throw notFound(pods, name);
+    const bound = withNode(current.value, { name, node, at: timestamp(now()) });
+    const versioned = withMeta(bound, { resourceVersion: String(revision) });
+    return dryRun ? { action: "keep" } : { action: "put", value: inStoredOrder(versioned) };
+  });
+}
+
+function withNode(
+  pod: JsonObject,
+  { name, node, at }: { readonly name: string; readonly node: string; readonly at: string },
+): JsonObject {
+  if (isDeleting(pod)) throw conflict(bindings, name, `pod ${name} is being deleted, cannot be assigned to a host`);
+  const assigned = stringAt(pod, ["spec", "nodeName"]);
+  if (assigned !== "") {
+    throw conflict(bindings, name, `pod ${name} is already assigned to node ${goQuote(assigned)}`);
+  }
+  const status = objectAt(pod, ["status"]);
+  const known = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
+  const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: at };
+  const conditions = [...known.filter((one) => one["type"] !== "PodScheduled"), scheduled];
+  return { ...pod, spec: { ...objectAt(pod, ["spec"]), nodeName: node }, status: { ...status, conditions } };
+}
+
+/** Sends requests of the server itself. A failure throws its Status. */
+interface Sender {
+  send(method: string, path: string, request: { readonly body: JsonObject }): Promise<unknown>;
+}
+
+const budgetGroup = { group: "policy", resource: "poddisruptionbudget" };
+const violation = "Cannot evict pod as it would violate the pod's disruption budget.";
+const conflictRetries = 5;
+
+/** The resources by which Pods are assigned to nodes and evicted from them. */
+export function podResources(client: Sender): readonly SpecialResource[] {
+  return [evictionResource(client), bindingResource()];
+}
+
+/** `pods/<name>/eviction`: deletes a Pod if its disruption budget allows it. */
+function evictionResource(client: Sender): SpecialResource {
+  return (rest) =>
+    rest.type.group === "" && rest.type.resource === "pods" && rest.target.subresource === "eviction"
+      ? evict(rest, client)
+      : undefined;
+}
+
+async function evict(rest: RestRequest, client: Sender): Promise<CompleteResponse> {
+  const { request, store, target, type } = rest;
+  const { mediaType, pretty } = negotiateForm(request);
+  const body = await readRequestBody(request, { takesProtobuf: true });
+  const eviction = isJsonObject(body?.value) ? body.value : {};
+  const { name = "" } = metaOf(eviction);
+  if (name !== target.name) throw badRequest("name in URL does not match name in Eviction object");
+  const pod = store.get(objectKey(type, target.namespace, name))?.value;
+  if (pod === undefined) throw notFound(type, name);
+  const options = objectAt(eviction, ["deleteOptions"]);
+  const dryRun = request.query.has("dryRun") || memberAt(options, ["dryRun"]) !== undefined;
+  await admitUnstored(rest, { ...eviction, apiVersion: "policy/v1", kind: "Eviction" }, dryRun);
+  if (!ignoresBudget(pod)) await takeFromBudget(rest, client, { pod, dryRun });
+  // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the one who evicts.
+  await deleteEvicted(rest, { ...deleteOptionsOf(options), dryRun });
+  const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
+  return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
+}
+
+const endedPhases = new Set(["Succeeded", "Failed", "Pending"]);
+
+/** A Pod that does not run, or is being deleted, does not count for its budget. */
+function ignoresBudget(pod: JsonObject): boolean {
+  return endedPhases.has(stringAt(pod, ["status", "phase"])) || isDeleting(pod);
+}
+
+interface Evicted {
+  readonly pod: JsonObject;
+  readonly dryRun: boolean;
+}
+
+async function takeFromBudget(rest: RestRequest, client: Sender, { pod, dryRun }: Evicted): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    const [budget, ...others] = budgetsOf(rest, pod);
+    if (budget === undefined) return;
+    if (others.length > 0) {
+      const why = "which the eviction subresource does not support.";
+      throw unclassifiedError(`This pod has more than one PodDisruptionBudget, ${why}`);
+    }
+    if (isUnhealthyAndAllowed(pod, budget)) return;
+    const next = withDisruption(budget, metaOf(pod).name ?? "", timestamp(rest.now()));
+    if (dryRun) return;
+    const { namespace = "", name = "" } = metaOf(budget);
+    try {
+      await client.send("PUT", `/apis/policy/v1/namespaces/${namespace}/poddisruptionbudgets/${name}/status`, {
+        body: next,
+      });
+      return;
+    } catch (error) {
+      if (!isConflict(error) || attempt === conflictRetries) throw error;
+    }
+  }
+}
+
+function budgetsOf({ store, target }: RestRequest, pod: JsonObject): JsonObject[] {
+  const { labels = {} } = metaOf(pod);
+  return store
+    .list({ prefix: `/policy/poddisruptionbudgets/${target.namespace}/` })
+    .entries.map(({ value }) => value)
+    .filter((budget) => {
+      const selector = memberAt(budget, ["spec", "selector"]);
+      return isJsonObject(selector) && matchesLabels(labelSelectorOf(selector as LabelSelectorObject), labels);
+    });
+}
+
+function isReady(pod: JsonObject): boolean {
+  const conditions = memberAt(pod, ["status", "conditions"]);
+  const list = Array.isArray(conditions) ? conditions.filter(isJsonObject) : [];
+  return list.some((one) => one["type"] === "Ready" && one["status"] === "True");
+}
+
+/** Pods that run and are not ready may be evicted when the budget is met without them, or always where the budget says so. */
+function isUnhealthyAndAllowed(pod: JsonObject, budget: JsonObject): boolean {
+  if (isReady(pod)) return false;
+  if (stringAt(budget, ["spec", "unhealthyPodEvictionPolicy"]) === "AlwaysAllow") return true;
+  const [current, desired] = ["currentHealthy", "desiredHealthy"].map((name) => numberAt(budget, ["status", name]));
+  return (desired ?? 0) > 0 && (current ?? 0) >= (desired ?? 0);
+}
+
+/** The budget after one more disruption. Throws 429 when none is allowed. */
+function withDisruption(budget: JsonObject, pod: string, now: string): JsonObject {
+  const { name = "", generation = 0 } = metaOf(budget);
+  const status = objectAt(budget, ["status"]);
+  if (numberAt(status, ["observedGeneration"]) < generation) {
+    throw refusedBy(`The disruption budget ${name} is still being processed by the server.`, 10);
+  }
+  const allowed = numberAt(status, ["disruptionsAllowed"]);
+  if (allowed < 0) throw forbidden(budgetGroup, name, "pdb disruptions allowed is negative");
+  if (allowed === 0) {
+    const [needed, current] = [numberAt(status, ["desiredHealthy"]), numberAt(status, ["currentHealthy"])];
+    throw refusedBy(
+      current <= needed
+        ? `The disruption budget ${name} needs ${needed} healthy pods and has ${current} currently`
+        : `The disruption budget ${name} does not allow evicting pods currently`,
+      0,
+    );
+  }
+  const disruptedPods = { ...objectAt(status, ["disruptedPods"]), [pod]: now };
+  return { ...budget, status: { ...status, disruptionsAllowed: allowed - 1, disruptedPods } };
+}
+
+function refusedBy(message: string, retryAfterSeconds: number): StatusError {
+  const { status } = tooManyRequests(violation, retryAfterSeconds);
+  const causes = [{ reason: "DisruptionBudget", message }];
+  return new StatusError({ ...status, details: { ...status.details, causes } });
+}

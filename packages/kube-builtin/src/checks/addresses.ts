@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { isIP } from "node:net";
+import { type Cidr, cidrOf, formatIpAddress, type IpAddress, ipAddressOf, isMappedIPv4 } from "@purlin/base";
+import { type Check, eachItem, maybeNamed, within } from "@purlin/kube-apiserver/kinds";
+import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import { goQuote } from "@purlin/kube-objects/json";
+import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
+import { stringAt } from "@purlin/kube-objects/object";
+
+/** The error about text that is not an address. */
+export const addressText: string = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
+
+/** The address in the one form that all readers agree on: without leading zeros, and an IPv4-mapped IPv6 address as IPv4. */
+export function plainAddress(text: string): string {
+  const address = addressOf(text);
+  if (address === undefined) return text;
+  if (address.bits === 32) return formatIpAddress(address);
+  return isMappedIPv4(address) ? formatIpAddress({ bits: 32, value: address.value & 0xffff_ffffn, zone: "" }) : text;
+}
+
+/** An IPv4 address, leading zeros accepted, or an IPv6 address without a zone. */
+function addressOf(text: string): IpAddress | undefined {
+  const address = ipAddressOf(text, { leadingZeros: !text.includes(":") });
+  return address?.zone === "" ? address : undefined;
+}
+
+/** Whether text is an address of a family. */
+export function isOfFamily(text: string, family: 4 | 6): boolean {
+  return addressOf(text)?.bits === (family === 4 ? 32 : 128);
+}
+
+/** What is wrong with an address, also where some programs would read it and others not. */
+export function addressProblem(text: string): string | undefined {
+  if (plainAddress(text) !== text) {
+    return text.includes(":") ? "must not be an IPv4-mapped IPv6 address" : "must not have leading 0s";
+  }
+  return addressOf(text) === undefined ? addressText : undefined;
+}
+
+/** The same as an error at a field. */
+export function addressErrors(address: string, path: string): FieldError[] {
+  const problem = addressProblem(address);
+  return problem === undefined ? [] : [invalidValue(path, address, problem)];
+}
+
+/** The error about a host that is an address. */
+export const notAddress: string = "must be a DNS name, not an IP address";
+
+/** The addresses of a load balancer in a status. */
+export const loadBalancer: Check = within(
+  "loadBalancer",
+  eachItem("ingress", (one, path) => {
+    const [ip, host] = [stringAt(one, ["ip"]), stringAt(one, ["hostname"])];
+    return [
+      ...(ip === "" ? [] : addressErrors(ip, `${path}.ip`)),
+      ...maybeNamed("hostname", dns1123SubdomainProblems)(one, path),
+      ...(isIP(host) === 0 ? [] : [invalidValue(`${path}.hostname`, host, notAddress)]),
+    ];
+  }),
+);
+
+/** The range of a CIDR, leading zeros accepted. */
+export const rangeOf = (text: string): Cidr | undefined => cidrOf(text, { leadingZeros: true });
+
+/** The errors of a range of addresses. `canonical` accepts only the one way to write it. */
+export function rangeErrors(
+  text: string,
+  path: string,
+  { canonical = false }: { readonly canonical?: boolean } = {},
+): FieldError[] {
+  const range = rangeOf(text);
+  if (range === undefined) {
+    return [invalidValue(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")];
+  }
+  const problem = strictProblem(text, range);
+  if (problem !== undefined) return [invalidValue(path, text, problem)];
+  const plain = `${formatIpAddress(range.address)}/${range.length}`;
+  return canonical && plain !== text ? [invalidValue(path, text, `must be in canonical form (${goQuote(plain)})`)] : [];
+}
+
+function strictProblem(text: string, { address, length }: Cidr): string | undefined {
+  if (cidrOf(text) === undefined) return "must not have leading 0s in IP or prefix length";
+  if (isMappedIPv4(address)) return "must not have an IPv4-mapped IPv6 address";
+  return maskedValue({ address, length }) === address.value
+    ? undefined
+    : "must not have bits set beyond the prefix length";
+}
+
+function maskedValue({ address, length }: Cidr, bits = length): bigint {
+  const rest = BigInt(address.bits - bits);
+  return (address.value >> rest) << rest;
+}
+
+/** Whether a range is inside another one, and smaller. */
+export function isStrictlyInside(inner: Cidr, outer: Cidr): boolean {
+  const isSameFamily = inner.address.bits === outer.address.bits;
+  return isSameFamily && inner.length > outer.length && maskedValue(inner, outer.length) === maskedValue(outer);
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+import { finish, isPartDone, type Work } from "@purlin/base";
+import { duplicateValue, type FieldError, invalidValue, requiredValue } from "../errors/field-error.ts";
+import {
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  setOwnValue,
+} from "../json/json-value.ts";
+import { dns1035LabelProblems, pathSegmentName } from "../metadata/names.ts";
+import { validateObjectMeta } from "../metadata/validate-metadata.ts";
+import { type ObjectMeta, parseApiVersion } from "../object/kube-object.ts";
+import { TypedFormError } from "../typed/special-forms.ts";
+import { toTypedMetadata } from "../typed/typed-form.ts";
+import { maxNesting } from "./nesting.ts";
+import { bracketedText, fieldPlace, indexPlace, keyPlace, type Place, type SchemaFinding } from "./outcome.ts";
+import { type SchemaNode, schemaNode } from "./schema-node.ts";
+import { valueKey, wholeValue } from "./value-kind.ts";
+
+/**
+ * Checks that lists declared as sets hold no item twice, and lists declared as maps no two items with the same keys
+ * (`x-kubernetes-list-type`). Of several equal items the second is reported.
+ */
+export function checkListTypes(value: unknown, schema: JsonObject): SchemaFinding[] {
+  return finish(checkingListTypes(value, schema));
+}
+
+/** {@link checkListTypes} in parts. */
+export function* checkingListTypes(value: unknown, schema: JsonObject): Work<SchemaFinding[]> {
+  const findings: SchemaFinding[] = [];
+  yield* walkStructure(value, schema, {
+    *list(items, node, place) {
+      if (findings.length >= mostFindings) return;
+      if (node.listType === "set") findings.push(...(yield* checkSet(items, place)));
+      if (node.listType === "map") findings.push(...(yield* checkMap(items, node.listMapKeys, place)));
+    },
+  });
+  return findings;
+}
+
+function* checkSet(items: JsonArray, place: Place | undefined): Work<SchemaFinding[]> {
+  const repeated = yield* secondOccurrences(items, (item) => valueKey(item ?? null));
+  return repeated.map((index) => asFinding(duplicateValue(itemField(place, index), wholeValue(items[index] ?? null))));
+}
+
+function* checkMap(items: JsonArray, keys: readonly string[], place: Place | undefined): Work<SchemaFinding[]> {
+  const stranger = items.findIndex((item) => item !== null && item !== undefined && !isJsonObject(item));
+  if (stranger >= 0) {
+    const value = wholeValue(items[stranger] ?? null);
+    return [
+      asFinding(invalidValue(itemField(place, stranger), value, "must be an object for an array of list-type map")),
+    ];
+  }
+  const [only = ""] = keys;
+  const identityOf = (item: JsonValue): string =>
+    keys.length === 1 ? keyText(item, only) : JSON.stringify(keys.map((key) => keyText(item, key)));
+  const repeated = yield* secondOccurrences(items, identityOf);
+  return repeated.map((index) =>
+    asFinding(duplicateValue(itemField(place, index), wholeValue(keysOf(items[index], keys)))),
+  );
+}
+
+function keyText(item: JsonValue | undefined, key: string): string {
+  const value = isJsonObject(item) ? ownValue(item, key) : undefined;
+  return value === undefined ? "" : valueKey(value);
+}
+
+function keysOf(item: JsonValue | undefined, names: readonly string[]): JsonObject {
+  const keys: Record<string, JsonValue> = {};
+  for (const name of names) {
+    const value = isJsonObject(item) ? ownValue(item, name) : undefined;
+    if (value !== undefined) setOwnValue(keys, name, value);
+  }
+  return keys;
+}
+
+/** The first ones are enough: a list can have as many findings as items. */
+const mostFindings = 100;
+
+function* secondOccurrences(items: JsonArray, identityOf: (item: JsonValue) => string): Work<number[]> {
+  const [seen, repeated, found] = [new Set<string>(), new Set<string>(), [] as number[]];
+  for (let index = 0; index < items.length && found.length < mostFindings; index++) {
+    if (isPartDone()) yield;
+    const identity = identityOf(items[index] ?? null);
+    if (!seen.has(identity)) seen.add(identity);
+    else if (!repeated.has(identity)) {
+      repeated.add(identity);
+      found.push(index);
+    }
+  }
+  return found;
+}
+
+const itemField = (place: Place | undefined, index: number): string => bracketedText(indexPlace(place, index));
+const asFinding = (error: FieldError): SchemaFinding => ({ ...error, path: error.field });
+
+/**
+ * Checks objects declared as resources of their own (`x-kubernetes-embedded-resource`): they must say what they are by a
+ * proper `apiVersion` and `kind`, and their `metadata`, if any, must be proper metadata.
+ */
+export function checkEmbeddedResources(value: unknown, schema: JsonObject): SchemaFinding[] {
+  return finish(checkingEmbeddedResources(value, schema));
+}
+
+/** {@link checkEmbeddedResources} in parts. */
+export function* checkingEmbeddedResources(value: unknown, schema: JsonObject): Work<SchemaFinding[]> {
+  const findings: SchemaFinding[] = [];
+  if (!holdsEmbedded(schema)) return findings;
+  yield* walkStructure(value, schema, {
+    object(members, node, place) {
+      if (!node.embeddedResource || findings.length >= mostFindings) return;
+      const pathOf = (name: string): string => bracketedText(fieldPlace(place, name));
+      const metadata = ownValue(members, "metadata");
+      const errors = [
+        ...checkName(pathOf("apiVersion"), ownValue(members, "apiVersion"), apiVersionProblem),
+        ...checkName(pathOf("kind"), ownValue(members, "kind"), kindProblem),
+        ...(metadata === undefined ? [] : checkEmbeddedMetadata(pathOf("metadata"), metadata)),
+      ];
+      findings.push(...errors.map((error) => ({ ...error, path: error.field })));
+    },
+  });
+  return findings;
+}
+
+const known = new WeakMap<JsonObject, boolean>();
+
+/** Whether a schema declares embedded resources anywhere; looked for once. */
+export function holdsEmbedded(schema: JsonObject): boolean {
+  const found = known.get(schema) ?? JSON.stringify(schema).includes('"x-kubernetes-embedded-resource":true');
+  known.set(schema, found);
+  return found;
+}
+
+function checkName(
+  field: string,
+  value: JsonValue | undefined,
+  problemOf: (text: string) => string | undefined,
+): FieldError[] {
+  if (value === undefined) return [requiredValue(field)];
+  if (typeof value !== "string") return [invalidValue(field, wholeValue(value), "must be a string")];
+  const problem = value === "" ? "must not be empty" : problemOf(value);
+  return problem === undefined ? [] : [invalidValue(field, value, problem)];
+}
+
+function apiVersionProblem(text: string): string | undefined {
+  try {
+    parseApiVersion(text);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function kindProblem(text: string): string | undefined {
+  const problems = dns1035LabelProblems(text.toLowerCase());
+  return problems.length === 0 ? undefined : `may have mixed case, but should otherwise match: ${problems.join(",")}`;
+}
+
+/**
+ * Checks the metadata of an object inside another one. It needs no name, and may be in a namespace or not; the kind is
+ * not known, so any name will do that can be part of a path.
+ */
+function checkEmbeddedMetadata(field: string, metadata: JsonValue): FieldError[] {
+  let meta: ObjectMeta;
+  try {
+    meta = toTypedMetadata(metadata).metadata;
+  } catch (error) {
+    if (error instanceof TypedFormError) return [invalidValue(field, wholeValue(metadata), error.message)];
+    throw error;
+  }
+  const named = { ...meta, name: meta.name || "fakename" };
+  return validateObjectMeta(named, { namespaced: Boolean(meta.namespace), name: pathSegmentName }, field);
+}
+
+/** What is done with the lists and objects that a walk comes to. */
+interface StructuralVisitor {
+  list?(items: JsonArray, node: SchemaNode, place: Place | undefined): Work<void>;
+  object?(members: JsonObject, node: SchemaNode, place: Place | undefined): void;
+}
+
+/**
+ * Goes in parts through a value along the parts of its schema that specify it (properties, additionalProperties, items), outer
+ * values before inner ones. What the schema does not specify is not visited, nor what is nested absurdly deeply.
+ */
+export function* walkStructure(value: unknown, schema: JsonObject, visitor: StructuralVisitor): Work<void> {
+  yield* walk({ value, schema, place: undefined, depth: 1 }, visitor);
+}
+
+interface Step {
+  readonly value: unknown;
+  readonly schema: JsonObject | undefined;
+  readonly place: Place | undefined;
+  readonly depth: number;
+}
+
+function* walk({ value, schema, place, depth }: Step, visitor: StructuralVisitor): Work<void> {
+  if (schema === undefined || depth > maxNesting) return;
+  const node = schemaNode(schema);
+  if (Array.isArray(value)) {
+    if (visitor.list !== undefined) yield* visitor.list(value, node, place);
+    for (let i = 0; node.items && i < value.length; i++) {
+      if (isPartDone()) yield;
+      if (!isContainer(value[i])) continue;
+      yield* walk({ value: value[i], schema: node.items, place: indexPlace(place, i), depth: depth + 1 }, visitor);
+    }
+  } else if (isJsonObject(value)) {
+    visitor.object?.(value, node, place);
+    const parent = { members: value, node, place };
+    for (const key of Object.keys(value)) {
+      if (isPartDone()) yield;
+      if (isContainer(value[key])) yield* walk({ ...memberStep(parent, key), depth: depth + 1 }, visitor);
+    }
+  }
+}
+
+/** Nothing is done with scalars. */
+const isContainer = (value: unknown): boolean => typeof value === "object" && value !== null;
+
+interface Parent {
+  readonly members: JsonObject;
+  readonly node: SchemaNode;
+  readonly place: Place | undefined;
+}
+
+function memberStep({ members, node, place }: Parent, key: string): Omit<Step, "depth"> {
+  const { properties, additionalProperties } = node;
+  const value = ownValue(members, key);
+  const property = ownValue(properties, key);
+  if (isJsonObject(property)) return { value, schema: property, place: fieldPlace(place, key) };
+  const schema = isJsonObject(additionalProperties) ? additionalProperties : undefined;
+  return { value, schema, place: keyPlace(place, key) };
+}

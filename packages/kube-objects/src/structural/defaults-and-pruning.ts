@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+import { childPath, type FieldPath, indexPath } from "../errors/field-error.ts";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
+import { copyOf, type Mapped, mapItems, mapMembers, removed } from "../json/map-members.ts";
+import { type StructuralNode, structuralNode } from "./structural-node.ts";
+
+/** An object without the fields its schema does not know, and the paths of those, sorted. */
+interface Pruned {
+  readonly object: JsonObject;
+  readonly unknown: readonly FieldPath[];
+}
+
+const typeFields: ReadonlySet<string> = new Set(["apiVersion", "kind", "metadata"]);
+
+/**
+ * Removes what a structural schema does not declare. A whole resource, and every embedded one, keeps `apiVersion`, `kind`
+ * and `metadata` whatever the schema says. The object is not changed; without unknown fields it comes back itself.
+ */
+export function prune(object: JsonObject, schema: JsonObject): Pruned {
+  const unknown: FieldPath[] = [];
+  const pruner = new Pruner(unknown);
+  const pruned = pruner.members(object, structuralNode(schema), { path: "", isResource: true }) as JsonObject;
+  return { object: pruned, unknown: unknown.sort() };
+}
+
+interface Place {
+  readonly path: FieldPath;
+  /** A whole resource, whose type and metadata stay. */
+  readonly isResource: boolean;
+  /** An item of an array that preserves unknown fields: its own unknown fields stay too, those further down do not. */
+  readonly preserves?: boolean;
+}
+
+/** The object that a member is in. */
+interface Parent {
+  readonly node: StructuralNode | undefined;
+  readonly place: Place;
+}
+
+class Pruner {
+  readonly #unknown: FieldPath[];
+
+  constructor(unknown: FieldPath[]) {
+    this.#unknown = unknown;
+  }
+
+  members(value: JsonValue, node: StructuralNode | undefined, place: Place): JsonValue {
+    if (isJsonArray(value))
+      return mapItems(value, (item, index) => this.#item(item, node, indexPath(place.path, index)));
+    if (!isJsonObject(value)) return value;
+    const parent = { node, place };
+    return mapMembers(value, (member, key) => this.#member(member, key, parent));
+  }
+
+  #item(item: JsonValue, array: StructuralNode | undefined, path: FieldPath): JsonValue {
+    const preserves = array?.preservesUnknown ?? false;
+    if (array?.items === undefined)
+      return preserves ? item : this.members(item, undefined, { path, isResource: false });
+    return this.members(item, array.items, { path, isResource: array.items.isEmbeddedResource, preserves });
+  }
+
+  #member(member: JsonValue, key: string, { node, place }: Parent): Mapped {
+    if (place.isResource && typeFields.has(key)) return member;
+    const path = childPath(place.path, key);
+    const child = node?.property(key) ?? node?.additional?.node;
+    if (child !== undefined) return this.members(member, child, { path, isResource: child.isEmbeddedResource });
+    // `additionalProperties: true` declares the member but nothing inside it.
+    if (node?.additional !== undefined) return this.members(member, undefined, { path, isResource: false });
+    if (node?.preservesUnknown || place.preserves) return member;
+    this.#unknown.push(path);
+    return removed;
+  }
+}
+
+/**
+ * Fills in the defaults of a structural schema: where a member is absent, or null and not nullable, and its parent is
+ * there. The object is not changed; when nothing is missing it comes back itself.
+ */
+export function applyDefaults(object: JsonObject, schema: JsonObject): JsonObject {
+  return withDefaults(object, structuralNode(schema)) as JsonObject;
+}
+
+/** Drops members that are null although their schema is not nullable and has no default to put there. */
+export function dropForbiddenNulls(object: JsonObject, schema: JsonObject): JsonObject {
+  return withoutNulls(object, structuralNode(schema)) as JsonObject;
+}
+
+function withDefaults(value: JsonValue, node: StructuralNode | undefined): JsonValue {
+  if (node === undefined) return value;
+  if (isJsonArray(value)) return mapItems(value, (item) => withDefaults(orDefault(item, node.items), node.items));
+  if (!isJsonObject(value)) return value;
+  return mapMembers(withMissing(value, node), (member, key) => {
+    const property = node.property(key);
+    if (property !== undefined) return withDefaults(member, property);
+    const additional = node.additional?.node;
+    return withDefaults(orDefault(member, additional), additional);
+  });
+}
+
+function withMissing(object: JsonObject, node: StructuralNode): JsonObject {
+  let copy: Record<string, JsonValue> | undefined;
+  for (const [name, value] of node.defaults) {
+    const present = Object.hasOwn(object, name) && !isForbiddenNull(object[name], node.property(name));
+    if (present) continue;
+    copy ??= copyOf(object);
+    setOwnValue(copy, name, value);
+  }
+  return copy ?? object;
+}
+
+function orDefault(value: JsonValue, node: StructuralNode | undefined): JsonValue {
+  return isForbiddenNull(value, node) ? (node?.defaultValue ?? null) : value;
+}
+
+function isForbiddenNull(value: JsonValue | undefined, node: StructuralNode | undefined): boolean {
+  return value === null && node !== undefined && !node.isNullable;
+}
+
+function withoutNulls(value: JsonValue, node: StructuralNode | undefined): JsonValue {
+  if (node === undefined) return value;
+  if (isJsonArray(value)) return mapItems(value, (item) => withoutNulls(item, node.items));
+  if (!isJsonObject(value)) return value;
+  return mapMembers(value, (member, key): Mapped => {
+    const child = node.property(key) ?? node.additional?.node;
+    if (isForbiddenNull(member, child) && child?.defaultValue == null) return removed;
+    return withoutNulls(member, child);
+  });
+}

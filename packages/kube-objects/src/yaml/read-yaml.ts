@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import { CORE_SCHEMA, defineScalarTag, mergeTag, NOT_RESOLVED, type Schema } from "js-yaml";
+
+const truths: ReadonlyMap<string, boolean> = new Map([
+  ...["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"].map((word) => [word, true] as const),
+  ...["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"].map((word) => [word, false] as const),
+]);
+
+const boolTag = defineScalarTag<boolean>("tag:yaml.org,2002:bool", {
+  implicit: true,
+  implicitFirstChars: [..."yYnNtTfFoO"],
+  resolve: (text) => truths.get(text) ?? NOT_RESOLVED,
+  identify: (value) => typeof value === "boolean",
+});
+
+/** No double has more digits; reading a megabyte of them as an integer would take a second. */
+const maxDigits = 400;
+
+/** Go's way with prefixes: a leading zero is octal, which is how file modes such as 0644 are written. */
+function parseInteger(text: string): bigint | undefined {
+  if (text.length > maxDigits) return undefined;
+  const match = /^([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)$/.exec(text);
+  if (match === null) return undefined;
+  const digits = (match[2] ?? "").replace(/^0(?=[0-7]+$)/, "0o");
+  return match[1] === "-" ? -BigInt(digits) : BigInt(digits);
+}
+
+function schemaWith(integer: (value: bigint) => number | bigint): Schema {
+  const intTag = defineScalarTag<number | bigint>("tag:yaml.org,2002:int", {
+    implicit: true,
+    implicitFirstChars: [..."+-0123456789"],
+    resolve(text) {
+      const value = parseInteger(text.replaceAll("_", ""));
+      return value === undefined ? NOT_RESOLVED : integer(value);
+    },
+    identify: (value) => Number.isInteger(value),
+  });
+  return CORE_SCHEMA.withTags(mergeTag, boolTag, intTag);
+}
+
+/**
+ * What plain words and numbers mean: what they mean to kubectl, so that a file says the same to both. That is YAML 1.2
+ * but with the booleans and octal numbers of 1.1, and with merge keys. Dates stay text.
+ */
+export const kubectlSchema: Schema = schemaWith(Number);
+
+/** The same, with integers that no double holds as bigints. */
+export const wideIntegerSchema: Schema = schemaWith((value) =>
+  Number.isSafeInteger(Number(value)) ? Number(value) : value,
+);
+
+/** How much a document may stand for, in characters and members, and how deep. */
+interface ExpansionLimits {
+  readonly size: number;
+  readonly depth: number;
+}
+
+interface Extent {
+  /** Characters and members, written out. */
+  readonly size: number;
+  readonly height: number;
+}
+
+const endless: Extent = { size: Number.POSITIVE_INFINITY, height: Number.POSITIVE_INFINITY };
+
+/**
+ * Whether a value, written out, stays within limits. Aliases let a few lines of YAML stand for gigabytes, and some for themselves. Each
+ * part is measured once, however often it is used.
+ */
+export function isBounded(value: unknown, { size, depth }: ExpansionLimits): boolean {
+  const known = new Map<object, Extent>();
+  const measure = (part: unknown, deep: number): Extent => {
+    if (typeof part === "string") return { size: part.length + 1, height: 0 };
+    if (typeof part !== "object" || part === null) return { size: 1, height: 0 };
+    const before = known.get(part);
+    if (before !== undefined) return before;
+    if (deep > depth) return endless;
+    // What is met again while it is measured contains itself.
+    known.set(part, endless);
+    let total = 1;
+    let height = 0;
+    for (const [name, member] of Array.isArray(part) ? part.entries() : Object.entries(part)) {
+      const extent = measure(member, deep + 1);
+      total += extent.size + (typeof name === "string" ? name.length : 0);
+      height = Math.max(height, extent.height + 1);
+      if (total > size) break;
+    }
+    const extent = { size: total, height };
+    known.set(part, extent);
+    return extent;
+  };
+  const found = measure(value, 0);
+  return found.size <= size && found.height <= depth;
+}
+
+/** A part of a YAML stream between two document markers. */
+export interface StreamPart {
+  readonly body: string;
+  /** Where the part begins in the stream, from 0. */
+  readonly offset: number;
+  /** The line on which it begins, from 1. */
+  readonly line: number;
+}
+
+/**
+ * Splits a YAML stream at its `---` markers, so that documents can be read one by one. A marker at the start of a line is never
+ * content: it ends scalars of every style. A stream with directives is one part, because they belong to the document after them.
+ */
+export function* splitDocuments(text: string): Generator<StreamPart> {
+  let line = 1;
+  let from = 0;
+  const marks = /^%/m.test(text) ? [] : text.matchAll(/^---(?=\s|$).*$/gm);
+  for (const mark of marks) {
+    const body = text.slice(from, mark.index);
+    yield { body, offset: from, line };
+    line += countLines(body);
+    // What follows the mark on its own line belongs to the document.
+    from = mark.index + 3;
+  }
+  yield { body: text.slice(from), offset: from, line };
+}
+
+/** Whether a part has nothing but white space, comments and end markers. */
+export function isBlankDocument(body: string): boolean {
+  for (const [line] of body.matchAll(/^.*$/gm)) {
+    if (!/^\s*(?:#.*|\.\.\.\s*)?$/.test(line)) return false;
+  }
+  return true;
+}
+
+function countLines(text: string): number {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
