@@ -79,3 +79,20 @@ test("resources are found in lists, maps and each other; elsewhere nothing is as
     ...["l[1].apiVersion", "l[1].kind", "m[k].apiVersion", "m[k].kind", "o.inner.apiVersion", "o.inner.kind"],
   ]);
 });
+
+test("a schema with integers beyond 2^53 is searched for resources", () => {
+  const huge = { type: "integer", maximum: 9223372036854775807n, default: 9007199254740993n };
+  assert.deepEqual(checkEmbeddedResources({ n: 1, t: {} }, { properties: { n: huge } }), []);
+  const found = checkEmbeddedResources({ n: 1, t: {} }, { properties: { n: huge, t: embedded } });
+  assert.deepEqual(
+    found.map(({ field }) => field),
+    ["t.apiVersion", "t.kind"],
+  );
+});
+
+test("a default that looks like a declaration is not one", () => {
+  const schema: JsonObject = {
+    properties: { t: { type: "object", default: { "x-kubernetes-embedded-resource": true } } },
+  };
+  assert.deepEqual(checkEmbeddedResources({ t: {} }, schema), []);
+});

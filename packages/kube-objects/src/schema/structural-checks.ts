@@ -126,9 +126,15 @@ export function* checkingEmbeddedResources(value: unknown, schema: JsonObject): 
 
 const known = new WeakMap<JsonObject, boolean>();
 
-/** Whether a schema declares embedded resources anywhere; looked for once. */
-export function holdsEmbedded(schema: JsonObject): boolean {
-  const found = known.get(schema) ?? JSON.stringify(schema).includes('"x-kubernetes-embedded-resource":true');
+/** Whether a schema declares embedded resources in a part that specifies a value; looked for once per part. */
+export function holdsEmbedded(schema: JsonObject, depth = 1): boolean {
+  const remembered = known.get(schema);
+  if (remembered !== undefined) return remembered;
+  if (depth > maxNesting) return false;
+  const { embeddedResource, items, properties, additionalProperties } = schemaNode(schema);
+  const holds = (part: JsonValue | undefined): boolean => isJsonObject(part) && holdsEmbedded(part, depth + 1);
+  const found =
+    embeddedResource || holds(items) || holds(additionalProperties) || Object.values(properties).some(holds);
   known.set(schema, found);
   return found;
 }
