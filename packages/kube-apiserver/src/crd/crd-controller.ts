@@ -132,13 +132,24 @@ export class CrdController {
 
   #follow(): void {
     if (this.#stopped || this.#watch === undefined) return;
+    let isChanged = false;
     for (let changes = this.#watch.take(); changes.length > 0; changes = this.#watch.take()) {
       for (const { key, entry } of changes) {
         this.#enqueue(key);
+        if (this.#published.has(key) && this.#isServedChange(entry?.value)) isChanged = true;
         // Names that a definition had may be what another one waits for.
         if (this.#names.set(key, entry?.value)) for (const other of this.#names.waiting()) this.#enqueue(other);
       }
     }
+    if (isChanged) this.#publish();
+  }
+
+  /**
+   * Serves a change of a definition that is served already, at once: the writer of a new schema may send an object next,
+   * whose new fields the old schema would prune.
+   */
+  #isServedChange(crd: JsonObject | undefined): boolean {
+    return crd !== undefined && isServed(crd) && !isDeleting(crd) && this.#remember(crd);
   }
 
   #enqueue(key: string): void {
@@ -171,14 +182,17 @@ export class CrdController {
   }
 
   async #reconcile(key: string): Promise<void> {
-    const crd = this.#options.store.get(key)?.value;
-    if (crd === undefined) return this.#withdraw(key);
-    if (isDeleting(crd)) return this.#terminate(key, crd);
     // So that the names are those of the newest definitions.
     this.#follow();
+    const { store } = this.#options;
+    const { value: crd, revision } = store.get(key) ?? {};
+    if (crd === undefined) return this.#withdraw(key);
+    if (isDeleting(crd)) return this.#terminate(key, crd);
     const taken = this.#names.othersOf(key, stringAt(crd, ["spec", "group"]));
     const time = timestamp(this.#options.now());
     if (await this.#change(key, (current) => withAcceptedNames(withoutConversionNotice(current), taken, time))) return;
+    // A definition that changed meanwhile is enqueued again; its newest form may be served already.
+    if (store.get(key)?.revision !== revision) return;
     if (!isServed(crd)) return this.#withdraw(key);
     if (this.#remember(crd)) this.#publish();
     if (!isConditionTrue(crd, "NamesAccepted") || isConditionTrue(crd, "Established")) return;
