@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { notFound, type StatusError, serviceUnavailable } from "@purlin/kube-objects/errors";
+import { printJson } from "@purlin/kube-objects/json";
 import { type RunStore, recorderWaits, runsDocument } from "@purlin/run-store";
 import type { Registry } from "prom-client";
 import type { ControlPlane } from "./control-plane.ts";
@@ -142,7 +144,7 @@ export function serveRuns(address: string, plane: Pick<ControlPlane, "state">, r
     if (plane.state !== "running") return failure(serviceUnavailable(recorderWaits));
     const document = runsDocument(runs, path, query);
     if (document === undefined) return failure(notFound({ group: "", resource: "runs" }, path.split("/").at(-1) ?? ""));
-    return { text: JSON.stringify(document), contentType };
+    return { text: printJson(document), contentType };
   });
 }
 

@@ -21,7 +21,14 @@ import {
 import { createInformerPool, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import { crdType, createControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound, textOf } from "@purlin/kube-objects/errors";
-import { goQuote, isJsonObject, type JsonObject, type JsonValue, parsingJsonStrict } from "@purlin/kube-objects/json";
+import {
+  goQuote,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parsingJsonStrict,
+  printJson,
+} from "@purlin/kube-objects/json";
 import {
   annotationOf,
   formatApiVersion,
@@ -435,7 +442,7 @@ async function answer(
   reviews: Readonly<Record<string, (request: JsonObject) => Promise<JsonObject>>>,
 ): Promise<void> {
   const send = (code: number, body: JsonObject): void => {
-    const text = JSON.stringify(body);
+    const text = printJson(body);
     response.writeHead(code, { "content-type": "application/json", "content-length": Buffer.byteLength(text) });
     response.end(text);
   };

@@ -66,7 +66,7 @@ function readValue(type: ValueType, json: unknown, path: string): unknown {
 function readStruct(json: unknown, path: string): Struct {
   if (!isJsonObject(json)) throw wrongType(path, "an object", json);
   try {
-    return Struct.from(json);
+    return Struct.rounded(json);
   } catch (error) {
     if (!isProtocolError(error)) throw error;
     const inner = error.path ?? "";
@@ -106,7 +106,8 @@ function readBytes(json: unknown, path: string): Uint8Array {
 }
 
 function readInt64(json: unknown, path: string): bigint {
-  const text = typeof json === "number" && Number.isSafeInteger(json) ? String(json) : json;
+  const isExact = typeof json === "bigint" || Number.isSafeInteger(json);
+  const text = isExact ? String(json) : json;
   if (typeof text !== "string" || !/^-?\d{1,19}$/.test(text)) throw wrongType(path, "an integer", json);
   return BigInt(text);
 }
@@ -131,9 +132,11 @@ function unknownMember(type: MessageType<Message>, path: string, key: string): P
 }
 
 function wrongType(path: string, expected: string, json: unknown): ProtocolError {
-  const text = JSON.stringify(json) ?? typeof json;
+  const text = typeof json === "bigint" ? String(json) : (JSON.stringify(json, rounded) ?? typeof json);
   return invalid(path, `expected ${expected}, not ${text.length > 60 ? `${text.slice(0, 57)}…` : text}`);
 }
+
+const rounded = (_key: string, value: unknown): unknown => (typeof value === "bigint" ? Number(value) : value);
 
 function invalid(path: string, problem: string): ProtocolError {
   return new ProtocolError("INVALID_JSON", `${path || "the message"}: ${problem}`, { path });

@@ -27,13 +27,20 @@ const isOwn = Object.prototype.hasOwnProperty;
 /** How the members of an object are ordered on the wire. */
 type MemberOrder = "insertion" | "sorted";
 
+/** The double of an integer. Struct numbers are doubles. */
+type ToDouble = (value: bigint) => number;
+
 /** The bytes of a google.protobuf.Struct. Throws, naming the path, on a value that JSON cannot hold. */
-export function encodeStruct(object: object, order: MemberOrder = "insertion"): Buffer {
+export function encodeStruct(
+  object: object,
+  order: MemberOrder = "insertion",
+  toDouble: ToDouble = exactDouble,
+): Buffer {
   try {
     const plain = plainForm(object);
     if (typeof plain !== "object" || plain === null || Array.isArray(plain)) throw invalid("it is not a JSON object");
     const listMembers = order === "sorted" ? pushSorted : pushMembers;
-    return withBuffer((buffer, end) => putMembers({ buffer, listMembers, depth: 1 }, plain, end));
+    return withBuffer((buffer, end) => putMembers({ buffer, listMembers, toDouble, depth: 1 }, plain, end));
   } catch (error) {
     throw explainUnencodable(object, error);
   }
@@ -44,6 +51,7 @@ interface Writing {
   readonly buffer: WriteBuffer;
   /** Puts the names and values of an object's members on the stack. */
   readonly listMembers: (object: Readonly<Record<string, unknown>>, pending: unknown[]) => void;
+  readonly toDouble: ToDouble;
   /** How many messages are nested around the next value. */
   depth: number;
 }
@@ -93,7 +101,7 @@ function putValue(writing: Writing, value: unknown, end: number): number {
   if (typeof value === "number") return putNumber(writing, value, end);
   if (typeof value === "boolean") return putBool(bytes, value, end);
   if (value === null) return putNull(bytes, end);
-  if (typeof value === "bigint") return putNumber(writing, exactNumber(value), end);
+  if (typeof value === "bigint") return putNumber(writing, writing.toDouble(value), end);
   throw invalid(`a ${typeof value} has no JSON form`);
 }
 
@@ -163,7 +171,7 @@ function enter(writing: Writing, messages: number): void {
   writing.depth += messages;
 }
 
-function exactNumber(value: bigint): number {
+function exactDouble(value: bigint): number {
   const number = Number(value);
   if (BigInt(number) !== value) throw invalid(`${value} cannot be written as a double without loss`);
   return number;

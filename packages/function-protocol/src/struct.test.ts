@@ -238,3 +238,9 @@ test("a Struct prints and serializes as the object it holds, and differs from on
   assert.ok(Struct.from({}).isEmpty);
   assert.ok(!Struct.from({ a: 1 }).isEmpty);
 });
+
+test("a rounded Struct holds the nearest double of an integer, and refuses what has no JSON form", () => {
+  const { value } = Struct.rounded({ spec: { list: [9007199254740993n, 9223372036854775807n, 1n, 0.5] } });
+  assert.deepEqual(value, { spec: { list: [9007199254740992, 2 ** 63, 1, 0.5] } });
+  assert.throws(() => Struct.rounded({ n: Number.NaN }), { code: "INVALID_VALUE", message: /^n: / });
+});

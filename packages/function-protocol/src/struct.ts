@@ -57,6 +57,11 @@ export class Struct {
     return new Struct(encodeStruct(object), constructing);
   }
 
+  /** Like {@link Struct.from}, but an integer that a double cannot hold becomes the nearest double, as other runners send it. */
+  static rounded(object: object): Struct {
+    return new Struct(encodeStruct(object, "insertion", Number), constructing);
+  }
+
   /** Takes over bytes that came from the wire. They are checked when the Struct is read. */
   static fromBytes(bytes: Uint8Array): Struct {
     return new Struct(bytes, constructing);

@@ -266,3 +266,117 @@ test("the status and the rest are changed apart", async () => {
   const { labels, generation } = status["metadata"] as unknown as { labels?: JsonObject; generation: number };
   assert.deepEqual([labels, generation], [undefined, 2]);
 });
+
+const huge = 9223372036854775807n;
+const lowest = -(2n ** 63n);
+const podOf = (spec: JsonObject, container: JsonObject = {}): JsonObject => ({
+  spec: { containers: [{ name: "c", image: "i:1", ...container }], ...spec },
+});
+const exec = { exec: { command: ["true"] } };
+const projected = (expirationSeconds: bigint): JsonObject => ({
+  volumes: [{ name: "v", projected: { sources: [{ serviceAccountToken: { path: "t", expirationSeconds } }] } }],
+});
+const claimOf = (parameters: JsonObject): JsonObject => ({
+  spec: { devices: { config: [{ opaque: { driver: "example.org", parameters } }] } },
+});
+
+// int64 fields: what lies beyond 2^53 is judged as any other number.
+const hugeIntegers: Record<string, { path: string; object: JsonObject; want: RegExp | undefined }> = {
+  "a deadline of a Pod": {
+    path: "/api/v1/ns/pods",
+    object: podOf({ activeDeadlineSeconds: huge }),
+    want: /spec\.activeDeadlineSeconds: Invalid value: 9223372036854775807: must be between 1 and 2147483647/,
+  },
+  "a time of a toleration": {
+    path: "/api/v1/ns/pods",
+    object: podOf({ tolerations: [{ operator: "Exists", effect: "NoSchedule", tolerationSeconds: huge }] }),
+    want: /effect must be 'NoExecute' when `tolerationSeconds` is set/,
+  },
+  "a grace period of a probe": {
+    path: "/api/v1/ns/pods",
+    object: podOf({}, { livenessProbe: { ...exec, terminationGracePeriodSeconds: lowest } }),
+    want: /terminationGracePeriodSeconds: Invalid value: -9223372036854775808: must be greater than 0/,
+  },
+  "a grace period of a readiness probe": {
+    path: "/api/v1/ns/pods",
+    object: podOf({}, { readinessProbe: { ...exec, terminationGracePeriodSeconds: huge } }),
+    want: /9223372036854775807: must not be set for readinessProbes/,
+  },
+  "a sleep longer than the grace period": {
+    path: "/api/v1/ns/pods",
+    object: podOf({}, { lifecycle: { preStop: { sleep: { seconds: huge } } } }),
+    want: /Invalid value: 9223372036854775807: must be non-negative and less than terminationGracePeriodSeconds \(30\)/,
+  },
+  "a sleep within the grace period": {
+    path: "/api/v1/ns/pods",
+    object: podOf({ terminationGracePeriodSeconds: huge }, { lifecycle: { preStop: { sleep: { seconds: huge } } } }),
+    want: undefined,
+  },
+  "an expiration of a token": {
+    path: "/api/v1/ns/pods",
+    object: podOf(projected(huge)),
+    want: /expirationSeconds: Invalid value: 9223372036854775807: may not specify a duration larger than 2\^32 seconds/,
+  },
+  "a deadline of a CronJob": {
+    path: "/apis/batch/v1/ns/cronjobs",
+    object: {
+      spec: {
+        schedule: "* * * * *",
+        startingDeadlineSeconds: lowest,
+        jobTemplate: {
+          spec: { template: { spec: { restartPolicy: "Never", containers: [{ name: "c", image: "i" }] } } },
+        },
+      },
+    },
+    want: /startingDeadlineSeconds: Invalid value: -9223372036854775808: must be greater than or equal to 0/,
+  },
+  "a deadline in the template of a Deployment": {
+    path: "/apis/apps/v1/ns/deployments",
+    object: {
+      spec: {
+        selector: { matchLabels: { a: "b" } },
+        template: { metadata: { labels: { a: "b" } }, ...podOf({ activeDeadlineSeconds: 9007199254740993n }) },
+      },
+    },
+    want: /activeDeadlineSeconds in ReplicaSet is not Supported/,
+  },
+  "a revision": {
+    path: "/apis/apps/v1/ns/controllerrevisions",
+    object: { revision: lowest },
+    want: /revision: Invalid value: -9223372036854775808: must be greater than or equal to 0/,
+  },
+  "a token of a driver": {
+    path: "/apis/storage.k8s.io/v1/csidrivers",
+    object: { spec: { tokenRequests: [{ audience: "a", expirationSeconds: huge }] } },
+    want: /9223372036854775807: may not specify a duration larger than 2\^32 seconds/,
+  },
+  "parameters of a device": {
+    path: "/apis/resource.k8s.io/v1/ns/resourceclaims",
+    object: claimOf({ serial: huge }),
+    want: undefined,
+  },
+};
+
+for (const [name, { path, object, want }] of Object.entries(hugeIntegers)) {
+  test(`an integer beyond 2^53: ${name}`, async () => {
+    const body = { metadata: { name: "huge" }, ...object };
+    const response = await server.send(`${namespaced(path)}?dryRun=All`, { method: "POST", body });
+    const { message } = answerValue(response) as JsonObject;
+    if (want === undefined) assert.deepEqual([response.code, message], [201, undefined]);
+    else assert.match(String(message), want);
+  });
+}
+
+test("a Pod keeps tolerations and deadlines with integers beyond 2^53", async () => {
+  const toleration = { operator: "Exists", effect: "NoExecute", tolerationSeconds: huge };
+  const url = namespaced("/api/v1/ns/pods/huge");
+  const pod = { metadata: { name: "huge" }, ...podOf({ tolerations: [toleration] }) };
+  assert.equal((await server.send(namespaced("/api/v1/ns/pods"), { method: "POST", body: pod })).code, 201);
+  const stored = answerValue(await server.send(url, {})) as JsonObject;
+  const spec = stored["spec"] as JsonObject;
+  const later = { ...stored, spec: { ...spec, tolerations: [{ ...toleration, tolerationSeconds: huge - 1n }] } };
+  const response = await server.send(url, { method: "PUT", body: later });
+  assert.equal(response.code, 200, String((answerValue(response) as JsonObject)["message"]));
+  const { tolerations } = (answerValue(response) as JsonObject)["spec"] as JsonObject;
+  assert.deepEqual((tolerations as JsonObject[])[0]?.["tolerationSeconds"], huge - 1n);
+});

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ControllerClient } from "@purlin/kube-controller";
 import { findStatusError, isInvalid, textOf } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+  parseJson,
+  printJson,
+} from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, keyOf, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 import type { PlanError } from "./plan/plan.ts";
 import type { ApplyStage } from "./settle/run-pass.ts";
@@ -94,8 +101,8 @@ async function placed(client: ControllerClient, object: KubeObject, namespace: s
 function parsed(text: string | undefined): JsonObject {
   if (text === undefined) return {};
   try {
-    const value: unknown = JSON.parse(text);
-    return isJsonObject(value as JsonValue) ? (value as JsonObject) : {};
+    const value = parseJson(text);
+    return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }
@@ -127,7 +134,7 @@ function managerOf(current: KubeObject | undefined): string {
   if (applied.some(({ manager }) => manager === defaultManager)) return defaultManager;
   const sized = applied.map((entry) => ({
     manager: entry.manager ?? "",
-    size: JSON.stringify(entry.fieldsV1 ?? {}).length,
+    size: printJson(entry.fieldsV1 ?? {}).length,
   }));
   return sized.sort((a, b) => b.size - a.size)[0]?.manager ?? defaultManager;
 }

@@ -14,6 +14,7 @@ import {
   createKubeClient,
   inClusterAccess,
 } from "@purlin/kube-client";
+import { printJson } from "@purlin/kube-objects/json";
 import { load } from "js-yaml";
 import { Registry } from "prom-client";
 import { type ManagedResource, managedResourceCrd } from "./managed-resource.ts";
@@ -48,7 +49,7 @@ export async function runProvider(program: ProviderProgram): Promise<void> {
   const { name, resources, env = process.env, argv = process.argv.slice(2), log = consoleLog } = program;
   const { values } = parseArgs({ args: [...argv], options, strict: true });
   if (values["print-crds"]) {
-    process.stdout.write(`${JSON.stringify(resources.map(managedResourceCrd))}\n`);
+    process.stdout.write(`${printJson(resources.map(managedResourceCrd))}\n`);
     return;
   }
   const access = await accessOf(env, program.serviceAccountDirectory);

@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import type { Clock } from "@purlin/base";
 import { textOf } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import type { ExternalNumber } from "./gates.ts";
 import type { Gate } from "./plan.ts";
@@ -77,7 +77,7 @@ async function request(gate: Gate, body: JsonObject, fetching: Fetch): Promise<E
   const response = await fetching(gate.url, {
     method: "POST",
     headers,
-    body: JSON.stringify(body),
+    body: printJson(body),
     signal,
     redirect: "error",
   });

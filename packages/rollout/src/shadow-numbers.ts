@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { belongsToCandidate, type CompositeRow } from "./composites.ts";
 import type { GateSamples, ShadowNumbers } from "./gates.ts";
 import type { RolloutState } from "./state.ts";
@@ -52,7 +52,7 @@ export function shadowStatus(rolloutUid: string, shadow: ShadowSource | undefine
     compared: report.total,
     classes: Object.fromEntries(Object.entries(report.classes).filter(([, count]) => count > 0)),
     composites: composites.filter((one) => {
-      left -= JSON.stringify(one).length;
+      left -= printJson(one).length;
       return left >= 0;
     }),
   };

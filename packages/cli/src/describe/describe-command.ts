@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { withoutSecrets } from "@purlin/explain";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, namespaceFor, refuseSelectedNames } from "../cluster/find-resource.ts";
@@ -82,7 +82,7 @@ function fieldLines(label: string, value: JsonValue, indent: string): Line[] {
 }
 
 function valueText(value: JsonValue): string {
-  return value === null ? "<nil>" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return value === null ? "<nil>" : typeof value === "object" ? printJson(value) : String(value);
 }
 
 /** Values of lines that follow each other stand below each other; a label alone begins anew. */

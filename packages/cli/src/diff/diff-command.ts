@@ -3,7 +3,7 @@
 import { compositionKinds, definitionFacts } from "@purlin/composition";
 import { guardTransport, type KubeTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import {
   controllerOf,
   type KubeObject,
@@ -221,7 +221,7 @@ function formatted(plan: Plan, { format, shows, isCompact, key, isCompositionMin
   const yaml = (value: JsonObject): string => printYaml(value);
   switch (format) {
     case "json":
-      return `${JSON.stringify(planReport(plan), undefined, 2)}\n`;
+      return `${printJson(planReport(plan), { indent: 2 })}\n`;
     case "yaml":
       return printYaml(planReport(plan));
     case "diff":

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { type TraceNode, traceTree } from "@purlin/explain";
+import { printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, type Target } from "../cluster/find-resource.ts";
@@ -55,7 +57,7 @@ function createPrinter(
   const one = (event: KubeObject): void => {
     const object = { ...event, ...eventType };
     if (output === "name") io.stdout.write(`event/${event.metadata.name ?? ""}\n`);
-    else if (output === "json") io.stdout.write(`${harmlessJson(JSON.stringify(object))}\n`);
+    else if (output === "json") io.stdout.write(`${harmlessJson(printJson(object))}\n`);
     else io.stdout.write(`---\n${printYaml(object)}`);
   };
   return {
@@ -67,7 +69,7 @@ function createPrinter(
       }
       const items = events.map((event) => ({ ...event, ...eventType }));
       const document = { apiVersion: "v1", kind: "EventList", items };
-      if (output === "json") io.stdout.write(`${harmlessJson(JSON.stringify(document, undefined, 2))}\n`);
+      if (output === "json") io.stdout.write(`${harmlessJson(printJson(document, { indent: 2 }))}\n`);
       else io.stdout.write(printYaml(document));
     },
   };

@@ -9,7 +9,7 @@ import {
   type State,
 } from "@purlin/function-protocol";
 import type { KubeClient } from "@purlin/kube-client";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import {
   inflateRun,
   lastCall,
@@ -62,7 +62,7 @@ function toRecorded(run: Run): RecordedRun {
 /** What a function decides by: the spec of the composite resource and the status of its resources. */
 function inputOf(composite: JsonObject, observed: State | undefined): string {
   const resources = Object.entries(objectsOf(observed)).map(([name, object]) => [name, object["status"]]);
-  return JSON.stringify([composite["spec"], resources.toSorted()]);
+  return printJson([composite["spec"], resources.toSorted()]);
 }
 
 function objectsOf(state: State | undefined): Readonly<Record<string, JsonObject>> {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { isJsonObject, type JsonObject } from "@purlin/function-protocol";
+import { printJson } from "@purlin/kube-objects/json";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import { explain, readText, requireInside } from "./read-text.ts";
@@ -114,7 +116,7 @@ export function invalidField(where: string, field: string, { expected, value }: 
   const problem =
     value === undefined
       ? `required field is missing: add ${expected}`
-      : `must be ${expected}, not ${JSON.stringify(value).slice(0, 100)}`;
+      : `must be ${expected}, not ${printJson(value).slice(0, 100)}`;
   return new UserError(`${where}: ${field}: ${problem}`);
 }
 

@@ -144,7 +144,7 @@ async function readComposite(file: string, io: Io): Promise<Struct> {
     if (typeof value[field] === "string") continue;
     throw invalidField(document.at([field]), field, { expected: "a string", value: value[field] });
   }
-  return located(document, () => Struct.from(value));
+  return located(document, () => Struct.rounded(value));
 }
 
 async function readOne(file: string, io: Io, what: string): Promise<YamlDocument> {

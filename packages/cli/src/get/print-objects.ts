@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { createTemplatePrinter, type TemplatePrinter } from "@purlin/kube-objects/json-path";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Target, typeText } from "../cluster/find-resource.ts";
@@ -53,7 +53,7 @@ export function printList(objects: readonly KubeObject[], format: ContentFormat)
 }
 
 function printValue(value: JsonValue, format: ContentFormat): string {
-  if (format.kind === "json") return `${JSON.stringify(sorted(value), undefined, 4)}\n`;
+  if (format.kind === "json") return `${printJson(sorted(value), { indent: 4 })}\n`;
   if (format.kind === "yaml") return printYaml(sorted(value));
   try {
     return format.print(value);

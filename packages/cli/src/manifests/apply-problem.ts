@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { findStatusError, isConflict, isNotFound } from "@purlin/kube-objects/errors";
-import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
 import { keyOf, keyText } from "@purlin/kube-objects/object";
 import { type PathSegment, parseFieldPath } from "../files/yaml-position.ts";
 import { textOf } from "../user-error.ts";
@@ -49,7 +49,7 @@ function itemsWith(keys: Readonly<Record<string, JsonValue>>, list: JsonValue | 
 
 function parsedKey(text: string): JsonValue {
   try {
-    return JSON.parse(text) as JsonValue;
+    return parseJson(text);
   } catch {
     return text;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Documents for other programs: `-o json` and `-o yaml`.
+import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
@@ -16,9 +17,8 @@ export function readOutput(input: CommandInput, formats: readonly string[]): str
 }
 
 /** A document as JSON, with one line for each member. */
-export function jsonText(value: unknown): string {
-  const plain = (_: string, one: unknown): unknown => (typeof one === "bigint" ? Number(one) : one);
-  return harmlessJson(`${JSON.stringify(value, plain, 2)}\n`);
+export function jsonText(value: JsonValue | object): string {
+  return harmlessJson(`${printJson(value, { indent: 2 })}\n`);
 }
 
 /** Prints a document in the format that the user chose, json or yaml. */

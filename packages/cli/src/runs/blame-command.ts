@@ -4,7 +4,14 @@ import { crossplaneAnnotations } from "@purlin/composition";
 import { referencesOf } from "@purlin/explain";
 import type { KubeReader } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import {
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  parseJson,
+  printJson,
+} from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject, type ManagedFieldsEntry } from "@purlin/kube-objects/object";
 import {
   type BlamedField,
@@ -242,7 +249,7 @@ function childFor(
   if (kind === "i:") return children[Number(rest)];
   if (kind === "v:") return children.find((child) => printJson(child.value) === rest);
   if (kind !== "k:") return undefined;
-  const keys = JSON.parse(rest) as JsonObject;
+  const keys = parseJson(rest) as JsonObject;
   return children.find(
     ({ value: item }) => isJsonObject(item) && Object.entries(keys).every(([name, one]) => item[name] === one),
   );

@@ -2,6 +2,7 @@
 
 import { resolve } from "node:path";
 import { type InspectorReceiver, serveInspector } from "@purlin/function-runner";
+import { printJson } from "@purlin/kube-objects/json";
 import { InspectedRuns, openRunStore, type RunStore } from "@purlin/run-store";
 import type { Io } from "../io.ts";
 import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
@@ -16,7 +17,7 @@ const quietMs = 5000;
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const isJson = readOutput(input, ["text", "json"]) === "json";
   const line = (document: object, text: string): void => {
-    io.stdout.write(isJson ? harmlessJson(`${JSON.stringify(document)}\n`) : `${text}\n`);
+    io.stdout.write(isJson ? harmlessJson(`${printJson(document)}\n`) : `${text}\n`);
   };
   const socket = resolve(io.cwd, textOption(input, "socket") ?? "");
   using store = openImport(input, io);

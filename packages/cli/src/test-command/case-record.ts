@@ -4,7 +4,7 @@ import { RunFunctionResponse, toJson } from "@purlin/function-protocol";
 import type { RunStep } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
 import type { EventRecorder } from "@purlin/kube-controller";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import {
   annotationOf,
   controllerOf,
@@ -134,7 +134,7 @@ function keep(record: CompositeRecord, step: string, { response, before }: StepR
   if (typeof ttl === "string" && (record.ttl === undefined || seconds(ttl) < seconds(record.ttl))) record.ttl = ttl;
   const earlier = resourcesOf(before);
   for (const [name, resource] of Object.entries(record.desired)) {
-    if (JSON.stringify(earlier[name]) !== JSON.stringify(resource)) record.steps.set(name, step);
+    if (!jsonEqual(earlier[name] ?? null, resource)) record.steps.set(name, step);
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the cases of a run cover of Compositions and of definitions.
 import type { RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, objectsAt, parseApiVersion, textAt } from "@purlin/kube-objects/object";
 import { type PathSegment, parseFieldPath } from "../files/yaml-position.ts";
 import { isPatchInput } from "../validate/pipeline-step.ts";
@@ -109,7 +109,7 @@ export class Coverage {
 
   #pipeline(pipeline: KubeObject): void {
     const { name = "" } = pipeline.metadata;
-    const text = JSON.stringify(pipeline);
+    const text = printJson(pipeline);
     if (this.#seen.has(text)) return;
     this.#seen.add(text);
     const owner = this.#owner(`${pipeline.kind} ${name}`);

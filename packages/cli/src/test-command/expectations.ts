@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { crossplaneAnnotations } from "@purlin/composition";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  printJson,
+} from "@purlin/kube-objects/json";
 import { annotationOf, conditionsOf, type KubeObject, keyOf } from "@purlin/kube-objects/object";
 import { closestName } from "@purlin/kube-objects/schema";
 import type { Session } from "@purlin/preview";
@@ -155,7 +162,7 @@ const expectations: Readonly<Record<string, Expectation>> = {
       : [],
   not: async (expected, state, expecting) => {
     const inner = await expectationMismatches(asObject(expected), state, expecting);
-    return inner.length > 0 ? [] : about("not", [`not: ${JSON.stringify(expected)} holds`]);
+    return inner.length > 0 ? [] : about("not", [`not: ${printJson(expected)} holds`]);
   },
 };
 
@@ -244,7 +251,7 @@ async function fatalMismatches(expected: JsonValue, { record, session }: CaseSta
   if (answers.includes(true)) return [];
   const problem = answers.find((one) => typeof one === "string");
   const got = texts.length === 0 ? "none" : texts.join("; ");
-  const text = problem ?? `expected a fatal result that matches ${JSON.stringify(expected)}, got ${got}`;
+  const text = problem ?? `expected a fatal result that matches ${printJson(expected)}, got ${got}`;
   return [mismatch(place("fatal"), text)];
 }
 

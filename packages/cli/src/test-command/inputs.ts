@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { dirname, resolve } from "node:path";
 import { type CrossplaneLine, crossplaneLines } from "@purlin/function-runner";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, parseApiVersion, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
 import type { Io } from "../io.ts";
@@ -145,7 +145,7 @@ function lineOf(test: TestCase): CrossplaneLine | undefined {
   if (line !== undefined) return line;
   throw wrong(
     test,
-    `inputs.asCrossplane: expected one of ${crossplaneLines.join(", ")}, not ${JSON.stringify(asCrossplane)}`,
+    `inputs.asCrossplane: expected one of ${crossplaneLines.join(", ")}, not ${printJson(asCrossplane)}`,
   );
 }
 

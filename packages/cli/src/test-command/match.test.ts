@@ -13,6 +13,22 @@ test("numbers are equal by value, and never equal to texts", () => {
   assert.deepEqual(lines("3", 3), ['x: expected "3", got 3']);
 });
 
+test("integers beyond 2^53 are compared digit by digit, shown in full and are integers", () => {
+  assert.deepEqual(lines(9007199254740993n, 9007199254740993n), []);
+  assert.deepEqual(lines({ n: 9007199254740993n }, { n: 9007199254740995n }), [
+    "x.n: expected 9007199254740993, got 9007199254740995",
+  ]);
+  assert.deepEqual(lines({ $gt: 3 }, 9223372036854775807n), []);
+  assert.deepEqual(lines({ $lte: 9223372036854775806n }, 9223372036854775807n), [
+    "x: expected at most 9223372036854775806, got 9223372036854775807",
+  ]);
+  assert.deepEqual(lines({ $type: "integer" }, 9007199254740993n), []);
+  assert.deepEqual(lines({ $type: "number" }, 9007199254740993n), []);
+  assert.deepEqual(lines({ $cel: "self + 1" }, 9007199254740993n), [
+    "x: self + 1: expected true, got 9007199254740994",
+  ]);
+});
+
 test("a mismatch knows where its expectation is, also in lists that are matched by name", () => {
   const expected = { ports: [{ name: "web", port: 80 }], list: [1, { $gt: 5 }], $$ref: "a" };
   const actual = {

@@ -2,7 +2,15 @@
 
 import { createContext, Script } from "node:vm";
 import { evaluateExpression } from "@purlin/cel";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  isJsonArray,
+  isJsonObject,
+  isNumber,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  printJson,
+} from "@purlin/kube-objects/json";
 import type { PathSegment } from "../files/yaml-position.ts";
 
 const limitMs = 1_000;
@@ -55,7 +63,7 @@ const item = ({ shown: path, at }: Place, index: number, id: string): Place => (
 /** The keys by which items of lists are matched. */
 const itemKeys = ["name", "key", "id", "type"];
 
-const shown = (value: JsonValue | undefined): string => (value === undefined ? "nothing" : JSON.stringify(value));
+const shown = (value: JsonValue | undefined): string => (value === undefined ? "nothing" : printJson(value));
 
 /** The differences of a value from a partial object. Lists match by their keys, or by index; `$` keys are operators. */
 export function mismatches(expected: JsonValue, actual: JsonValue | undefined, path: Place): Mismatch[] {
@@ -121,16 +129,13 @@ const simple =
   (operand, actual, path) =>
     holds(operand, actual) ? [] : [mismatch(path, `expected ${what} ${shown(operand)}, got ${shown(actual)}`)];
 
-const compared = (holds: (a: number, b: number) => boolean, what: string): Check =>
-  simple(
-    (operand, actual) => typeof actual === "number" && typeof operand === "number" && holds(actual, operand),
-    what,
-  );
+const compared = (holds: (a: number | bigint, b: number | bigint) => boolean, what: string): Check =>
+  simple((operand, actual) => isNumber(actual) && isNumber(operand) && holds(actual, operand), what);
 
 const typeOf = (value: JsonValue | undefined): string => {
   if (value === null) return "null";
   if (isJsonArray(value)) return "array";
-  return Number.isInteger(value) ? "integer" : typeof value;
+  return typeof value === "bigint" || Number.isInteger(value) ? "integer" : typeof value;
 };
 
 const checks: Readonly<Record<string, Check>> = {
@@ -150,7 +155,7 @@ const checks: Readonly<Record<string, Check>> = {
     "one of",
   ),
   $type: simple(
-    (operand, actual) => typeOf(actual) === operand || (operand === "number" && typeof actual === "number"),
+    (operand, actual) => typeOf(actual) === operand || (operand === "number" && isNumber(actual)),
     "the type",
   ),
   $len: simple((operand, actual) => lengthOf(actual) === operand, "the length"),
@@ -186,7 +191,9 @@ function lengthOf(value: JsonValue | undefined): number | undefined {
 export function judgeExpression(expression: string, variables: JsonObject): string | undefined {
   const outcome = evaluateExpression(expression, variables);
   if ("problem" in outcome) return `${expression}: ${outcome.problem}`;
-  return outcome.value === true ? undefined : `${expression}: expected true, got ${JSON.stringify(outcome.value)}`;
+  return outcome.value === true
+    ? undefined
+    : `${expression}: expected true, got ${printJson(outcome.value as JsonValue)}`;
 }
 
 /** Each wanted item matches some item of a list. The differences are those from the closest one. */

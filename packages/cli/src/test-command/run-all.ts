@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { dirname, resolve } from "node:path";
 import { forEachLimited } from "@purlin/base";
 import { compositionCrds, deriveCrds, keptCrds } from "@purlin/composition";
+import { printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
 import { createSessionBase, type SessionBase } from "@purlin/preview";
@@ -151,7 +153,7 @@ function sharedBases(closing: AsyncDisposableStack): (kinds: CaseKinds) => Promi
   const bases = new Map<string, Promise<SessionBase>>();
   const settings = { developmentFunctions: true, functionRevisionSelectors: true, functionRollouts: true };
   return ({ definitions, crds, isNamespaced }) => {
-    const key = JSON.stringify([definitions, crds, isNamespaced]);
+    const key = printJson([definitions, crds, isNamespaced]);
     const known = bases.get(key);
     if (known !== undefined) return known;
     const made = makeBase(definitions, [...compositionCrds(), ...keptCrds(), ...packageCrds(settings), ...crds]);

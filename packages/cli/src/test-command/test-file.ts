@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { closestName } from "@purlin/kube-objects/schema";
 import { readText } from "../files/read-text.ts";
 import { parseYamlStream, type YamlDocument } from "../files/yaml-file.ts";
@@ -166,7 +166,7 @@ class FileReader {
       if (until !== "settled" && !(Number.isInteger(until) && Number(until) > 0)) {
         throw this.#wrong(
           [...at, "until"],
-          `until: expected "settled" or a number of reconciles, not ${JSON.stringify(until)}`,
+          `until: expected "settled" or a number of reconciles, not ${printJson(until)}`,
         );
       }
       return {
@@ -199,7 +199,7 @@ class FileReader {
     if (value === undefined) return undefined;
     const ms = parseDuration(String(value));
     if (ms !== undefined) return ms;
-    throw this.#wrong(path, `timeout: expected a duration, such as 5s, not ${JSON.stringify(value)}`);
+    throw this.#wrong(path, `timeout: expected a duration, such as 5s, not ${printJson(value)}`);
   }
 
   #object(value: JsonValue | undefined, path: Path, keys: readonly string[]): JsonObject {

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { resolve } from "node:path";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  printJson,
+} from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { parseYaml } from "../files/yaml-file.ts";
 import { textOf } from "../user-error.ts";
@@ -50,7 +57,7 @@ async function problemsOf(assertion: JsonObject, rendered: Rendered): Promise<st
       );
     }
     default:
-      return [`unknown assertion type ${JSON.stringify(type)}`];
+      return [`unknown assertion type ${printJson(type ?? null)}`];
   }
 }
 
@@ -94,13 +101,13 @@ function fieldProblems(assertion: JsonObject, object: JsonObject): string[] {
   if (type === "FieldExists") return isThere ? [] : [`${field}: does not exist`];
   if (!isThere) return [`${field}: does not exist`];
   if (type === "FieldType") return expected(typeOf(found), value, `${field}: `);
-  if (operator !== "==" && operator !== "is") return [`operator ${JSON.stringify(operator)}: expected == or is`];
+  if (operator !== "==" && operator !== "is") return [`operator ${printJson(operator)}: expected == or is`];
   return expected(found, value, `${field}: `);
 }
 
 function expected(found: JsonValue | undefined, value: JsonValue | undefined, prefix = ""): string[] {
   if (found !== undefined && value !== undefined && jsonEqual(found, value)) return [];
-  return [`${prefix}expected ${JSON.stringify(value)}, got ${JSON.stringify(found)}`];
+  return [`${prefix}expected ${printJson(value ?? null)}, got ${printJson(found ?? null)}`];
 }
 
 function at(object: JsonObject, path: readonly string[]): { readonly isThere: boolean; readonly found?: JsonValue } {

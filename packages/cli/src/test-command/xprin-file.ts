@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test suites of xprin (xprin.yaml and *_xprin.yaml), read as cases of ours.
 import { dirname, resolve } from "node:path";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  printJson,
+} from "@purlin/kube-objects/json";
 import { readText } from "../files/read-text.ts";
 import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
@@ -125,7 +132,7 @@ class SuiteReader {
 
   #markersIn(value: JsonValue): string[] {
     // With what surrounds it: a part of a path is not an output.
-    return [...JSON.stringify(value).matchAll(/"((?:[^"\\]|\\.)*)"/g)]
+    return [...printJson(value).matchAll(/"((?:[^"\\]|\\.)*)"/g)]
       .map(([, text = ""]) => text)
       .filter((text) => text.includes(marker));
   }
@@ -205,7 +212,7 @@ class SuiteReader {
 function parsed(value: JsonValue): JsonValue {
   if (typeof value !== "string") return value;
   try {
-    return JSON.parse(value) as JsonValue;
+    return parseJson(value);
   } catch {
     return value;
   }

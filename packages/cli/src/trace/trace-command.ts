@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   type LastRun,
   packageState,
@@ -15,6 +16,7 @@ import {
 } from "@purlin/explain";
 import { guardTransport, type KubeReader } from "@purlin/kube-client";
 import { isForbidden, isNotFound } from "@purlin/kube-objects/errors";
+import { printJson } from "@purlin/kube-objects/json";
 import { createTemplatePrinter } from "@purlin/kube-objects/json-path";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { RunSummary } from "@purlin/run-store";
@@ -128,7 +130,7 @@ function printerOf(input: CommandInput, output: string, lastRun: LastRun | undef
   const columns = columnsOf(textOption(input, "columns"));
   switch (output) {
     case "json":
-      return (nodes, isOne) => `${harmlessJson(JSON.stringify(documentOf(nodes, isOne), undefined, 2))}\n`;
+      return (nodes, isOne) => `${harmlessJson(printJson(documentOf(nodes, isOne), { indent: 2 }))}\n`;
     case "yaml":
       return (nodes, isOne) => printYaml(documentOf(nodes, isOne));
     case "dot":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The built-in kinds and what they are made of, with the group-version to which each part belongs.
-import { isJsonArray, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { builtinOpenAPI } from "@purlin/kube-objects/openapi";
 
 const kindsExtension = "x-kubernetes-group-version-kind";
@@ -35,7 +35,7 @@ export function builtinComponents(): ReadonlyMap<string, BuiltinComponent> {
     const gvk = isKind(schema) ? gvkOf(schema) : undefined;
     const apiVersion = gvk?.apiVersion ?? groupVersions.get(packageOf(name)) ?? metaApiVersion;
     needed.set(name, { name, schema, apiVersion, kind: gvk?.kind, typeName: name.slice(name.lastIndexOf(".") + 1) });
-    for (const [, referred = ""] of JSON.stringify(schema).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+    for (const [, referred = ""] of printJson(schema).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
       pending.push(referred);
     }
   }

@@ -31,6 +31,7 @@ import {
 import { isServing, readRevision } from "@purlin/function-runner";
 import { mastersGroup, type User } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient, type InformerPool, type KubeClient } from "@purlin/kube-client";
+import { printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import {
   createDeniedRequests,
@@ -285,5 +286,5 @@ function followRevisions(informers: InformerPool, onChange: (functionName: strin
 /** What steps choose a revision by; undefined while it serves none. */
 function choiceOf(object: KubeObject): string | undefined {
   const revision = readRevision(object);
-  return isServing(revision) ? JSON.stringify([revision.number, revision.digest, revision.labels]) : undefined;
+  return isServing(revision) ? printJson([revision.number, revision.digest, revision.labels]) : undefined;
 }

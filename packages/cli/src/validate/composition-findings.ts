@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { syntaxProblem } from "@purlin/cel";
-import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { closestName } from "@purlin/kube-objects/schema";
 import type { PathSegment } from "../files/yaml-position.ts";
@@ -237,7 +237,7 @@ function orderFindings(steps: readonly Step[]): Finding[] {
 function readinessFindings(steps: readonly Step[]): Finding[] {
   const [first] = steps;
   if (first === undefined || !steps.every(({ functionName }) => templating.test(functionName))) return [];
-  if (steps.some(({ input }) => readyAnnotation.test(JSON.stringify(input ?? {})))) return [];
+  if (steps.some(({ input }) => readyAnnotation.test(printJson(input ?? {})))) return [];
   const text = "spec.pipeline: no step decides whether resources are ready: add a step with function-auto-ready";
   return [
     { code: "V12", level: "warning", type: "reference", manifest: first.manifest, path: ["spec", "pipeline"], text },

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { resolve } from "node:path";
+import { parseJson, printJson } from "@purlin/kube-objects/json";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { findManifests } from "../manifests/manifest.ts";
@@ -42,7 +44,7 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     report.judged.filter((one) => !isResource(one)),
     io,
   );
-  if (output === "json") io.stdout.write(`${harmlessJson(JSON.stringify(document(), undefined, 2))}\n`);
+  if (output === "json") io.stdout.write(`${harmlessJson(printJson(document(), { indent: 2 }))}\n`);
   else if (output === "yaml") io.stdout.write(printYaml(document()));
   else io.stdout.write(harmless(textOf(own, isSet(input, "skipSuccessResults"))));
   const { invalid, missingSchemas } = summaryOf(own);
@@ -128,7 +130,7 @@ function badValue(finding: Finding, message: string): unknown {
   const found = literal.exec(rest)?.[1];
   if (found === undefined) return finding.type === "cel" ? {} : undefined;
   try {
-    return JSON.parse(found) as unknown;
+    return parseJson(found);
   } catch {
     // Quoted as Go quotes, with escapes that JSON does not have.
     return found.slice(1, -1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { relative } from "node:path";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { ownVersion } from "../command-name.ts";
 import { printYaml } from "../files/yaml-file.ts";
@@ -20,7 +20,7 @@ import { validateObjects } from "./validate-objects.ts";
 
 type Print = (report: Report, io: Io) => string | Promise<string>;
 
-const json = (document: object): string => `${harmlessJson(JSON.stringify(document, undefined, 2))}\n`;
+const json = (document: object): string => `${harmlessJson(printJson(document, { indent: 2 }))}\n`;
 
 const printers: Readonly<Record<string, Print>> = {
   text: reportText,

@@ -5,7 +5,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, matchesGlob, resolve } from "node:path";
 import { promisify } from "node:util";
-import { isJsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
 import { textAt } from "@purlin/kube-objects/object";
 import { isPackageError, type PackageContents, parsePackage, type StreamPlace } from "@purlin/oci";
 import { explain, readText } from "../files/read-text.ts";
@@ -134,7 +134,7 @@ export async function generatedCrds(
     (crd) => !known.has(textAt(crd as object, ["metadata", "name"])),
   );
   if (crds.length === 0) return undefined;
-  return { name: file, text: crds.map((crd) => JSON.stringify(crd)).join("\n---\n") };
+  return { name: file, text: crds.map((crd) => printJson(crd as object)).join("\n---\n") };
 }
 
 function isSafeStart(capabilities: readonly string[]): boolean {
@@ -148,7 +148,7 @@ async function printedCrds(file: string, code: Uint8Array): Promise<readonly unk
     await writeFile(program, code);
     const options = { timeout: timeoutMs, maxBuffer: maxBytes, env: {}, cwd: directory };
     const { stdout } = await promisify(execFile)(process.execPath, [program, "--print-crds"], options);
-    const crds: unknown = JSON.parse(stdout);
+    const crds: unknown = parseJson(stdout);
     if (Array.isArray(crds) && crds.every((one) => isJsonObject(one) && one["kind"] === crdKind)) return crds;
     throw new Error("it does not print a list of CRDs");
   } catch (error) {

@@ -71,7 +71,7 @@ export async function renderComposite(inputs: RenderInputs, options: RenderOptio
     log: silent,
     settings: settingsOf(options),
     timestamp: () => renderTime,
-    context: options.context && Struct.from(options.context),
+    context: options.context && Struct.rounded(options.context),
     // A render shows what the pipeline desires, as Crossplane's does.
     onHeld() {},
     refuse: ({ message }) => warnings.push(message),

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { join } from "node:path";
 import { type Log, silentLog, systemClock } from "@purlin/base";
 import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
@@ -6,6 +7,7 @@ import type { TlsSource } from "@purlin/function-runner";
 import { createInformerPool, type InformerPool, type KubeClient } from "@purlin/kube-client";
 import { createControllerClient } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
+import { printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type ContentStore, openContentStore } from "@purlin/oci";
 import {
@@ -177,7 +179,7 @@ export function createClientCertificate(secretName: string = defaultSecretName):
     async keep(deps, signal) {
       const look = async (): Promise<number> => {
         const { secret, renewInMs = longestWaitMs } = await ensureClientLeaf(deps, secretName, signal);
-        const data = JSON.stringify(secret["data"]);
+        const data = printJson(secret["data"] ?? null);
         if (data !== used) identity = identityOf(secret);
         used = data;
         return renewInMs;

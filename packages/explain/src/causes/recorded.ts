@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes that only recorded runs show.
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { ago, listed, refOf, refText } from "../inspect/facts.ts";
 import { type Inspection, kindKey } from "../inspect/inspection.ts";
@@ -185,11 +185,11 @@ export async function fieldConflict(
     const [mine, theirs] = managersOf(live, path);
     const step =
       newest.steps.findLast(({ desired }) => valueAt(desired.resources[name]?.object, path) !== undefined)?.step ?? "";
-    const wanted = JSON.stringify(valueAt(newest.desired.resources[name]?.object, path));
+    const wanted = printJson(valueAt(newest.desired.resources[name]?.object, path) ?? null);
     return recorded(xr, newest, {
       code: "E63",
       path,
-      sentence: `${path} of resource "${name}": step "${step}" sets ${wanted} as ${mine}, and ${theirs} sets ${JSON.stringify(valueAt(object, path))}`,
+      sentence: `${path} of resource "${name}": step "${step}" sets ${wanted} as ${mine}, and ${theirs} sets ${printJson(valueAt(object, path) ?? null)}`,
       next: [`leave ${path} out of the function, or stop ${theirs} from setting it`],
     });
   }

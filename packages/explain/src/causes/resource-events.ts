@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // E36: the details of an invalid resource are in events only.
 
-import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { type Condition, type KubeObject, stringAt } from "@purlin/kube-objects/object";
 import { argumentOf, refOf, refText } from "../inspect/facts.ts";
 import { found, type Recognized, type TextContext, type TextRule } from "../inspect/inspection.ts";
@@ -75,7 +75,7 @@ async function blamed({ inspection, object }: TextContext, resource: string, pat
   const [run] = (await inspection.history?.runsOf(refOf(object), 1)) ?? [];
   if (run === undefined || path === "") return "";
   const step = stepThatSet(run, resource, path);
-  return step === undefined ? "" : `; set by step "${step.name}" to ${JSON.stringify(step.value)}`;
+  return step === undefined ? "" : `; set by step "${step.name}" to ${printJson(step.value)}`;
 }
 
 function stepThatSet(
@@ -86,7 +86,7 @@ function stepThatSet(
   let found: { readonly name: string; readonly value: JsonValue } | undefined;
   for (const { step, desired } of run.steps) {
     const value = valueAt(desired.resources[resource]?.object ?? {}, path);
-    if (value !== undefined && JSON.stringify(value) !== JSON.stringify(found?.value)) found = { name: step, value };
+    if (value !== undefined && !(found && jsonEqual(value, found.value))) found = { name: step, value };
   }
   return found;
 }

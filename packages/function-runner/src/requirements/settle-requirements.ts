@@ -3,7 +3,6 @@ import { status } from "@grpc/grpc-js";
 import { Turns } from "@purlin/base";
 import {
   create,
-  isProtocolError,
   Resource,
   type ResourceSelector,
   Resources,
@@ -14,7 +13,7 @@ import {
   type SchemaSelector,
   Struct,
 } from "@purlin/function-protocol";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { formatApiVersion, type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
 import { defaultAnswerLimits, defaultMaxRequestBytes, raiseLimit } from "../answer/answer-limits.ts";
 import { functionFailure } from "../dial/rpc-failure.ts";
@@ -219,7 +218,7 @@ export function observedStruct(object: object): Struct {
   const before = known.get(object);
   if (before !== undefined) return before;
   encoded++;
-  const struct = encodeObject(object);
+  const struct = Struct.rounded(object);
   if (Object.isFrozen(object)) known.set(object, struct);
   return struct;
 }
@@ -227,22 +226,4 @@ export function observedStruct(object: object): Struct {
 /** How many objects {@link observedStruct} has encoded since the process started. */
 export function observedStructsEncoded(): number {
   return encoded;
-}
-
-/** Struct numbers are doubles. An integer that a double cannot hold becomes the nearest one, as in other runners. */
-function encodeObject(object: object): Struct {
-  try {
-    return Struct.from(object);
-  } catch (error) {
-    if (!isProtocolError(error) || error.code !== "INVALID_VALUE") throw error;
-    return Struct.from(withDoubles(object as JsonValue) as object);
-  }
-}
-
-function withDoubles(value: JsonValue): JsonValue {
-  if (typeof value === "bigint") return Number(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(withDoubles);
-  const entries = Object.entries(value).map(([key, member]) => [key, withDoubles(member)] as const);
-  return Object.fromEntries(entries);
 }

@@ -97,6 +97,12 @@ test("an allOf with a reference is replaced by what it refers to", async () => {
   assert.deepEqual(at(await schema(select("example.org/v1", "Widget")), "properties", "spec"), size);
 });
 
+test("limits beyond 2^53 become the nearest double, as every number that functions get", async () => {
+  const documents = [widgets("v1", { type: "integer", maximum: 9223372036854775807n })];
+  const { schema } = createSchemaFetcher(openAPIDocuments({ documents }));
+  assert.equal(at(await schema(select("example.org/v1", "Widget")), "properties", "spec", "maximum"), 2 ** 63);
+});
+
 test("a reference that leads nowhere is an error that names the document", async () => {
   const documents = [widgets("v1", { $ref: "#/components/schemas/Gone" })];
   const { schema } = createSchemaFetcher(openAPIDocuments({ documents }));

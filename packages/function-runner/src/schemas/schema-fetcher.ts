@@ -191,7 +191,7 @@ export class OpenAPICache {
 
 function inline(source: OpenAPISource, component: string, key: string): Schema {
   try {
-    return create(Schema, { openapiV3: Struct.from(inlineReferences(source, component)) });
+    return create(Schema, { openapiV3: Struct.rounded(inlineReferences(source, component)) });
   } catch (error) {
     throw wrapError("FETCH", `cannot use the OpenAPI v3 document "${key}"`, error);
   }

@@ -9,7 +9,7 @@ import {
   type Struct,
 } from "@purlin/function-protocol";
 import { compareValues, type FieldChange } from "@purlin/kube-objects/difference";
-import { compareUtf8, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { compareUtf8, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import type { createRedactor } from "@purlin/run-store";
 import type { MovedNames } from "../function-runner.ts";
@@ -58,7 +58,7 @@ function withinLimit(resources: readonly ShadowResource[]): readonly ShadowResou
   let left = reportBytes;
   return resources.map(({ fields, ...rest }) => {
     const kept = fields.filter((field) => {
-      left -= JSON.stringify(field).length;
+      left -= printJson(field).length;
       return left >= 0;
     });
     return { ...rest, fields: kept };
@@ -239,6 +239,6 @@ function shortField({ old, new: next, ...rest }: FieldChange): FieldChange {
 }
 
 function shortValue(value: JsonValue): JsonValue {
-  const text = JSON.stringify(value);
+  const text = printJson(value);
   return text.length <= listedBytes ? value : `${text.slice(0, listedBytes)}…`;
 }

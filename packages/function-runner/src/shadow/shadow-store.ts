@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Clock, type Log, silentLog, systemClock, Turns } from "@purlin/base";
-import { isJsonObject, parseJson } from "@purlin/kube-objects/json";
+import { isJsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
 import type { CompositeSubject } from "../function-runner.ts";
 import { textOf } from "../runner-error.ts";
 import { RolloutReports, type ShadowReport } from "./rollout-reports.ts";
@@ -173,7 +173,7 @@ export class ShadowStore implements ShadowReports {
     yield `${JSON.stringify({ version: fileVersion })}\n`;
     for (const [rollout, reports] of this.#rollouts) {
       yield `${JSON.stringify({ rollout })}\n`;
-      for (const record of reports.records()) yield `${JSON.stringify(record)}\n`;
+      for (const record of reports.records()) yield `${printJson(record)}\n`;
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { printJson } from "@purlin/kube-objects/json";
 /** What went wrong, as a name that stays the same from release to release. */
 export type FunctionErrorCode =
   // Reading a request.
@@ -97,5 +98,5 @@ function textOfOther(value: unknown): string {
   if (typeof value === "object" && value !== null && "message" in value && typeof value.message === "string") {
     return value.message;
   }
-  return typeof value === "object" ? (JSON.stringify(value) ?? String(value)) : String(value);
+  return typeof value === "object" && value !== null ? (printJson(value) ?? String(value)) : String(value);
 }

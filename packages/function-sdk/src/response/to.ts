@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import {
   type Duration,
   type JsonObject,
@@ -12,6 +13,7 @@ import {
   Struct,
   setOwn,
 } from "@purlin/function-protocol";
+import { printJson } from "@purlin/kube-objects/json";
 import { errorText, FunctionError, type FunctionErrorCode } from "../errors/function-error.ts";
 
 const compositeOnly: { readonly TARGET_COMPOSITE_ONLY: typeof ProtocolTarget.TARGET_COMPOSITE } = {
@@ -53,9 +55,9 @@ function fromParts(seconds: number, nanos: number): Duration {
   return { seconds: BigInt(seconds), nanos, $unknown: undefined };
 }
 
-function invalid(ttl: unknown): FunctionError {
+function invalid(ttl: number | object): FunctionError {
   const expected = "non-negative milliseconds, {seconds, nanos} or null";
-  return new FunctionError("INVALID_TTL", `cannot use ${JSON.stringify(ttl)} as a TTL: expected ${expected}`);
+  return new FunctionError("INVALID_TTL", `cannot use ${printJson(ttl)} as a TTL: expected ${expected}`);
 }
 
 /** Options of {@link to}. */

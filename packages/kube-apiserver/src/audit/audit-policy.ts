@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import type { AccessAttributes, ResourceAccess } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 
@@ -68,7 +68,7 @@ function ruleOf(rule: JsonObject, path: string): AuditRule {
   requireKnown(rule, `${path}.`, ruleFields);
   const { level } = rule;
   if (!levels.includes(level as AuditLevel)) {
-    throw new Error(`${path}.level: expected ${levels.join(", ")}, not ${JSON.stringify(level ?? null)}`);
+    throw new Error(`${path}.level: expected ${levels.join(", ")}, not ${printJson(level ?? null)}`);
   }
   const resources = listAt(rule, "resources", `${path}.`);
   const namespaces = textsAt(rule, "namespaces", `${path}.`);
@@ -95,7 +95,7 @@ function groupOf(value: JsonValue, path: string): GroupResources {
   requireKnown(group, `${path}.`, ["group", "resources", "resourceNames"]);
   const name = group["group"] ?? "";
   if (typeof name !== "string" || name.includes("/")) {
-    throw new Error(`${path}.group: expected the name of an API group without a version, not ${JSON.stringify(name)}`);
+    throw new Error(`${path}.group: expected the name of an API group without a version, not ${printJson(name)}`);
   }
   const resources = textsAt(group, "resources", `${path}.`);
   const resourceNames = textsAt(group, "resourceNames", `${path}.`);

@@ -167,7 +167,7 @@ function acceptedObject(converted: JsonValue, original: JsonObject, apiVersion: 
   const at = "returned invalid object at index 0";
   if (!isJsonObject(converted)) throw new ConversionProblem(`${at}: invalid object`);
   const [received, kind] = [stringAt(converted, ["apiVersion"]), stringAt(converted, ["kind"])];
-  if (kind === "") throw unclassifiedError(`Object 'Kind' is missing in '${JSON.stringify(converted)}'`);
+  if (kind === "") throw unclassifiedError(`Object 'Kind' is missing in '${printJson(converted)}'`);
   if (received !== apiVersion) {
     const shown = received === "" ? "/" : parseApiVersion(received).group === "" ? `/${received}` : received;
     throw new ConversionProblem(`${at}: invalid groupVersion (expected ${apiVersion}, received ${shown})`);

@@ -9,7 +9,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goJson, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { goJson, isJsonObject, isNumber, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
@@ -88,7 +88,7 @@ export function inRange(name: string, min: number, max: number): Check {
 export function notNegative(name: string): Check {
   return (object, path) => {
     const value = memberAt(object, [name]);
-    return typeof value === "number" && value < 0
+    return isNumber(value) && value < 0
       ? [invalidValue(`${path}.${name}`, value, "must be greater than or equal to 0")]
       : [];
   };

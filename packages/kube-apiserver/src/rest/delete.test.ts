@@ -29,6 +29,12 @@ const objectOf = (response: CompleteResponse): JsonObject => answerValue(respons
 const metaOf = (object: JsonObject): JsonObject => object["metadata"] as JsonObject;
 
 const refusals: Record<string, { reason: string; query?: string; body?: JsonValue; code: number; text: RegExp }> = {
+  HugeKind: {
+    reason: "a number as the kind",
+    body: { kind: 9007199254740993n },
+    code: 400,
+    text: /9007199254740993/,
+  },
   Policy: {
     reason: "an unknown policy",
     query: "?propagationPolicy=Sideways",
@@ -238,4 +244,19 @@ test("a collection goes in portions, marks what is held, and says what was there
   const [held = {}] = left["items"] as JsonObject[];
   assert.equal(typeof metaOf(held)["deletionTimestamp"], "string");
   await server.patch(`${configMaps}/c2`, { metadata: { finalizers: null } });
+});
+
+test("a generation that a client gave, as large as it may be, is counted on", async () => {
+  const marked = async (generation: bigint): Promise<JsonValue | undefined> => {
+    const url = await made({ generation, finalizers: ["example.org/hold"] });
+    return metaOf(objectOf(await remove(url)))["generation"];
+  };
+  assert.equal(await marked(9007199254740993n), 9007199254740994n);
+  assert.equal(await marked(2n ** 63n - 1n), -(2n ** 63n));
+});
+
+test("a grace period may be any int64", async () => {
+  const url = await made();
+  const body = { gracePeriodSeconds: 9223372036854775807n };
+  assert.equal((await remove(url, { body })).code, 200);
 });

@@ -20,6 +20,7 @@ import type { Decision, Entry, Transaction } from "../store/store.ts";
 import { admissionAttributes, admissionOf, admittedDeleteOptions } from "./admitted-write.ts";
 import { storedForm } from "./create.ts";
 import { guardRefusal, recordRefusal, requireUnguarded } from "./delete-guard.ts";
+import { oneMore } from "./generation.ts";
 import { selectNewest } from "./list.ts";
 import { readInteger, readSelection } from "./list-options.ts";
 import { listPayload } from "./list-payload.ts";
@@ -216,7 +217,7 @@ function marked({ strategy, now }: RestRequest, object: JsonObject, finalizers: 
   const mark = withMeta(withFinalizers, {
     deletionTimestamp: deletionTimestamp ?? timestamp(now()),
     ...(strategy.storage.blocksDeletion?.(object) === true ? {} : { deletionGracePeriodSeconds: 0 }),
-    generation: generation > 0 ? generation + 1 : undefined,
+    generation: generation > 0 ? oneMore(generation) : undefined,
   });
   return strategy.storage.markDeleted?.(mark) ?? mark;
 }

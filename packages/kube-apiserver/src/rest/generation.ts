@@ -18,7 +18,13 @@ export function nextGeneration(type: ResourceType, { next, old, endpoint }: Repl
   const { generation = 0 } = metaOf(old);
   if (type.rules.generation === undefined) return metaOf(next).generation;
   const isNew = endpoint !== "status" && hasChanged(type, next, old);
-  return isNew ? generation + 1 : generation || undefined;
+  return isNew ? oneMore(generation) : generation || undefined;
+}
+
+/** The generation after this one. Of a kind without generations it is what a client wrote: any int64. */
+export function oneMore(generation: number): number {
+  const given: number | bigint = generation;
+  return typeof given === "bigint" ? (BigInt.asIntN(64, given + 1n) as unknown as number) : given + 1;
 }
 
 function hasChanged(type: ResourceType, next: JsonObject, old: JsonObject): boolean {

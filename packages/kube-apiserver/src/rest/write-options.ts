@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { managerName } from "@purlin/kube-objects/apply";
 import { badRequest, type FieldError, invalid, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
-import { compareUtf8, goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import {
+  compareUtf8,
+  goQuote,
+  isJsonObject,
+  isNumber,
+  type JsonObject,
+  type JsonValue,
+  printJson,
+} from "@purlin/kube-objects/json";
 import {
   type FieldValidation,
   validateDryRun,
@@ -113,7 +121,7 @@ export interface DeleteOptions {
   readonly propagation: Propagation | undefined;
   /** The older way to say Orphan or not. */
   readonly orphanDependents: boolean | undefined;
-  readonly gracePeriodSeconds: number | undefined;
+  readonly gracePeriodSeconds: number | bigint | undefined;
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
 }
@@ -183,7 +191,7 @@ function fromBody(body: DecodedBody): RawDeleteOptions {
     dryRun: Array.isArray(dryRun) ? dryRun.map(String) : [],
     propagationPolicy: text(propagationPolicy),
     orphanDependents: typeof orphanDependents === "boolean" ? orphanDependents : undefined,
-    gracePeriodSeconds: typeof gracePeriodSeconds === "number" ? gracePeriodSeconds : undefined,
+    gracePeriodSeconds: isNumber(gracePeriodSeconds) ? gracePeriodSeconds : undefined,
     uid: text(conditions["uid"]),
     resourceVersion: text(conditions["resourceVersion"]),
   };
@@ -199,9 +207,9 @@ function typedOptions({ value: sent, fractions }: DecodedBody): JsonObject {
   }
   const { kind = "DeleteOptions", apiVersion = "meta.k8s.io/v1" } = value;
   if (kind !== "DeleteOptions") {
-    const version = JSON.stringify(apiVersion);
+    const version = printJson(apiVersion);
     throw badRequest(
-      `no kind ${JSON.stringify(kind)} is registered for version ${version} in scheme "pkg/runtime/scheme.go:111"`,
+      `no kind ${printJson(kind)} is registered for version ${version} in scheme "pkg/runtime/scheme.go:111"`,
     );
   }
   try {

@@ -205,3 +205,18 @@ for (const [path, metadata, want] of metadataRows) {
     assert.deepEqual([response.code, shown], want === "" ? [201, ""] : [422, text]);
   });
 }
+
+test("a token that should live for more than 2^32 seconds is refused, also beyond 2^53", async () => {
+  const url = "/api/v1/namespaces/default/serviceaccounts/default";
+  await server.until(url, ({ code }) => code === 200);
+  const body = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { audiences: [], expirationSeconds: 9223372036854775807n },
+  };
+  const response = await server.send(`${url}/token`, { method: "POST", body });
+  assert.match(
+    String((answerValue(response) as JsonObject)["message"]),
+    /Invalid value: 9223372036854775807: may not specify a duration larger than 2\^32 seconds/,
+  );
+});

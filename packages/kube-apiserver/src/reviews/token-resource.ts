@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { timestamp } from "@purlin/kube-objects/apply";
 import { badRequest, conflict, invalid, invalidValue, notFound } from "@purlin/kube-objects/errors";
-import { goQuote, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, isNumber, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { TypedFormError, toTypedForm } from "@purlin/kube-objects/typed";
 import { apiAudience, type BoundObject, type ServiceAccountTokens } from "../auth/service-account-tokens.ts";
@@ -94,7 +94,7 @@ function typedRequest(value: JsonObject): JsonObject {
 
 function expirationSeconds(asked: JsonObject): number {
   const seconds = memberAt(asked, ["spec", "expirationSeconds"]) ?? defaultSeconds;
-  const value = typeof seconds === "number" ? seconds : defaultSeconds;
+  const value = isNumber(seconds) ? seconds : defaultSeconds;
   const problem =
     value < minSeconds
       ? "may not specify a duration less than 10 minutes"
@@ -106,7 +106,7 @@ function expirationSeconds(asked: JsonObject): number {
       invalidValue("spec.expirationSeconds", value, problem),
     ]);
   }
-  return value;
+  return Number(value);
 }
 
 function audiencesOf(asked: JsonObject): string[] {

@@ -132,7 +132,7 @@ function documentsEndpoint(find: DocumentSource): PathEndpoint {
     const document = find(path, query);
     if (document === undefined) return undefined;
     if (method !== "GET") throw methodNotAllowed();
-    const payload = textPayload(`${JSON.stringify(document)}\n`, "application/json");
+    const payload = textPayload(`${printJson(document)}\n`, "application/json");
     return { kind: "complete", code: 200, payload: { ...payload, value: () => document } };
   };
 }

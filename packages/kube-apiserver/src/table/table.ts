@@ -2,6 +2,7 @@
 import {
   isJsonArray,
   isJsonObject,
+  isNumber,
   type JsonObject,
   type JsonValue,
   ownValue,
@@ -129,7 +130,7 @@ export function text(object: JsonValue | undefined, ...names: readonly string[])
 /** A number member, or zero. */
 export function number(object: JsonValue | undefined, ...names: readonly string[]): number {
   const value = at(object, ...names);
-  return typeof value === "number" ? value : 0;
+  return isNumber(value) ? Number(value) : 0;
 }
 
 /** The items of a list member that are objects. */

@@ -12,6 +12,7 @@ import {
 import {
   goJson,
   isJsonObject,
+  isNumber,
   type JsonObject,
   type JsonValue,
   jsonEqual,
@@ -97,8 +98,10 @@ export function eachText(name: string, rule: (text: string) => readonly string[]
 export function notNegativeAt(...names: readonly string[]): Check {
   return (object, path) =>
     names.flatMap((name) => {
-      const value = numberAt(object, [name]);
-      return value < 0 ? [invalidValue(`${path}.${name}`, value, "must be greater than or equal to 0")] : [];
+      const value = memberAt(object, [name]);
+      return isNumber(value) && value < 0
+        ? [invalidValue(`${path}.${name}`, value, "must be greater than or equal to 0")]
+        : [];
     });
 }
 
@@ -130,11 +133,11 @@ const reasonText =
 
 function conditionErrors(condition: JsonObject, path: string): FieldError[] {
   const [type, reason] = [stringAt(condition, ["type"]), stringAt(condition, ["reason"])];
-  const generation = numberAt(condition, ["observedGeneration"]);
+  const generation = memberAt(condition, ["observedGeneration"]);
   return [
     ...labelKeyProblems(type).map((problem) => invalidValue(`${path}.type`, type, problem)),
     ...exactlyOneOf("status", conditionStatuses)(condition, path),
-    ...(generation < 0
+    ...(isNumber(generation) && generation < 0
       ? [invalidValue(`${path}.observedGeneration`, generation, "must be greater than or equal to zero")]
       : []),
     ...(stringAt(condition, ["lastTransitionTime"]) === "" ? [requiredValue(`${path}.lastTransitionTime`)] : []),

@@ -198,7 +198,7 @@ export const clusterPrinters: Readonly<Record<string, TablePrinter>> = {
     cells: (object, now) => [
       nameOfObject(object),
       controllerText(object),
-      number(object, "revision"),
+      at(object, "revision") ?? 0,
       ageOfObject(object, now),
     ],
   },

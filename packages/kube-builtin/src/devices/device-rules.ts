@@ -10,7 +10,7 @@ import {
   tooMany,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, jsonEqual, printJson, utf8Length } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -91,7 +91,7 @@ const opaque: Check = all(driverName("driver"), (config, path) => {
   const parameters = memberAt(config, ["parameters"]);
   const at = `${path}.parameters`;
   if (parameters === undefined || parameters === null) return [requiredValue(at)];
-  if (utf8Length(JSON.stringify(parameters)) > maxParameters) return [tooLong(at, maxParameters)];
+  if (utf8Length(printJson(parameters)) > maxParameters) return [tooLong(at, maxParameters)];
   return isJsonObject(parameters) ? [] : [invalidValue(at, "<value omitted>", "must be a valid JSON object")];
 });
 

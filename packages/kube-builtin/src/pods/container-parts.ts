@@ -15,9 +15,9 @@ import {
   within,
 } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, forbiddenValue, invalidValue, requiredValue } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, isNumber, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems, subdomainName } from "@purlin/kube-objects/metadata";
-import { memberAt, numberAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { configKeyProblems } from "../config/config-data.ts";
 import { fieldOfPod, resourceOfContainer } from "./projected-files.ts";
 
@@ -50,12 +50,14 @@ const actions: Readonly<Record<string, Check>> = {
 
 /** The handlers of a container. `grace` is how long its Pod may take to end. */
 const handler =
-  (grace?: number): Check =>
+  (grace?: number | bigint): Check =>
   (object, path) => {
     const sleep: Check = (action, at) => {
-      const seconds = numberAt(action, ["seconds"]);
+      const seconds = memberAt(action, ["seconds"]) ?? 0;
       const why = `must be non-negative and less than terminationGracePeriodSeconds (${grace})`;
-      return grace !== undefined && (seconds < 0 || seconds > grace) ? [invalidValue(at, seconds, why)] : [];
+      return grace !== undefined && isNumber(seconds) && (seconds < 0 || seconds > grace)
+        ? [invalidValue(at, seconds, why)]
+        : [];
     };
     const given = Object.entries({ ...actions, sleep }).filter(([name]) => isJsonObject(memberAt(object, [name])));
     if (given.length === 0) return [requiredValue(path, "must specify a handler type")];
@@ -75,7 +77,7 @@ const probe: Check = all(
   notNegative("failureThreshold"),
   (object, path) => {
     const seconds = memberAt(object, ["terminationGracePeriodSeconds"]);
-    return typeof seconds === "number" && seconds <= 0
+    return isNumber(seconds) && seconds <= 0
       ? [invalidValue(`${path}.terminationGracePeriodSeconds`, seconds, "must be greater than 0")]
       : [];
   },
@@ -88,7 +90,7 @@ const onceIsEnough: Check = (object, path) => {
 
 const noGrace: Check = (object, path) => {
   const seconds = memberAt(object, ["terminationGracePeriodSeconds"]);
-  return typeof seconds === "number"
+  return isNumber(seconds)
     ? [invalidValue(`${path}.terminationGracePeriodSeconds`, seconds, "must not be set for readinessProbes")]
     : [];
 };
@@ -96,7 +98,7 @@ const noGrace: Check = (object, path) => {
 /** What is wrong with what happens when a container starts and stops, and with how it is looked after. */
 export function lifeOfContainer(spec: JsonObject): Check {
   const grace = memberAt(spec, ["terminationGracePeriodSeconds"]);
-  const own = handler(typeof grace === "number" ? grace : undefined);
+  const own = handler(isNumber(grace) ? grace : undefined);
   return all(
     within("lifecycle", all(within("postStart", own), within("preStop", own))),
     within("livenessProbe", all(probe, onceIsEnough)),

@@ -2,7 +2,14 @@
 // The subresources of Pods that change one part of the spec: `ephemeralcontainers` and `resize`.
 import { listAt, metaOf, withMeta } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
-import { goQuote, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import {
+  goQuote,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  printJson,
+} from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
 
@@ -37,7 +44,7 @@ export function ephemeralContainerErrors(pod: JsonObject, old: JsonObject): Fiel
 const lists = ["containers", "initContainers"] as const;
 
 function haveSameNames(pod: JsonObject, old: JsonObject, list: string): boolean {
-  const names = (one: JsonObject): string => JSON.stringify(listAt(one, "spec", list).map(({ name }) => name));
+  const names = (one: JsonObject): string => printJson(listAt(one, "spec", list).map(({ name }) => name));
   return names(pod) === names(old);
 }
 

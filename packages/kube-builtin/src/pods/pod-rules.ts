@@ -12,7 +12,7 @@ import {
 } from "@purlin/kube-apiserver/kinds";
 import { timestamp } from "@purlin/kube-objects/apply";
 import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
-import { type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import { isNumber, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { hasObject } from "../checks/rule-checks.ts";
 import { trimmedImage } from "./containers.ts";
@@ -69,7 +69,7 @@ function newPodErrors(pod: JsonObject): FieldError[] {
 function withGrace(pod: JsonObject): JsonObject {
   const spec = objectAt(pod, ["spec"]);
   const seconds = spec["terminationGracePeriodSeconds"];
-  const isNegative = typeof seconds === "number" && seconds < 0;
+  const isNegative = isNumber(seconds) && seconds < 0;
   return isNegative ? { ...pod, spec: { ...spec, terminationGracePeriodSeconds: 1 } } : pod;
 }
 
@@ -138,8 +138,8 @@ function podChangeErrors(pod: JsonObject, old: JsonObject): FieldError[] {
 function deadlineErrors(now: JsonObject, before: JsonObject): FieldError[] {
   const [deadline, was] = [memberAt(now, ["activeDeadlineSeconds"]), memberAt(before, ["activeDeadlineSeconds"])];
   const path = "spec.activeDeadlineSeconds";
-  if (typeof was !== "number") return [];
-  if (typeof deadline !== "number") {
+  if (!isNumber(was)) return [];
+  if (!isNumber(deadline)) {
     return [invalidValue(path, null, "must not update from a positive integer to nil value")];
   }
   return deadline > was ? [invalidValue(path, deadline, "must be less than or equal to previous value")] : [];
@@ -155,7 +155,7 @@ function tolerationErrors(now: JsonObject, before: JsonObject): FieldError[] {
 
 /** Two that differ at most in their times have the same text: all other members are texts. */
 function textWithoutTime({ tolerationSeconds: _, ...toleration }: JsonObject): string {
-  return JSON.stringify(Object.entries(toleration).sort());
+  return printJson(Object.entries(toleration).sort());
 }
 
 function otherErrors(now: JsonObject, before: JsonObject): FieldError[] {
@@ -185,7 +185,7 @@ function withAllowed(now: JsonObject, before: JsonObject): JsonObject {
     tolerations: before["tolerations"],
   }).filter(([, value]) => value !== undefined);
   const grace = before["terminationGracePeriodSeconds"];
-  const isRelaxed = typeof grace === "number" && grace < 0 && now["terminationGracePeriodSeconds"] === 1;
+  const isRelaxed = isNumber(grace) && grace < 0 && now["terminationGracePeriodSeconds"] === 1;
   return {
     ...(rest as JsonObject),
     ...images("containers"),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { listAt, metaOf } from "@purlin/kube-apiserver/kinds";
 import { keyPath } from "@purlin/kube-objects/errors";
-import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, isNumber, type JsonObject } from "@purlin/kube-objects/json";
 
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
@@ -183,7 +183,7 @@ function* allWarnings(pod: JsonObject, prefix: string): Generator<string> {
   yield* containerWarnings(pod, prefix);
   yield* portWarnings(spec, at);
   const seconds = memberAt(spec, ["terminationGracePeriodSeconds"]);
-  if (typeof seconds === "number" && seconds < 0) {
+  if (isNumber(seconds) && seconds < 0) {
     yield `${at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   }
   yield* neighbourWarnings(spec, at);

@@ -8,7 +8,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { isNumber, type JsonObject } from "@purlin/kube-objects/json";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { canonicalQuantity } from "@purlin/kube-objects/typed";
@@ -199,7 +199,8 @@ function takenPath(file: string, shown: string, { path, taken }: Projection): Fi
 const tenMinutes = 600;
 
 function tokenErrors(token: JsonObject, at: string, path: string): FieldError[] {
-  const seconds = Number(memberAt(token, ["expirationSeconds"]) ?? 0);
+  const given = memberAt(token, ["expirationSeconds"]);
+  const seconds = isNumber(given) ? given : 0;
   const file = stringAt(token, ["path"]);
   const expiry = `${at}.expirationSeconds`;
   return [

@@ -19,7 +19,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goJson, type JsonObject } from "@purlin/kube-objects/json";
+import { goJson, isNumber, type JsonObject } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -166,7 +166,7 @@ export function tolerationErrors(toleration: JsonObject, path: string): FieldErr
     stringAt(toleration, ["value"]),
   ];
   const everything = 'operator must be Exists when `key` is empty, which means "match all values and all keys"';
-  const hasSeconds = typeof memberAt(toleration, ["tolerationSeconds"]) === "number";
+  const hasSeconds = isNumber(memberAt(toleration, ["tolerationSeconds"]));
   const effect = stringAt(toleration, ["effect"]);
   const executes = "effect must be 'NoExecute' when `tolerationSeconds` is set";
   return [

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Entry, listAt, metaOf, type ResourceType, type Store } from "@purlin/kube-apiserver/kinds";
-import { isJsonArray, type JsonObject } from "@purlin/kube-objects/json";
+import { isJsonArray, isNumber, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { FollowedObjects } from "./followed-objects.ts";
 import { amountsAt, type Usage, usageOf } from "./object-usage.ts";
@@ -134,7 +134,7 @@ function matches({ name, operator, values }: Scope, pod: JsonObject): boolean {
     case "PriorityClass":
       return matchesClass(stringAt(pod, ["spec", "priorityClassName"]), operator, values);
     case "CrossNamespacePodAffinity":
-      return JSON.stringify(memberAt(pod, ["spec", "affinity"]) ?? {}).includes('"namespace');
+      return printJson(memberAt(pod, ["spec", "affinity"]) ?? {}).includes('"namespace');
     default:
       return false;
   }
@@ -148,7 +148,7 @@ function matchesClass(name: string, operator: string, values: readonly string[])
 
 function isTerminating(pod: JsonObject): boolean {
   const seconds = memberAt(pod, ["spec", "activeDeadlineSeconds"]);
-  return typeof seconds === "number" && seconds >= 0;
+  return isNumber(seconds) && seconds >= 0;
 }
 
 function isBestEffort(pod: JsonObject): boolean {

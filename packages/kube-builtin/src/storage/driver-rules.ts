@@ -11,7 +11,7 @@ import {
   tooLong,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
+import { isNumber, type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import {
@@ -40,7 +40,7 @@ const leastSeconds = 600;
 
 function expirationErrors(request: JsonObject, path: string): FieldError[] {
   const [seconds, at] = [memberAt(request, ["expirationSeconds"]), `${path}.expirationSeconds`];
-  if (typeof seconds !== "number") return [];
+  if (!isNumber(seconds)) return [];
   return [
     ...(seconds < leastSeconds ? [invalidValue(at, seconds, "may not specify a duration less than 10 minutes")] : []),
     ...(seconds > 2 ** 32 ? [invalidValue(at, seconds, "may not specify a duration larger than 2^32 seconds")] : []),
@@ -58,7 +58,7 @@ const driver: Check = all(
       .map((mode) => unsupportedValue(`${path}.volumeLifecycleModes`, mode, modes)),
   (spec, path) => {
     const period = memberAt(spec, ["nodeAllocatableUpdatePeriodSeconds"]);
-    return typeof period === "number" && period < 10
+    return isNumber(period) && period < 10
       ? [
           invalidValue(
             `${path}.nodeAllocatableUpdatePeriodSeconds`,

@@ -15,7 +15,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, isNumber, type JsonObject } from "@purlin/kube-objects/json";
 import { validateAnnotations, validateLabels } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
@@ -51,7 +51,7 @@ export function foreverErrors(object: JsonObject, noun: string): FieldError[] {
   const path = "spec.template.spec";
   return [
     ...(policy === "Always" ? [] : [unsupportedValue(`${path}.restartPolicy`, policy, ["Always"])]),
-    ...(typeof deadline === "number"
+    ...(isNumber(deadline)
       ? [forbiddenValue(`${path}.activeDeadlineSeconds`, `activeDeadlineSeconds in ${noun} is not Supported`)]
       : []),
   ];

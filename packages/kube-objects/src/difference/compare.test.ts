@@ -65,6 +65,12 @@ const rows: Readonly<Record<string, Row>> = {
     schema: set,
     want: [],
   },
+  "an integer beyond 2^53 is an item of a set": {
+    before: { list: [9007199254740993n] },
+    after: { list: [9007199254740995n] },
+    schema: set,
+    want: ["remove list[9007199254740993]", "add list[9007199254740995]"],
+  },
   "a set tells what comes and goes": {
     before: { list: ["a", "b"] },
     after: { list: ["b", "c"] },

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue } from "../json/index.ts";
+
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue, printJson } from "../json/index.ts";
 import { canonicalQuantity, compareQuantities } from "../typed/index.ts";
 
 /** One field that a change adds, removes or replaces. */
@@ -161,7 +162,7 @@ function compareSets({ path, before, after }: ListPair, changes: FieldChange[]):
 }
 
 function textOfItem(item: JsonValue): string {
-  return typeof item === "string" ? item : JSON.stringify(item);
+  return typeof item === "string" ? item : printJson(item);
 }
 
 /** Lists longer than this are reported as a whole: a longest common subsequence costs their product. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSONPath as kubectl and the printer columns of CRDs use it.
+import { printJson } from "../json/json-text.ts";
 import { isJsonArray, isJsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import {
   type Operand,
@@ -72,7 +73,7 @@ function printNode(node: TemplateNode, scope: Scope): string {
 }
 
 function textOf(value: JsonValue): string {
-  return typeof value === "object" && value !== null ? JSON.stringify(sorted(value)) : String(value);
+  return typeof value === "object" && value !== null ? printJson(sorted(value)) : String(value);
 }
 
 function sorted(value: JsonValue): JsonValue {

@@ -53,3 +53,9 @@ for (const [template, message] of wrong) {
 test("jsonpath: an index out of bounds is an error", () => {
   assert.throws(() => createTemplatePrinter("{.spec.ports[3]}")(object), /index 3, length 3/);
 });
+
+test("integers beyond 2^53 are printed in full", () => {
+  const value = { spec: { max: 9223372036854775807n, list: [{ id: 9007199254740993n }] } };
+  const print = createTemplatePrinter("{.spec.max} {.spec}");
+  assert.equal(print(value), '9223372036854775807 {"list":[{"id":9007199254740993}],"max":9223372036854775807}');
+});

@@ -13,6 +13,7 @@ export {
 export {
   isJsonArray,
   isJsonObject,
+  isNumber,
   type JsonObject,
   type JsonValue,
   jsonEqual,

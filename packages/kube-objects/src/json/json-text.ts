@@ -56,12 +56,12 @@ interface PrintJsonOptions {
 }
 
 /** Prints a value as JSON text; bigint comes out as the integer it is. Keys keep their order. */
-export function printJson(value: JsonValue, options: PrintJsonOptions = {}): string {
+export function printJson(value: JsonValue | object, options: PrintJsonOptions = {}): string {
   const text = print(value, options.indent);
   return options.htmlSafe === true && dangerous.test(text) ? text.replaceAll(allDangerous, escaped) : text;
 }
 
-function print(value: JsonValue, indent: number | undefined): string {
+function print(value: JsonValue | object, indent: number | undefined): string {
   try {
     return JSON.stringify(value, undefined, indent);
   } catch (error) {

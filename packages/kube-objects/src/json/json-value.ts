@@ -24,6 +24,11 @@ export function isJsonArray(value: unknown): value is JsonArray {
   return Array.isArray(value);
 }
 
+/** Whether the value is a number. An integer beyond ±2^53 is one: compare it with another by `<` and `>`, do not add them. */
+export function isNumber(value: unknown): value is number | bigint {
+  return typeof value === "number" || typeof value === "bigint";
+}
+
 /** What Go's decoder calls a value it cannot use. */
 export function jsonKind(value: JsonValue): string {
   if (value === null) return "null";

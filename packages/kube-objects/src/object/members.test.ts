@@ -4,7 +4,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import type { JsonObject, JsonValue } from "../json/json-value.ts";
 import { deepFreeze } from "./kube-object.ts";
-import { memberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./members.ts";
+import { memberAt, numberAt, objectAt, textAt, textMapAt, textsAt, withMember } from "./members.ts";
 
 const sample = deepFreeze({
   spec: { name: "a", empty: "", count: 0, none: null, list: ["x", 1, "y"], map: { k: "v" } },
@@ -24,6 +24,11 @@ const reads: Readonly<Record<string, { path: readonly string[]; want: unknown; r
 for (const [name, { path, want, reason }] of Object.entries(reads)) {
   test(`reading, ${name}: ${reason}`, () => assert.deepEqual(memberAt(sample, path), want));
 }
+
+test("a number beyond 2^53 is a number", () => {
+  assert.equal(numberAt({ n: 2n ** 60n }, ["n"]), 2 ** 60);
+  assert.equal(numberAt({ n: "1" }, ["n"]), 0);
+});
 
 test("readers of one shape take anything else for nothing", () => {
   assert.deepEqual(objectAt(sample, ["spec", "map"]), { k: "v" });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, ownValue, withOwnValue } from "../json/json-value.ts";
+import { isJsonObject, isNumber, type JsonObject, type JsonValue, ownValue, withOwnValue } from "../json/json-value.ts";
 
 /** A path of member names, such as `["metadata", "labels"]`. */
 type MemberPath = readonly string[];
@@ -53,10 +53,10 @@ export function textMapAt(object: object, path: MemberPath): Readonly<Record<str
   return optionalObjectAt(object, path) as Readonly<Record<string, string>> | undefined;
 }
 
-/** The number at a path; 0 when it is missing. */
+/** The number at a path; 0 when it is missing. An integer beyond ±2^53 becomes the nearest double. */
 export function numberAt(object: object, path: MemberPath): number {
   const value = memberAt(object, path);
-  return typeof value === "number" ? value : 0;
+  return isNumber(value) ? Number(value) : 0;
 }
 
 /**

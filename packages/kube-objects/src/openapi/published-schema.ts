@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The schema of a CustomResourceDefinition as the server publishes it: what its own type for schemas holds, nothing else,
 // empty members left out, int-or-string spelled out.
-import { isJsonObject, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
+import { isJsonObject, isNumber, type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
 import type { OpenAPISchema } from "./open-api-document.ts";
 
 type Draft = Record<string, JsonValue>;
@@ -100,7 +100,6 @@ function isEitherType(anyOf: JsonValue | undefined): boolean {
 
 const isOnlyTyped = (value: JsonValue): value is JsonObject => isJsonObject(value) && Object.keys(value).length === 1;
 const extension = (name: string): string => `x-kubernetes-${name}`;
-const isNumber = (value: JsonValue): boolean => typeof value === "number" || typeof value === "bigint";
 const isFilledList = (value: JsonValue | undefined): value is JsonValue[] => Array.isArray(value) && value.length > 0;
 
 function copyIf(

@@ -44,6 +44,7 @@ test("a failing operation fails the patch with a fixed text; which one and why i
     [{ op: "add", value: 1 }, /path is missing/],
     [{ op: "move", path: "/a" }, /from is missing/],
     [{ op: "move", from: "/a", path: "/a/b/c" }, /no path/],
+    [{ op: 9007199254740993n } as JsonObject, /unexpected kind 9007199254740993/],
     [{}, /unexpected kind undefined/],
   ];
   for (const [operation, cause] of rows) {

@@ -91,7 +91,10 @@ const handlers: ReadonlyMap<JsonValue | undefined, Handler> = new Map<JsonValue 
 function* run(target: PatchDocument, operation: JsonPatchOperation, budget: Budget): Work<void> {
   const kind = ownValue(operation, "op");
   const handler = handlers.get(kind);
-  if (!handler) throw new Error(`unexpected kind ${JSON.stringify(kind)}: use ${[...handlers.keys()].join(", ")}`);
+  if (!handler)
+    throw new Error(
+      `unexpected kind ${kind === undefined ? kind : printJson(kind)}: use ${[...handlers.keys()].join(", ")}`,
+    );
   yield* handler(target, operation, budget);
 }
 

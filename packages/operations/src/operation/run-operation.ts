@@ -73,7 +73,7 @@ export async function runOperation(operation: KubeObject, deps: OperationDeps, o
   const { attempt, signal, deadline, run, emit, timeoutMs } = options;
   const { client, runStep, fetchers } = deps;
   const first = firstState();
-  const context = Struct.from(options.context ?? contextOf(operation));
+  const context = Struct.rounded(options.context ?? contextOf(operation));
   const outcome = await phase({ reason: "FunctionInvocation", signal, timeoutMs }, () =>
     runSteps(
       { steps: stepsOf(operation), first: { ...first, context }, trace: traceOf(operation), texts, uncached: true },

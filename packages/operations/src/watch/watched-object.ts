@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import type { CacheChange } from "@purlin/kube-client/objects";
-import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import {
   annotationOf,
   gvkOf,
@@ -154,7 +154,7 @@ export class DirtyObjects {
   /** Takes over the newest WatchOperation; returns whether other objects are watched now. */
   follow(watch: KubeObject): boolean {
     const filter = (one: KubeObject): string =>
-      JSON.stringify([
+      printJson([
         stringAt(one, ["spec", "watch", "namespace"]),
         (one["spec"] as { watch?: { matchLabels?: unknown } }).watch?.matchLabels,
       ]);

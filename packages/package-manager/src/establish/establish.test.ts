@@ -325,6 +325,23 @@ suite("establishing objects", () => {
     assert.equal(memberAt(await get(plural), ["spec", "names", "shortNames"]), undefined);
   });
 
+  test("a definition with integers beyond 2^53 is established, and not tried again", async () => {
+    const huge = { type: "integer", format: "int64", default: 9007199254740993n };
+    const schema = {
+      openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties: { huge } } } },
+    };
+    const object = crd(plural, { versions: [{ name: "v1", served: true, storage: true, schema }] });
+    const known = { established: createEstablished(), client: direct(cluster) };
+    const by = await revision("r");
+    for (let pass = 0; pass < 3; pass++) await establish(input(by, [object], known));
+    cluster.takeWrites();
+    await establish(input(by, [object], known));
+    assert.deepEqual(cluster.takeWrites(), []);
+    assert.deepEqual(memberAt(await get(plural), ["spec", "versions"]), [
+      { name: "v1", served: true, storage: true, schema },
+    ]);
+  });
+
   test("common labels and annotations are stamped, win over the object's own, and go when they go", async () => {
     const commonLabels = { team: "red", a: "common" };
     const by = await revision("r", { commonLabels, commonAnnotations: { note: "common" } });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import type { JsonValue } from "@purlin/kube-objects/json";
+import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestOf } from "@purlin/oci";
 import { createMemory } from "../fetch/memory.ts";
@@ -38,5 +38,5 @@ function keyOf({ revision, existing: { apiVersion, kind, metadata } }: Attempted
 
 /** Changes with every write to the object, with its owners and with the wanted state. */
 function proofOf({ existing: { metadata }, wanted }: Attempted): string {
-  return digestOf(JSON.stringify([metadata.uid, metadata.resourceVersion, wanted]));
+  return digestOf(printJson([metadata.uid, metadata.resourceVersion, wanted]));
 }

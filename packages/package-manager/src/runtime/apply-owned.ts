@@ -2,6 +2,7 @@
 
 import type { ControllerClient } from "@purlin/kube-controller";
 import { ignoreNotFound, isAlreadyExists } from "@purlin/kube-objects/errors";
+import { printJson } from "@purlin/kube-objects/json";
 import { controllerOf, type KubeObject, type ObjectKey, type TypeRef } from "@purlin/kube-objects/object";
 
 /** The field manager of runtime objects. */
@@ -35,7 +36,7 @@ function isGivenByOthers({ metadata }: KubeObject, uid: string): boolean {
   const others = (metadata.managedFields ?? []).filter(
     ({ manager, operation }) => manager !== runtimeFieldManager || operation !== "Apply",
   );
-  return others.some(({ fieldsV1 }) => JSON.stringify(fieldsV1 ?? {}).includes(JSON.stringify(`k:{"uid":"${uid}"}`)));
+  return others.some(({ fieldsV1 }) => printJson(fieldsV1 ?? {}).includes(printJson(`k:{"uid":"${uid}"}`)));
 }
 
 async function takeOut(

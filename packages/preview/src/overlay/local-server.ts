@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createMemoryServer, type MemoryServer, mastersGroup } from "@purlin/kube-apiserver";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, isNoMatch, type KubeClient } from "@purlin/kube-client";
+import { printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, type TypeRef } from "@purlin/kube-objects/object";
 
 const user = { name: "preview", groups: [mastersGroup] };
@@ -41,7 +43,7 @@ export class LocalServer {
   /** Serves a CustomResourceDefinition. Resolves to it with the status that an API server gives it. */
   define(crd: KubeObject): Promise<KubeObject> {
     const name = crd.metadata.name ?? "";
-    const spec = JSON.stringify(memberAt(crd, ["spec"]) ?? null);
+    const spec = printJson(memberAt(crd, ["spec"]) ?? null);
     const known = this.#definitions.get(name);
     if (known?.spec === spec) return known.served;
     const served = (known?.served ?? Promise.resolve()).then(() => this.#serve(crd));

@@ -12,7 +12,7 @@ import {
   notFound,
   textOf,
 } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import {
   controllerOf,
   deepFreeze,
@@ -320,7 +320,7 @@ export class Overlay {
     const status = served["status"];
     const now = deepFreeze({ ...crd, ...(status !== undefined && { status }) }) as KubeObject;
     entry.now = now;
-    if (previous === undefined || JSON.stringify(previous["spec"]) !== JSON.stringify(now["spec"]))
+    if (previous === undefined || !jsonEqual(previous["spec"] ?? null, now["spec"] ?? null))
       this.#redefined.add(`${group}/${kind}`);
     this.#options.onChange(changeOf(previous, now));
     return now;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { createHash } from "node:crypto";
 import { compositeControllerName, compositionKinds, type DefinitionFacts, resourceRefsOf } from "@purlin/composition";
+import { printJson } from "@purlin/kube-objects/json";
 import { controllerOf, type KubeObject, keyText } from "@purlin/kube-objects/object";
 import { identityAt, kindIdentity } from "../overlay/live-reads.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
@@ -257,7 +259,7 @@ function subtracted(
   if (baseline.digest === change.digest) return { pending: change };
   if (change.class !== "update") return { change };
   const isAnyway = (field: PlannedChange["fields"][number]): boolean =>
-    baseline.fields.some((one) => JSON.stringify(one) === JSON.stringify(field) && !one.sensitive);
+    baseline.fields.some((one) => printJson(one) === printJson(field) && !one.sensitive);
   const [anyway, left] = [change.fields.filter(isAnyway), change.fields.filter((field) => !isAnyway(field))];
   return {
     ...(left.length > 0 && { change: { ...change, fields: left } }),

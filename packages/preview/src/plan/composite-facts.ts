@@ -10,7 +10,7 @@ import {
 } from "@purlin/composition";
 import type { CacheChange } from "@purlin/kube-client";
 import { compareValues, type FieldChange } from "@purlin/kube-objects/difference";
-import type { JsonValue } from "@purlin/kube-objects/json";
+import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import {
   conditionOf,
   conditionsOf,
@@ -187,6 +187,6 @@ function fieldText({ path, op, old, new: next }: FieldChange): string {
 }
 
 function valueText(value: JsonValue | undefined): string {
-  const text = JSON.stringify(shownValue(value ?? null));
+  const text = printJson(shownValue(value ?? null));
   return text.length <= longest ? text : `${text.slice(0, longest)}…`;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, ownValue, printJson } from "@purlin/kube-objects/json";
 
 /** Stands for a value that is never shown. Equal values have equal marks, so that a change is seen. */
 const mark = "\u0000sensitive:";
@@ -43,7 +43,7 @@ export class Mask {
   }
 
   #hide(value: JsonValue): string {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
+    const text = typeof value === "string" ? value : printJson(value);
     this.#remember(text);
     return `${mark}${createHash("sha256").update(text).digest("hex")}`;
   }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { crossplaneAnnotations } from "@purlin/composition";
 import { compareValues, type FieldChange } from "@purlin/kube-objects/difference";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import {
   annotationOf,
   controllerOf,
@@ -77,7 +77,7 @@ function shownForms(old: JsonObject | undefined, next: JsonObject | undefined): 
 }
 
 function digestOf(value: JsonValue): string {
-  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+  return createHash("sha256").update(printJson(value)).digest("hex");
 }
 
 /** Whether the change deletes an object that something still holds. */
@@ -134,7 +134,7 @@ function hidden(field: FieldChange, newUids: ReadonlySet<string>): FieldChange {
 
 function isUnknown(value: JsonValue | undefined, newUids: ReadonlySet<string>): boolean {
   if (value === undefined || newUids.size === 0) return false;
-  const text = JSON.stringify(value);
+  const text = printJson(value);
   return [...newUids].some((uid) => text.includes(uid));
 }
 

@@ -1,5 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, ownValue } from "@purlin/kube-objects/json";
+import {
+  isJsonObject,
+  isNumber,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  printJson,
+} from "@purlin/kube-objects/json";
 import type { DefinitionFinding } from "./plan.ts";
 
 /** A change of a schema that may concern stored objects. */
@@ -73,20 +81,20 @@ function narrowed({ before, after, fields }: Pair): SchemaFinding[] {
   const texts: string[] = [];
   const [old, next] = [valuesOf(before["enum"]), valuesOf(after["enum"])];
   const gone = old?.filter((value) => next !== undefined && !next.some((one) => jsonEqual(one, value))) ?? [];
-  if (gone.length > 0) texts.push(`the enum loses ${gone.map((value) => JSON.stringify(value)).join(", ")}`);
+  if (gone.length > 0) texts.push(`the enum loses ${gone.map((value) => printJson(value)).join(", ")}`);
   if (old === undefined && next !== undefined) texts.push("an enum is new");
   for (const [name, isNarrower] of Object.entries(limits)) {
     const [was, is] = [before[name], after[name]];
     if (is !== undefined && !jsonEqual(was ?? null, is) && isNarrower(was, is))
-      texts.push(`${name} becomes ${JSON.stringify(is)}${was === undefined ? "" : ` from ${JSON.stringify(was)}`}`);
+      texts.push(`${name} becomes ${printJson(is)}${was === undefined ? "" : ` from ${printJson(was)}`}`);
   }
   return texts.map((text) => finding(fields, { level: "breaking", text, concerns: "invalid" }));
 }
 
 type IsNarrower = (was: JsonValue | undefined, is: JsonValue) => boolean;
 
-const isMore: IsNarrower = (was, is) => was === undefined || Number(is) > Number(was);
-const isLess: IsNarrower = (was, is) => was === undefined || Number(is) < Number(was);
+const isMore: IsNarrower = (was, is) => was === undefined || (isNumber(was) && isNumber(is) && is > was);
+const isLess: IsNarrower = (was, is) => was === undefined || (isNumber(was) && isNumber(is) && is < was);
 const limits: Readonly<Record<string, IsNarrower>> = {
   minimum: isMore,
   minLength: isMore,
@@ -106,8 +114,8 @@ function defaults({ before, after, fields }: Pair): SchemaFinding[] {
   if (jsonEqual(was ?? null, is ?? null)) return [];
   const text =
     is === undefined
-      ? `the default ${JSON.stringify(was)} is removed`
-      : `the default becomes ${JSON.stringify(is)}${was === undefined ? "" : ` from ${JSON.stringify(was)}`}: it acts on stored objects at once`;
+      ? `the default ${printJson(was ?? null)} is removed`
+      : `the default becomes ${printJson(is)}${was === undefined ? "" : ` from ${printJson(was)}`}: it acts on stored objects at once`;
   return [finding(fields, { level: "risky", text, concerns: "absent" })];
 }
 

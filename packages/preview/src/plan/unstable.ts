@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
 import { compareValues } from "@purlin/kube-objects/difference";
-import { isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import type { PlannedChange } from "./plan.ts";
 
 /**
@@ -47,7 +47,7 @@ function stableDigest(change: PlannedChange, other: PlannedChange | undefined): 
         ? commonOf(shownFields(fields), shownFields(other.fields))
         : commonOf(next, other.new);
   return createHash("sha256")
-    .update(JSON.stringify([kind, form ?? null]))
+    .update(printJson([kind, form ?? null]))
     .digest("hex");
 }
 

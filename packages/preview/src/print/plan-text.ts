@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { FieldChange } from "@purlin/kube-objects/difference";
-import type { JsonValue } from "@purlin/kube-objects/json";
+import { type JsonValue, printJson } from "@purlin/kube-objects/json";
 import type { Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
 
 /** What a plan for people shows. */
@@ -180,7 +180,7 @@ function fieldLine({ path, op, old, new: next, sensitive, unknown }: FieldChange
 }
 
 function valueText(value: JsonValue | undefined): string {
-  const text = JSON.stringify(value ?? null);
+  const text = printJson(value ?? null);
   return text.length <= longest ? text : `${text.slice(0, longest)}… (${text.length} characters)`;
 }
 

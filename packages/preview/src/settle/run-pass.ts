@@ -143,7 +143,7 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
     registry: undefined,
     random: repeatableNames(engine),
     onHeld: options.appliesHeld ? onHeld : undefined,
-    context: options.context && Struct.from(options.context),
+    context: options.context && Struct.rounded(options.context),
   });
   for (const { spec } of controllers) engine.start(spec);
   const watching = controllers.map(({ spec, watches }) => ({ name: spec.name, watches }));

@@ -231,7 +231,7 @@ class Recorder implements RunStore {
   #structOf(object: object): Struct {
     const known = this.#structs.get(object);
     if (known !== undefined) return known;
-    const struct = Struct.from(object);
+    const struct = Struct.rounded(object);
     this.#structs.set(object, struct);
     return struct;
   }

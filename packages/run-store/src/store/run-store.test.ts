@@ -61,6 +61,19 @@ test("a run is read as it was recorded", (t) => {
   );
 });
 
+test("a run of a revision with integers beyond 2^53 is recorded, with the nearest doubles", (t) => {
+  const store = open(t);
+  const { revision } = at(0);
+  assert.ok(revision);
+  const spec = { pipeline: [{ step: "a", input: { max: 9223372036854775807n } }] };
+  store.record(at(0, { revision: { ...revision, spec } }));
+  store.flush();
+  assert.equal(store.stats.problem, undefined);
+  const document = store.reader.get(store.reader.list()[0]?.id ?? "");
+  assert.ok(document);
+  assert.deepEqual(inflateRun(document).revision?.["spec"], { pipeline: [{ step: "a", input: { max: 2 ** 63 } }] });
+});
+
 test("objects of any size are read as they were, also one with the member of a reference", (t) => {
   const store = open(t);
   const desired = {

@@ -2,7 +2,7 @@
 import { type CacheChange, type KubeClient, resourcePath } from "@purlin/kube-client";
 import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
+import { type JsonObject, printJson } from "@purlin/kube-objects/json";
 import {
   type Condition,
   conditionsOf,
@@ -244,7 +244,7 @@ function customFailure(reason: string, kind: string, name: string): MetricFailur
 function externalFailure(metric: JsonObject, namespace: string): MetricFailure {
   const name = stringAt(metric, ["external", "metric", "name"]);
   const selector = memberAt(metric, ["external", "metric", "selector"]);
-  const shown = selector === undefined ? "nil" : JSON.stringify(selector);
+  const shown = selector === undefined ? "nil" : printJson(selector);
   const cause = `the server could not find the requested resource (get ${name}.external.metrics.k8s.io)`;
   const text = `unable to get external metric ${namespace}/${name}/${shown}: unable to fetch metrics from external metrics API: ${cause}`;
   return { reason: "FailedGetExternalMetric", text, error: `failed to get ${name} external metric value: ${text}` };

@@ -2,7 +2,7 @@
 import type { CacheChange } from "@purlin/kube-client";
 import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
-import { type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import {
   conditionTime,
   controllerReference,
@@ -195,7 +195,7 @@ function subsetsOf(service: KubeObject, pods: readonly KubeObject[]): readonly J
   const groups = new Map<string, { ports: readonly JsonObject[]; pods: KubeObject[] }>();
   for (const pod of pods) {
     const ports = portsOf(service, pod).filter((port) => port["port"] !== undefined);
-    const key = JSON.stringify(ports);
+    const key = printJson(ports);
     const group = groups.get(key) ?? { ports, pods: [] };
     group.pods.push(pod);
     groups.set(key, group);

@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { createHash } from "node:crypto";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  printJson,
+  sortedKeys,
+} from "@purlin/kube-objects/json";
 import {
   controllerReference,
   type KubeObject,
@@ -95,7 +102,7 @@ export function templateHash(template: JsonObject, collisionCount: number): stri
 /** JSON whose members are in one order. */
 function canonical(value: JsonValue): string {
   if (isJsonArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (!isJsonObject(value)) return JSON.stringify(value);
+  if (!isJsonObject(value)) return printJson(value);
   return `{${sortedKeys(value)
     .map((key) => `${JSON.stringify(key)}:${canonical(value[key] ?? null)}`)
     .join(",")}}`;

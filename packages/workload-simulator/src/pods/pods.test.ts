@@ -5,6 +5,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene } from "../testing/scene.ts";
+import { templateHash } from "./new-pod.ts";
 import { matchesGlob, planOf } from "./pod-plan.ts";
 import { isReady } from "./pod-state.ts";
 import { nextPod } from "./pod-status.ts";
@@ -94,6 +95,13 @@ test("a Pod that cannot be scheduled stays pending with the reason", async () =>
   const [condition = {}] = objectsAt(pod, ["status", "conditions"]);
   assert.equal(condition["reason"], "Unschedulable");
   assert.equal(stringAt(pod, ["status", "phase"]), "Pending");
+});
+
+test("the hash of a template tells integers beyond 2^53 apart", () => {
+  const hashOf = (tolerationSeconds: bigint): string =>
+    templateHash({ spec: { tolerations: [{ tolerationSeconds }] } }, 0);
+  assert.equal(hashOf(9007199254740993n), hashOf(9007199254740993n));
+  assert.notEqual(hashOf(9007199254740993n), hashOf(9007199254740995n));
 });
 
 test("patterns of images", () => {

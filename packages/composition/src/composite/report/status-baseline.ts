@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { during } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import {
   annotationOf,
   type ConditionText,
@@ -145,7 +145,7 @@ export function isLeftBehind(xr: KubeObject, applied: JsonObject): boolean {
       // Other writers may add conditions; nested lists are ours alone.
       if (wanted === undefined && path.length === 1) return false;
       const surplus = Object.keys(item).filter((field) => wanted === undefined || !Object.hasOwn(wanted, field));
-      const name = `k:{"${key}":${JSON.stringify(item[key])}}`;
+      const name = `k:{"${key}":${printJson(item[key] ?? null)}}`;
       const owned = ["f:status", ...path.map((part) => `f:${part}`), name];
       const has = (entries: readonly ManagedFieldsEntry[], field: string): boolean =>
         entries.some(({ fieldsV1 = {} }) => objectHas(fieldsV1, owned, `f:${field}`));

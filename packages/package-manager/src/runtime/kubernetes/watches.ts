@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { CacheChange } from "@purlin/kube-client";
 import type { WatchSpec } from "@purlin/kube-controller";
-import { isJsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, labelOf, memberAt, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import { concernsPulling, longestPrefix } from "../../image-configs/select-image-config.ts";
 import { otherKinds, type PackageType, packageLabels } from "../../package-kinds.ts";
@@ -37,7 +37,7 @@ function standing(revision: KubeObject): string {
     ["status", "endpoint"],
     ["spec", "tlsServerSecretName"],
   ];
-  return JSON.stringify(paths.map((path) => memberAt(revision, path) ?? null));
+  return printJson(paths.map((path) => memberAt(revision, path) ?? null));
 }
 
 /** Revisions whose image the ImageConfig matches now, or did before, if it configures how they are pulled or run. */
