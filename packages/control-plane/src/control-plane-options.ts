@@ -42,6 +42,8 @@ export interface ControlPlaneSettings {
   readonly acceptOtherClaimVersions: boolean;
   /** Steps may name revisions of functions. */
   readonly functionRevisionSelectors: boolean;
+  /** Names of definitions whose kinds accept any field: those of a test that no file has. */
+  readonly openDefinitions?: ReadonlySet<string> | undefined;
   /** FunctionRollouts move composite resources between revisions; needs `functionRevisionSelectors`. */
   readonly functionRollouts: boolean;
   /** The share of reconciles, in percent, that run the candidate of a rollout again for a composite resource that was compared. Default 5. */

@@ -61,6 +61,7 @@ export function compositionControllers(deps: ControllerDeps): readonly WatchingC
     clock,
     log,
     functionRevisions: functionRevisionSelectors,
+    openDefinitions: settings.openDefinitions,
     concurrency,
   };
   return [

@@ -147,10 +147,7 @@ interface RootItem {
 
 /** Everything that is awake first, then the root itself, then what it woke: it stays awake itself if it changed anything. */
 async function step(pass: Pass, root: KubeObject, signal: AbortSignal): Promise<void> {
-  const held = async (): Promise<(id: string) => boolean> => {
-    const ids = new Set((await itemsOf(pass, root)).filter(isComposite).map(itemId));
-    return (id) => ids.has(id);
-  };
+  const held = async (): Promise<(id: string) => boolean> => heldItems(await itemsOf(pass, root));
   const claim = (await itemsOf(pass, root)).find((item) => !isComposite(item));
   await settle(pass, signal, await held());
   if (claim !== undefined) await pass.engine.reconcile(claim.controller, claim.key, signal);
@@ -160,7 +157,17 @@ async function step(pass: Pass, root: KubeObject, signal: AbortSignal): Promise<
   await settle(pass, signal, await held());
 }
 
-const isComposite = ({ controller }: RootItem): boolean => !controller.startsWith("claim/");
+/** Composite resources wait for their turn, also one that a claim is about to make. */
+function heldItems(items: readonly RootItem[]): (id: string) => boolean {
+  const ids = new Set(items.filter(isComposite).map(itemId));
+  if (ids.size > 0) return (id) => ids.has(id);
+  const unbound = items.map(({ controller }) => `${compositeControllerName(controller.slice(claimPrefix.length))} `);
+  return (id) => unbound.some((prefix) => id.startsWith(prefix));
+}
+
+const claimPrefix = "claim/";
+
+const isComposite = ({ controller }: RootItem): boolean => !controller.startsWith(claimPrefix);
 
 /** The keys that reconcile a root: of the claim and of its composite resource, of the composite resource alone, or of the Operation. */
 async function itemsOf(pass: Pass, root: KubeObject): Promise<readonly RootItem[]> {
@@ -170,7 +177,7 @@ async function itemsOf(pass: Pass, root: KubeObject): Promise<readonly RootItem[
   const { name, compositeType } = facts;
   const controller = compositeControllerName(name);
   if (kindIdentity(root) === kindIdentity(compositeType)) return [{ controller, key: keyOf(root) }];
-  const claim = { controller: `claim/${name}`, key: keyOf(root) };
+  const claim = { controller: `${claimPrefix}${name}`, key: keyOf(root) };
   const stored = await pass.overlay.get(root, keyOf(root));
   const bound = ((stored?.["spec"] ?? {}) as { readonly resourceRef?: { readonly name?: string } }).resourceRef?.name;
   return bound === undefined ? [claim] : [claim, { controller, key: { name: bound } }];

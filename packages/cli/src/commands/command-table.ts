@@ -31,6 +31,10 @@ const testFlags: readonly OptionSpec[] = [
   { flags: "--timeout <duration>", description: "time limit of a case without its own", default: "30s" },
   { flags: "--list", description: "print the cases and run none" },
   { flags: "--pass-with-no-tests", description: "exit with 0 when there are no tests" },
+  {
+    flags: "--allow-hooks",
+    description: "run the hooks of suites of xprin, which are programs of a shell; cases then run one at a time",
+  },
   { flags: "-w, --watch", description: "run again on each save, until Ctrl-C; keys run all, failed or filtered cases" },
   {
     flags: "--registry-config <file>",

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { printYaml } from "../files/yaml-file.ts";
 import type { OutputReference, TestCase } from "./test-file.ts";
 
 /** What a case composed: the composite resource first. */
@@ -57,4 +60,38 @@ export function asRendered(object: KubeObject, given: JsonObject | undefined): K
   const isKept = (key: string): boolean => !setByControlPlane.includes(key) || given[key] !== undefined;
   const kept = Object.fromEntries(Object.entries(spec).filter(([key]) => isKept(key)));
   return { ...object, metadata, spec: kept };
+}
+
+/** Files with what a case rendered, by the names that templates of hooks have for them. */
+export interface OutputFiles extends JsonObject {
+  readonly XR: string;
+  readonly Render: string;
+  readonly RenderCount: number;
+  readonly Rendered: JsonObject;
+}
+
+/** Objects as documents of a YAML file. */
+export const documents = (objects: readonly KubeObject[]): string =>
+  objects.map((object) => `---\n${printYaml(object)}`).join("");
+
+/** Writes what a case rendered as xprin does: everything, the composite resource, and each object. */
+export async function writeOutputs(objects: readonly KubeObject[], folder: string): Promise<OutputFiles> {
+  await mkdir(folder, { recursive: true });
+  const write = async (name: string, written: readonly KubeObject[]): Promise<string> => {
+    const path = join(folder, name.replaceAll("/", "_"));
+    await writeFile(path, documents(written));
+    return path;
+  };
+  const rendered: Record<string, JsonValue> = {};
+  for (const object of objects) {
+    const { kind, metadata } = object;
+    const name = `rendered-${kind.toLowerCase()}-${metadata.name ?? ""}.yaml`;
+    rendered[`${kind}/${metadata.name ?? ""}`] = await write(name, [object]);
+  }
+  return {
+    XR: await write("xr.yaml", objects.slice(0, 1)),
+    Render: await write("rendered.yaml", objects),
+    RenderCount: objects.length,
+    Rendered: rendered,
+  };
 }

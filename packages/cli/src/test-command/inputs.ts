@@ -4,6 +4,8 @@ import { type CrossplaneLine, crossplaneLines } from "@purlin/function-runner";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { type KubeObject, parseApiVersion, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { applyJsonPatch, applyMergePatch } from "@purlin/kube-objects/patch";
+import { readText } from "../files/read-text.ts";
+import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, prepare, readManifests } from "../manifests/manifest.ts";
 import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
@@ -66,9 +68,27 @@ export class InputReader {
       observed: await objects("observed"),
       // `secrets` lists what values of a recorded run were replaced with: fixtures have the replacements already.
       others: [...(await objects("required")), ...(await objects("credentials")), ...(watched ? [watched] : [])],
-      context: context === undefined ? {} : requireObject(context, test, "inputs.context"),
+      context: {
+        ...(context === undefined ? {} : requireObject(context, test, "inputs.context")),
+        ...(await this.#contextOf(test)),
+      },
       asCrossplane: lineOf(test),
     };
+  }
+
+  /** Values of the context that are in files of their own. */
+  async #contextOf(test: TestCase): Promise<JsonObject> {
+    const context: Record<string, JsonValue> = {};
+    for (const [key, name] of Object.entries(test.xprin?.contextFiles ?? {})) {
+      const file = resolve(this.#folderOf(test), String(name));
+      try {
+        const [document] = parseYaml(await readText(file, this.#io, { what: "context file" }), file);
+        context[key] = (document?.value ?? null) as JsonValue;
+      } catch (error) {
+        throw wrong(test, textOf(error));
+      }
+    }
+    return context;
   }
 
   /** Tests need no network: what a package would bring is not there to validate with. */

@@ -19,6 +19,7 @@ import { type CaseDeps, type CaseKinds, type CaseProgress, type CaseResult, runC
 import type { TestCase } from "./test-file.ts";
 import { openTestFunctions, type TestFunctions } from "./test-functions.ts";
 import { type TestOptions, usage } from "./test-options.ts";
+import { HookRunner } from "./xprin-run-hooks.ts";
 
 interface Running {
   readonly options: TestOptions;
@@ -41,7 +42,8 @@ export async function runAll(cases: readonly TestCase[], running: Running): Prom
   const outputs = new CaseOutputs();
   for (const test of cases) outputs.expect(test);
   const inputs = new InputReader(io, outputs);
-  const deps = { functions, inputs, baseOf: sharedBases(closing), expecting, coverage };
+  const hooks = closing.use(new HookRunner(inputs, io));
+  const deps = { functions, inputs, hooks, baseOf: sharedBases(closing), expecting, coverage };
   const runner = new CaseRunner(deps, { options, io });
   const outcomes: CaseOutcome[] = [];
   const doubtful: TestCase[] = [];
@@ -55,7 +57,9 @@ export async function runAll(cases: readonly TestCase[], running: Running): Prom
     outputs.ended(test, outcome === "doubtful" ? outcome : (outcome.outputs ?? "failed"));
     return outcome;
   };
-  await forEachLimited(cases, options.parallel, async (test) => {
+  // A hook may make what a test below needs.
+  const parallel = options.allowHooks ? 1 : options.parallel;
+  await forEachLimited(cases, parallel, async (test) => {
     if (isEnough()) return;
     const outcome = await runOne(test);
     if (outcome === "doubtful") doubtful.push(test);
@@ -70,7 +74,7 @@ export async function runAll(cases: readonly TestCase[], running: Running): Prom
   return outcomes;
 }
 
-type SharedDeps = Omit<CaseDeps, "signal" | "progress" | "onStart">;
+type SharedDeps = Omit<CaseDeps, "signal" | "progress" | "onStart"> & { readonly hooks: HookRunner };
 
 interface Started {
   readonly progress: CaseProgress;
@@ -108,13 +112,18 @@ class CaseRunner {
     const { signal } = limit;
     let timer: NodeJS.Timeout | undefined;
     try {
-      const result = await runCase(test, {
+      const deps: CaseDeps = {
         ...this.#deps,
         progress: started.progress,
         signal: AbortSignal.any([signal, this.#io.signal]),
         onStart() {
           timer = setTimeout(() => limit.abort(), limitMs);
         },
+      };
+      const result = await this.#deps.hooks.around(test, limitMs, async (prepared) => {
+        const rendered = await runCase(prepared, deps);
+        clearTimeout(timer);
+        return rendered;
       });
       if (started.isDisturbed && result.lines.length > 0) return "doubtful";
       return outcomeOf(test, result, performance.now() - began);
@@ -152,11 +161,12 @@ function outcomeOf(test: TestCase, { lines, tree, outputs }: CaseResult, ms: num
 function sharedBases(closing: AsyncDisposableStack): (kinds: CaseKinds) => Promise<SessionBase> {
   const bases = new Map<string, Promise<SessionBase>>();
   const settings = { developmentFunctions: true, functionRevisionSelectors: true, functionRollouts: true };
-  return ({ definitions, crds, isNamespaced }) => {
-    const key = printJson([definitions, crds, isNamespaced]);
+  return ({ definitions, crds, isNamespaced, openDefinitions }) => {
+    const key = printJson([definitions, crds, isNamespaced, [...openDefinitions]]);
     const known = bases.get(key);
     if (known !== undefined) return known;
-    const made = makeBase(definitions, [...compositionCrds(), ...keptCrds(), ...packageCrds(settings), ...crds]);
+    const serving = [...compositionCrds(), ...keptCrds(), ...packageCrds(settings), ...crds];
+    const made = makeBase(definitions, serving, openDefinitions);
     closing.defer(() => made.then((base) => base[Symbol.asyncDispose](), ignored));
     bases.set(key, made);
     return made;
@@ -167,12 +177,16 @@ function sharedBases(closing: AsyncDisposableStack): (kinds: CaseKinds) => Promi
 const ignored = (): void => {};
 
 /** Definitions are stored first: the CRDs that they become are theirs. */
-async function makeBase(definitions: readonly KubeObject[], crds: readonly KubeObject[]): Promise<SessionBase> {
+async function makeBase(
+  definitions: readonly KubeObject[],
+  crds: readonly KubeObject[],
+  openDefinitions: ReadonlySet<string>,
+): Promise<SessionBase> {
   const base = await createSessionBase(crds);
   for (const definition of definitions) {
     try {
       const stored = await base.client.create(definition, { fieldValidation: "Strict" });
-      await base.define(deriveCrds(stored, { functionRevisions: false }));
+      await base.define(deriveCrds(stored, { functionRevisions: false, openDefinitions }));
     } catch (error) {
       throw usage(`definition ${definition.metadata.name ?? ""}: ${textOf(error)}`);
     }

@@ -62,6 +62,8 @@ export interface CaseKinds {
   readonly crds: readonly KubeObject[];
   /** The scope of kinds that no file defines, unless an object has a namespace. */
   readonly isNamespaced: boolean;
+  /** The names of definitions that no file has. Their kinds accept any field. */
+  readonly openDefinitions: ReadonlySet<string>;
 }
 
 /** What cases share. */
@@ -84,7 +86,7 @@ export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResul
   const unrendered = mismatchedComposition(test, inputs);
   if (unrendered !== undefined) return { lines: [{ text: unrendered, at: test.at }] };
   const kinds = kindsOf(test, inputs);
-  const { definitions } = kinds;
+  const { definitions, openDefinitions } = kinds;
   const base = await deps.baseOf(kinds);
   deps.onStart();
   const record = new CaseRecord();
@@ -100,7 +102,7 @@ export async function runCase(test: TestCase, deps: CaseDeps): Promise<CaseResul
     base,
     signal,
     functions: open,
-    settings: { developmentFunctions: true, developmentTrust: { managers: [testManager] } },
+    settings: { developmentFunctions: true, developmentTrust: { managers: [testManager] }, openDefinitions },
     parallel: 1,
     maxRounds,
     events: record.recorder(),
@@ -127,7 +129,8 @@ function missingSchema({ test, inputs }: Running): FailureLine[] {
 }
 
 async function outputsOf(running: Running): Promise<readonly KubeObject[] | undefined> {
-  if (running.test.xprin?.id === undefined) return undefined;
+  const { id, hooks } = running.test.xprin ?? {};
+  if (id === undefined && hooks === undefined) return undefined;
   const { xr, resources } = await currentState(running);
   if (xr === undefined) return undefined;
   const given = running.inputs.root["spec"];
@@ -181,14 +184,19 @@ function mismatchedComposition(test: TestCase, { root, compositions }: CaseInput
 
 function kindsOf(test: TestCase, inputs: CaseInputs): CaseKinds {
   const isNamespaced = namespaceOf(test, inputs) !== undefined;
-  if (test.kind === "OperationTest") return { definitions: [], crds: inputs.crds, isNamespaced };
+  const scene = { crds: inputs.crds, isNamespaced };
+  if (test.kind === "OperationTest") return { ...scene, definitions: [], openDefinitions: new Set() };
   const definitions = withDefinition(test, inputs);
-  if (test.xprin === undefined) return { definitions, crds: inputs.crds, isNamespaced };
+  const openDefinitions = namesOf(definitions).difference(namesOf(inputs.definitions));
+  if (test.xprin === undefined) return { ...scene, definitions, openDefinitions };
   const own = definitions.filter((one) => defines(one, inputs.root));
   const others = definitions.filter((one) => !own.includes(one));
   const plain = others.flatMap((one) => deriveCrds(one, { functionRevisions: false })).map(withoutOwner);
-  return { definitions: own, crds: [...inputs.crds, ...plain], isNamespaced };
+  return { ...scene, definitions: own, crds: [...inputs.crds, ...plain], openDefinitions };
 }
+
+const namesOf = (objects: readonly KubeObject[]): ReadonlySet<string> =>
+  new Set(objects.map(({ metadata }) => metadata.name ?? ""));
 
 function withoutOwner({ metadata: { ownerReferences: _, ...metadata }, ...object }: KubeObject): KubeObject {
   return { ...object, metadata };

@@ -216,6 +216,42 @@ test("cases with chained reconciles, tables, requirements, nested resources, del
   assert.match(again.stdout, /\n1\.\.15\n$/);
 });
 
+test("without a definition, composite resources, claims and the status of functions keep every field", async () => {
+  const cases = `  - name: status
+    inputs: {xr: wide.yaml}
+    expect: {xr: {status: {tier: none}, extra: {kept: [1]}, spec: {tier: true, deep: {er: yes}}}, synced: true}
+  - name: no spec
+    inputs: {xr: {apiVersion: acme.org/v1, kind: App, metadata: {name: bare, namespace: team-a}}}
+    expect: {resources: {only: [web]}}
+  - name: claim
+    inputs: {claim: claim.yaml}
+    expect: {claim: {status: {tier: none}}, xr: {status: {tier: none}}, calls: {function-app: 1}}
+  - name: a claim is reconciled as often as the case says
+    inputs: {claim: claim.yaml}
+    reconciles: [{expect: {calls: {function-app: 1}}}, {expect: {calls: {function-app: 1}}}]
+`;
+  using folder = project({
+    "apps.test.yaml": testFile(cases)
+      .replace("xr: xr.yaml, xrd: definition.yaml, ", "")
+      .replaceAll("er: yes", 'er: "yes"'),
+    "wide.yaml":
+      'apiVersion: acme.org/v1\nkind: App\nmetadata: {name: shop, namespace: team-a}\nextra: {kept: [1]}\nspec: {tier: true, deep: {er: "yes"}}\n',
+    "claim.yaml":
+      "apiVersion: acme.org/v1\nkind: Shop\nmetadata: {name: shop, namespace: team-a}\nspec: {tier: true, db: true}\n",
+  });
+  const { exitCode, stdout, stderr } = await run(folder);
+  assert.equal(exitCode, 0, stdout + stderr);
+  const undeclared = definition.replace(
+    "properties: {tier: {type: string}}",
+    "x-kubernetes-preserve-unknown-fields: true",
+  );
+  folder.write("definition.yaml", undeclared);
+  folder.write("declared.test.yaml", testFile("  - {name: undeclared, patch: {spec: {tier: true}}}\n"));
+  const declared = await run(folder, "declared.test.yaml");
+  assert.equal(declared.exitCode, 1);
+  assert.match(declared.stdout, /\.status\.tier: field not declared in schema/);
+});
+
 test("failures name each field, the step that set it and the place of the case", async () => {
   const cases = `  - name: wrong
     expect:

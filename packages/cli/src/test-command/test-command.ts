@@ -18,12 +18,14 @@ import { type CaseOutcome, junitXml, reporters } from "./report-cases.ts";
 import { runAll } from "./run-all.ts";
 import { readTestFile, type TestCase } from "./test-file.ts";
 import { caseId, patternOf, readOptions, selected, type TestOptions, usage } from "./test-options.ts";
-import { isXprinFile, readXprinFile } from "./xprin-file.ts";
+import { isXprinFile, readXprinFile, type SuiteOptions } from "./xprin-file.ts";
 
 /** `purlin test [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const options = readOptions(input, io);
   const paths = input.args.length === 0 ? ["."] : input.args;
+  if (isSet(input, "watch") && options.allowHooks)
+    throw usage("--allow-hooks cannot be used with --watch: what a hook writes would run the tests again");
   return isSet(input, "watch") ? await watchTests(paths, options, io) : await testOnce(paths, options, io);
 }
 
@@ -105,7 +107,7 @@ class ChosenTests {
 
 async function testOnce(paths: readonly string[], options: TestOptions, io: Io): Promise<number> {
   const started = performance.now();
-  const all = (await Promise.all((await testFiles(paths, io)).map((file) => readCases(file, io)))).flat();
+  const all = await readCases(await testFiles(paths, io), options, io);
   const failures = failuresFile(io);
   const cases = selected(all, options, options.onlyFailed ? await lastFailures(failures) : new Set());
   if (options.listsOnly) {
@@ -181,8 +183,13 @@ async function reportObsolete(
 /** `DIR/...` is how xprin writes a folder with those below it. */
 const folderName = (path: string): string => path.replace(/(?<=[^/])\/\.\.\.$/, "");
 
-function readCases(file: string, io: Io): Promise<TestCase[]> {
-  return isXprinFile(file) ? readXprinFile(file, io) : readTestFile(file, io);
+/** One file after another: a hook of a suite may make what a later suite needs. */
+async function readCases(files: readonly string[], { allowHooks }: TestOptions, io: Io): Promise<TestCase[]> {
+  const suites: SuiteOptions = { hooks: [], allowHooks };
+  const cases: TestCase[] = [];
+  for (const file of files)
+    cases.push(...(isXprinFile(file) ? await readXprinFile(file, io, suites) : await readTestFile(file, io)));
+  return cases;
 }
 
 function noTests(

@@ -8,6 +8,7 @@ import type { Io } from "../io.ts";
 import { parseDuration } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
 import { type TestFields, type TestKind, testApiVersion, testFields, testKinds } from "./test-schema.ts";
+import type { Hook } from "./xprin-hooks.ts";
 
 /** One reconcile of a case, or several until nothing changes. */
 export interface Reconcile {
@@ -32,6 +33,10 @@ interface XprinCase {
   readonly isValidated: boolean;
   /** What an input stands for that is a template. */
   readonly outputOf: (input: string) => OutputReference | undefined;
+  /** Files of which each is a value of the context. */
+  readonly contextFiles: JsonObject;
+  /** What runs before and after it; undefined where hooks are not allowed. */
+  readonly hooks: readonly Hook[] | undefined;
 }
 
 /** One case of a file. */

@@ -26,6 +26,8 @@ export interface TestOptions {
   readonly isCi: boolean;
   readonly listsOnly: boolean;
   readonly passWithNoTests: boolean;
+  /** Whether hooks of suites of xprin run. */
+  readonly allowHooks: boolean;
   /** The least coverage in percent; undefined when coverage is not reported. */
   readonly coverage: number | undefined;
 }
@@ -52,6 +54,7 @@ export function readOptions(input: CommandInput, io: Io): TestOptions {
     isCi,
     listsOnly: isSet(input, "list"),
     passWithNoTests: isSet(input, "passWithNoTests"),
+    allowHooks: isSet(input, "allowHooks"),
     coverage: coverageOf(input),
   };
 }

@@ -15,6 +15,7 @@ import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import type { OutputReference, TestCase } from "./test-file.ts";
+import { type Hook, reasonWithoutHooks, templatePattern } from "./xprin-hooks.ts";
 
 /** Whether a file is a suite of xprin, by its name. */
 export function isXprinFile(file: string): boolean {
@@ -23,24 +24,25 @@ export function isXprinFile(file: string): boolean {
 
 type Path = readonly PathSegment[];
 
-/** Where a test is, and the ids of those above it. */
-interface Place {
-  readonly path: Path;
-  readonly above: readonly (string | undefined)[];
+/** How suites of a run are read. */
+export interface SuiteOptions {
+  /** Hooks of suites before this one. Those of this one are added. */
+  readonly hooks: Hook[];
+  readonly allowHooks: boolean;
 }
 
 /** Reads the cases of a suite. Throws a UserError with file, line and column of what is wrong. */
-export async function readXprinFile(file: string, io: Io): Promise<TestCase[]> {
+export async function readXprinFile(file: string, io: Io, options: SuiteOptions): Promise<TestCase[]> {
   const { text, templates } = withoutTemplates(await readText(file, io, { what: "test file" }));
   const [document] = parseYaml(text, file);
   if (document === undefined) throw new UserError(`${file}: the file is empty`, { exitCode: 2 });
-  return await new SuiteReader(document, { file, templates, io }).cases();
+  return new SuiteReader(document, { file, templates, io, ...options }).cases();
 }
 
 /** Go templates are not YAML where they are not quoted: each is replaced with a word while the file is parsed. */
 function withoutTemplates(text: string): { readonly text: string; readonly templates: readonly string[] } {
   const templates: string[] = [];
-  const replaced = text.replaceAll(/\{\{-?([^}]*?)-?\}\}/g, (_, inner: string) => {
+  const replaced = text.replaceAll(templatePattern, (_, inner: string) => {
     templates.push(inner.trim());
     return `${marker}${templates.length - 1}${marker}`;
   });
@@ -48,86 +50,146 @@ function withoutTemplates(text: string): { readonly text: string; readonly templ
 }
 
 const marker = "__xprin_template__";
+const markers = new RegExp(`${marker}(\\d+)${marker}`);
 
-interface Reading {
+interface Reading extends SuiteOptions {
   readonly file: string;
   readonly templates: readonly string[];
   readonly io: Io;
 }
 
+/** A test above the one that is read. */
+interface TestAbove {
+  readonly isSkipped: boolean;
+  readonly hooks: readonly Hook[];
+}
+
+/** What a test is made of: its own members over the common ones. */
+interface Members {
+  readonly inputs: JsonObject;
+  readonly patches: JsonObject;
+  readonly assertions: readonly JsonObject[];
+  readonly hooks: readonly Hook[];
+}
+
 class SuiteReader {
   readonly #document: YamlDocument;
   readonly #reading: Reading;
+  readonly #above = new Map<string, TestAbove>();
 
   constructor(document: YamlDocument, reading: Reading) {
     this.#document = document;
     this.#reading = reading;
   }
 
-  async cases(): Promise<TestCase[]> {
+  cases(): TestCase[] {
     const root = this.#object(this.#document.value as JsonValue, []);
     const common = this.#object(root["common"] ?? {}, ["common"]);
-    const tests = root["tests"];
+    const { tests } = root;
     if (!isJsonArray(tests) || tests.length === 0) throw this.#wrong(["tests"], "tests: expected a list of tests");
-    this.#reportHooks(
-      tests.filter((test) => isJsonObject(test)),
-      common,
-    );
-    const ids = tests.map((test) => (isJsonObject(test) && typeof test["id"] === "string" ? test["id"] : undefined));
-    return await Promise.all(
-      tests.map((test, index) => this.#case(test, common, { path: ["tests", index], above: ids.slice(0, index) })),
-    );
+    const hooked: string[] = [];
+    const cases = tests.map((value, index) => {
+      const path = ["tests", index];
+      const test = this.#object(value, path);
+      const members = this.#membersOf(test, common, path);
+      const one = this.#case(test, members, path);
+      if (members.hooks.length > 0) hooked.push(one.name);
+      this.#reading.hooks.push(...members.hooks);
+      return one;
+    });
+    const { file, io, allowHooks } = this.#reading;
+    // Hooks are programs of a shell, which a suite from elsewhere could use for anything.
+    if (hooked.length > 0 && !allowHooks) io.stderr.write(`note: ${file}: hooks are not run: ${hooked.join(", ")}\n`);
+    return cases;
   }
 
-  /** Hooks are programs of a shell, which a suite from elsewhere could use for anything. */
-  #reportHooks(tests: readonly JsonObject[], common: JsonObject): void {
-    const { file, io } = this.#reading;
-    const names = tests
-      .filter((test) => (test["hooks"] ?? common["hooks"]) !== undefined)
-      .map(({ name }) => String(name));
-    if (names.length > 0) io.stderr.write(`note: ${file}: hooks are not run: ${names.join(", ")}\n`);
-  }
-
-  async #case(value: JsonValue, common: JsonObject, { path, above }: Place): Promise<TestCase> {
-    const { file } = this.#reading;
-    const test = this.#object(value, path);
-    const { name, id } = test;
-    if (typeof name !== "string" || name === "")
-      throw this.#wrong([...path, "name"], "name: required field is missing");
+  #membersOf(test: JsonObject, common: JsonObject, path: Path): Members {
     const both = (member: string): JsonObject => ({
       ...this.#object(common[member] ?? {}, ["common", member]),
       ...this.#object(test[member] ?? {}, [...path, member]),
     });
-    const inputs = both("inputs");
-    const skip = this.#reasonToSkip([inputs, both("patches")], both("hooks"));
+    return {
+      inputs: both("inputs"),
+      patches: both("patches"),
+      assertions: this.#assertions(test["assertions"], common["assertions"], [...path, "assertions"]),
+      hooks: (["pre-test", "post-test"] as const).flatMap((when) => {
+        const own = this.#hooks(test, when, path);
+        return own.length > 0 ? own : this.#hooks(common, when, ["common"]);
+      }),
+    };
+  }
+
+  #hooks(owner: JsonObject, when: Hook["when"], path: Path): Hook[] {
+    const list = this.#object(owner["hooks"] ?? {}, [...path, "hooks"])[when];
+    if (!isJsonArray(list)) return [];
+    return list.map((value, index) => {
+      const place = [...path, "hooks", when, index];
+      const { name, run } = this.#object(value, place);
+      if (typeof run !== "string") throw this.#wrong(place, "run: required field is missing: add a program");
+      const { file: suite } = this.#reading;
+      const at = this.#document.at(place);
+      const own = { name: typeof name === "string" ? name : undefined, run: this.#withTemplates(run) };
+      return { when, ...own, at, suite, folder: this.#folder };
+    });
+  }
+
+  #case(test: JsonObject, members: Members, path: Path): TestCase {
+    const { file, allowHooks } = this.#reading;
+    const { inputs, patches, assertions, hooks } = members;
+    const { name, id } = test;
+    if (typeof name !== "string" || name === "")
+      throw this.#wrong([...path, "name"], "name: required field is missing");
     for (const { test: other } of this.#outputsIn(inputs)) {
-      if (above.includes(other)) continue;
+      if (this.#above.has(other)) continue;
       throw this.#wrong([...path, "inputs"], `inputs: no test above has the id ${JSON.stringify(other)}`);
     }
+    const skip = this.#reasonToSkip(members);
+    if (typeof id === "string") this.#add(id, { isSkipped: skip !== undefined, hooks }, [...path, "id"]);
     return {
       kind: "CompositionTest",
-      ...{ file, suite: file, name, tags: [], isOnly: false, timeoutMs: undefined, patches: [] },
+      ...{ file, suite: file, name, tags: [], isOnly: false, timeoutMs: undefined },
       skip,
-      inputs: skip === undefined ? await this.#inputs(inputs, both("patches"), path) : {},
+      inputs: skip === undefined ? this.#inputs(inputs, patches, path) : {},
+      patches: this.#connectionSecret(patches, [...path, "patches"]),
       reconciles: [{ name: "", change: {}, until: 1, expect: undefined }],
-      expect: { xprin: this.#assertions(test["assertions"] ?? common["assertions"], [...path, "assertions"]) },
+      expect: { xprin: assertions },
       xprin: {
         id: typeof id === "string" ? id : undefined,
         isValidated: isJsonArray(inputs["crds"]) && inputs["crds"].length > 0,
         outputOf: (input) => this.#outputOf(input),
+        contextFiles: this.#object(inputs["context-files"] ?? {}, [...path, "inputs", "context-files"]),
+        hooks: allowHooks ? hooks : undefined,
       },
       at: this.#document.at(path),
       locate: () => this.#document.at(path),
     };
   }
 
-  /** Hooks are not run: one that can change the inputs before the test decides what the test is about. */
-  #reasonToSkip(inputs: JsonValue, hooks: JsonObject): string | undefined {
-    const unknown = this.#markersIn(inputs).find((one) => this.#outputOf(one) === undefined);
-    if (unknown !== undefined) return `{{ ${this.#templateOf(unknown)} }}: only outputs of tests above are known`;
-    const [changing] = this.#markersIn(hooks["pre-test"] ?? []);
-    if (changing === undefined) return undefined;
-    return `a pre-test hook uses {{ ${this.#templateOf(changing)} }}, and hooks are not run`;
+  #add(id: string, test: TestAbove, path: Path): void {
+    if (this.#above.has(id)) throw this.#wrong(path, `id: the file has another test ${JSON.stringify(id)}`);
+    this.#above.set(id, test);
+  }
+
+  #reasonToSkip(members: Members): string | undefined {
+    const { inputs, patches } = members;
+    const unknown = this.#markersIn([inputs, patches]).find((one) => this.#outputOf(one) === undefined);
+    if (unknown !== undefined) return `${this.#withTemplates(unknown)}: only outputs of tests above are known`;
+    const needed = [...new Set(this.#outputsIn(inputs).map(({ test }) => test))];
+    const skipped = needed.find((id) => this.#above.get(id)?.isSkipped);
+    if (skipped !== undefined) return `it needs the output of test ${JSON.stringify(skipped)}, which is skipped`;
+    const { file: suite, allowHooks, hooks: earlier } = this.#reading;
+    if (allowHooks) return undefined;
+    return reasonWithoutHooks({
+      ...{ suite, folder: this.#folder, earlier },
+      own: members.hooks,
+      ofNeeded: needed.flatMap((id) => this.#above.get(id)?.hooks ?? []),
+      inputs: filesOf(inputs, patches),
+      goldens: members.assertions.flatMap(({ type, expected }) => (type === "Golden" ? String(expected) : [])),
+    });
+  }
+
+  get #folder(): string {
+    return resolve(this.#reading.io.cwd, dirname(this.#reading.file));
   }
 
   #markersIn(value: JsonValue): string[] {
@@ -142,8 +204,12 @@ class SuiteReader {
   }
 
   #templateOf(text: string): string {
-    const index = new RegExp(`${marker}(\\d+)${marker}`).exec(text)?.[1];
+    const index = markers.exec(text)?.[1];
     return this.#reading.templates[Number(index)] ?? "";
+  }
+
+  #withTemplates(text: string): string {
+    return text.replaceAll(new RegExp(markers, "g"), (one) => `{{ ${this.#templateOf(one)} }}`);
   }
 
   /** What a text stands for that is nothing but a template of an output. */
@@ -156,42 +222,41 @@ class SuiteReader {
     return output === "Rendered" && resource !== undefined ? { test, what: { resource } } : undefined;
   }
 
-  async #inputs(inputs: JsonObject, patches: JsonObject, path: Path): Promise<JsonObject> {
-    const crds = isJsonArray(inputs["crds"]) ? inputs["crds"] : [];
-    const { xr, claim, composition, functions } = inputs;
+  #inputs(inputs: JsonObject, patches: JsonObject, path: Path): JsonObject {
+    const values = this.#object(inputs["context-values"] ?? {}, [...path, "inputs", "context-values"]);
+    const { xr, claim, composition, functions, crds } = inputs;
     const written: Record<string, JsonValue | undefined> = {
-      ...(claim === undefined || xr !== undefined ? { xr } : { claim }),
-      composition,
-      functions,
-      schemas: [...(patches["xrd"] === undefined ? [] : [patches["xrd"]]), ...crds],
+      ...{ xr, claim, composition, functions },
+      xrd: patches["xrd"],
+      schemas: crds,
       observed: inputs["observed-resources"],
       required: inputs["extra-resources"],
       credentials: inputs["function-credentials"],
-      context: await this.#context(inputs, path),
+      context: Object.fromEntries(Object.entries(values).map(([key, value]) => [key, parsed(value as JsonValue)])),
     };
     return Object.fromEntries(Object.entries(written).filter(([, one]) => one !== undefined)) as JsonObject;
   }
 
-  async #context(inputs: JsonObject, path: Path): Promise<JsonObject> {
-    const { file, io } = this.#reading;
-    const context: Record<string, JsonValue> = {};
-    const values = this.#object(inputs["context-values"] ?? {}, [...path, "inputs", "context-values"]);
-    for (const [key, value] of Object.entries(values)) context[key] = parsed(value as JsonValue);
-    const files = this.#object(inputs["context-files"] ?? {}, [...path, "inputs", "context-files"]);
-    for (const [key, name] of Object.entries(files)) {
-      const from = resolve(io.cwd, dirname(file), String(name));
-      const [document] = parseYaml(await readText(from, io, { what: "context file" }), from);
-      context[key] = (document?.value ?? null) as JsonValue;
-    }
-    return context;
+  /** The patch of the composite resource that asks for a connection secret. */
+  #connectionSecret(patches: JsonObject, path: Path): JsonValue[] {
+    const {
+      "connection-secret": isWanted,
+      "connection-secret-name": name,
+      "connection-secret-namespace": namespace,
+    } = patches;
+    if (isWanted === undefined && (name !== undefined || namespace !== undefined))
+      throw this.#wrong(path, "patches: connection-secret must be true where its name or namespace is set");
+    if (isWanted !== true) return [];
+    const ref = { name: name ?? "00000000-0000-4000-8000-000000000000", namespace: namespace ?? "default" };
+    return [{ spec: { writeConnectionSecretToRef: ref } }];
   }
 
-  /** A list, or the lists of each engine. */
-  #assertions(value: JsonValue | undefined, path: Path): JsonValue {
-    if (value === undefined) return [];
-    if (isJsonArray(value)) return value;
-    const engines = this.#object(value, path);
-    return Object.entries(engines).flatMap(([engine, list]) =>
+  /** A list, or the lists of each engine; an engine without a list of its own has the common one. */
+  #assertions(own: JsonValue | undefined, common: JsonValue | undefined, path: Path): JsonObject[] {
+    const listsOf = (value: JsonValue | undefined): JsonObject =>
+      isJsonArray(value) ? { xprin: value } : this.#object(value ?? {}, path);
+    const lists = { ...listsOf(common), ...listsOf(own) };
+    return Object.entries(lists).flatMap(([engine, list]) =>
       (isJsonArray(list as JsonValue) ? (list as JsonObject[]) : []).map((one) =>
         engine === "xprin" ? one : { ...one, type: "Golden" },
       ),
@@ -216,4 +281,16 @@ function parsed(value: JsonValue): JsonValue {
   } catch {
     return value;
   }
+}
+
+/** The files that inputs and patches name, without those that are outputs. */
+function filesOf(inputs: JsonObject, patches: JsonObject): string[] {
+  const { crds, "context-values": _, "context-files": context, ...single } = inputs;
+  const values = [
+    ...Object.values(single),
+    patches["xrd"],
+    ...(isJsonArray(crds) ? crds : []),
+    ...(isJsonObject(context) ? Object.values(context) : []),
+  ];
+  return values.filter((value) => typeof value === "string").filter((value) => !value.includes(marker));
 }

@@ -31,6 +31,8 @@ export interface DefinitionDeps {
   readonly log: Log;
   /** Whether the status of composite resources has the function revisions that ran. */
   readonly functionRevisions: boolean;
+  /** Names of definitions whose kinds accept any field. */
+  readonly openDefinitions?: ReadonlySet<string> | undefined;
   /** How many objects each started controller may reconcile at the same time. */
   readonly concurrency?: number | undefined;
   /** How each started controller spaces out its retries. */

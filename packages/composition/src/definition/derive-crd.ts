@@ -43,12 +43,14 @@ const claimColumns: readonly Column[] = [
 export interface DeriveOptions {
   /** Whether the status of composite resources has the function revisions that ran. */
   readonly functionRevisions: boolean;
+  /** Names of definitions whose kinds accept any field: those that a test needs and no file has. */
+  readonly openDefinitions?: ReadonlySet<string> | undefined;
 }
 
 /** The CRDs of a definition: that of its composite resources, and that of its claims if it offers any. */
 export function deriveCrds(xrd: KubeObject, options: DeriveOptions): KubeObject[] {
   const composite = deriveCompositeCrd(xrd, options);
-  return memberAt(xrd, ["spec", "claimNames"]) === undefined ? [composite] : [composite, deriveClaimCrd(xrd)];
+  return memberAt(xrd, ["spec", "claimNames"]) === undefined ? [composite] : [composite, deriveClaimCrd(xrd, options)];
 }
 
 /** The CRD of a definition's composite resources. Throws an error that names the part of the definition it cannot use. */
@@ -59,19 +61,20 @@ export function deriveCompositeCrd(xrd: KubeObject, options: DeriveOptions): Kub
   const spec = compositeSpecFields({ scope, updatePolicy });
   const statusOf = (version: JsonObject): Fields =>
     compositeStatusFields(isLegacy, addedStatusFields(version, isLegacy, options.functionRevisions));
-  return generating(xrd, "Composite Resource", () => ({
+  const crd = generating(xrd, "Composite Resource", () => ({
     name: xrd.metadata.name ?? "",
     names: namesOf(xrd, "names", "composite"),
     scope: scope === "Namespaced" ? "Namespaced" : "Cluster",
     columns: compositeColumns(isLegacy ? "legacy" : "modern"),
     fieldsOf: (version) => ({ spec, status: statusOf(version) }),
   }));
+  return opened(crd, xrd, options);
 }
 
 /** The CRD of a definition's claims. Throws an error that names the part of the definition it cannot use. */
-export function deriveClaimCrd(xrd: KubeObject): KubeObject {
+export function deriveClaimCrd(xrd: KubeObject, options: Opening = {}): KubeObject {
   const spec = claimSpecFields(textAt(xrd, ["spec", "defaultCompositeDeletePolicy"]));
-  return generating(xrd, "Composite Resource Claim", () => {
+  const crd = generating(xrd, "Composite Resource Claim", () => {
     checkClaimNames(xrd);
     return {
       name: claimCrdName(xrd),
@@ -81,7 +84,24 @@ export function deriveClaimCrd(xrd: KubeObject): KubeObject {
       fieldsOf: () => ({ spec, status: claimStatusFields }),
     };
   });
+  return opened(crd, xrd, options);
 }
+
+type Opening = Pick<DeriveOptions, "openDefinitions">;
+
+/** With any field, at any place, if the definition is an open one. */
+function opened(crd: KubeObject, xrd: KubeObject, { openDefinitions }: Opening): KubeObject {
+  if (openDefinitions?.has(xrd.metadata.name ?? "") !== true) return crd;
+  const versions = versionsOf(crd).map((version) => {
+    const { properties, required: _, ...root } = objectAt(version, ["schema", "openAPIV3Schema"]);
+    const { spec, status, ...others } = properties as Record<string, JsonObject>;
+    const open = { ...others, spec: { ...spec, ...anything }, status: { ...status, ...anything } };
+    return { ...version, schema: { openAPIV3Schema: { ...root, ...anything, properties: open } } };
+  });
+  return { ...crd, spec: { ...objectAt(crd, ["spec"]), versions } };
+}
+
+const anything = { "x-kubernetes-preserve-unknown-fields": true };
 
 /** The name of the CRD of a definition's claims. */
 export function claimCrdName(xrd: KubeObject): string {

@@ -79,7 +79,7 @@ export const claimRole: DefinitionRole = {
   statusField: "compositeResourceClaimType",
   timeoutMs: 60_000,
   crdName: claimCrdName,
-  derive: (xrd) => deriveClaimCrd(xrd),
+  derive: deriveClaimCrd,
   typeOf: ({ claimType }) => claimType,
   isOutdated(_xrd, made, now) {
     return made.claimType?.apiVersion !== now.claimType?.apiVersion || made.claimType?.kind !== now.claimType?.kind;
