@@ -44,7 +44,7 @@ function packagePart(object: KubeObject, title: string, running: Running): reado
     return [isStarting ? { title, text: "starting", state: "waiting" } : { title, text: "ready", state: "ready" }];
   }
   if (process?.state.phase === "failed") {
-    return [{ title, text: `waiting for FunctionRevision ${revision}`, state: "covered" }];
+    return [{ title, text: `waiting for ${object.kind}Revision ${revision}`, state: "covered" }];
   }
   return [{ title, text: stateText(state), state: isFinal(object) ? "problem" : "waiting" }];
 }
@@ -54,9 +54,10 @@ function isFinal(object: KubeObject): boolean {
   return packageState(object).reasons.some((reason) => reason.includes("UnpackingPackage"));
 }
 
-function processPart({ name, state, root }: FunctionProcess): Part {
-  // A process that runs from an image is that of a FunctionRevision.
-  const title = `${root === undefined ? "Function" : "FunctionRevision"} ${name}`;
+function processPart({ name, state, root, isProvider }: FunctionProcess): Part {
+  // A process that runs from an image is that of a revision.
+  const kind = root === undefined ? "Function" : "FunctionRevision";
+  const title = `${isProvider ? "ProviderRevision" : kind} ${name}`;
   if (state.phase === "failed") return { title, text: harmlessLine(state.problem), state: "problem" };
   if (state.phase === "starting") return { title, text: "starting", state: "waiting" };
   if (state.problem === undefined) return { title, text: "serving", state: "ready" };

@@ -329,6 +329,16 @@ test("lines say that a problem is resolved, and that an object is gone only if i
   assert.equal(shown(sourceOf([])), "Function f: gone\nFunctionRevision f-1: gone\n");
 });
 
+test("the process of a Provider has the name of a ProviderRevision", () => {
+  const status = { currentRevision: "p-1" };
+  const unhealthy = functionObject("p", { status, conditions: [{ type: "Installed", ...unpacking, message: "404" }] });
+  const state: ProcessState = { phase: "failed", problem: "no" };
+  const process = { name: "p-1", state, root: "/", isProvider: true } as never;
+  const pipe = new TestIo();
+  createLiveView(pipe).show(collectStatus(withPackages({ ...unhealthy, kind: "Provider" }), [process]));
+  assert.equal(pipe.stdout.text, "Provider p: waiting for ProviderRevision p-1\nProviderRevision p-1: no\n");
+});
+
 test("the status watcher collects once for many changes, and resolves when everything is ready", async () => {
   const statusWatcher = createStatusWatcher();
   let ready: "True" | "False" = "False";
