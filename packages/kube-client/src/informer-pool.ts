@@ -20,10 +20,10 @@ export interface InformerPool {
   stop(): Promise<void>;
 }
 
-/** Makes a pool whose informers watch whole types. */
+/** Makes a pool whose informers watch whole types, or the objects with certain labels. */
 export function createInformerPool(
   client: KubeReader,
-  options: Pick<InformerOptions, "onError" | "sleep"> = {},
+  options: Pick<InformerOptions, "labelSelector" | "onError" | "sleep" | "transform"> = {},
 ): InformerPool {
   const shared = new Map<string, { readonly informer: Informer; holders: number }>();
   let hasStopped = false;

@@ -12,6 +12,8 @@ export interface InformerOptions {
   readonly namespace?: string | undefined;
   readonly labelSelector?: string | undefined;
   readonly fieldSelector?: string | undefined;
+  /** Makes what is kept of an object, such as its metadata only. Default: all of it. */
+  readonly transform?: ((object: KubeObject) => KubeObject) | undefined;
   /** Called when the server is unreachable or refuses; the informer retries by itself. */
   readonly onError?: ((error: unknown, type: TypeRef) => void) | undefined;
   /** Waits; injected so that tests need not. */
@@ -198,7 +200,7 @@ class RunningInformer implements Informer {
     let version = "";
     do {
       const page = await this.#client.list(this.type, { ...this.#selection(), limit: pageSize, continue: next });
-      for (const item of page.items) objects.push(this.#cache.reuse(item));
+      for (const item of page.items) objects.push(this.#cache.reuse(this.#kept(item)));
       next = page.continue;
       version = page.resourceVersion;
     } while (next !== undefined);
@@ -238,11 +240,16 @@ class RunningInformer implements Informer {
       this.#resourceVersion = event.resourceVersion;
       return;
     }
-    const { object } = event;
+    const object = this.#kept(event.object);
     // First the objects, then the version: who reads the version finds the objects at least as new.
     const change = event.type === "DELETED" ? this.#cache.remove(keyOf(object), object) : this.#cache.put(object);
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
     this.#tell(change);
+  }
+
+  #kept(object: KubeObject): KubeObject {
+    const { transform } = this.#options;
+    return transform === undefined ? object : Object.freeze(transform(object));
   }
 
   #failed(error: unknown, failures: number): void {

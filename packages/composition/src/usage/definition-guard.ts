@@ -47,6 +47,8 @@ interface Refusal {
 
 /** Why Usages forbid a deletion; undefined when none does. */
 export function usageRefusal(index: UsageIndex, { group, kind, object, user, policy }: Deletion): Refusal | undefined {
+  // Most deletions are of objects that no Usage names.
+  if (!index.names(object)) return undefined;
   const holders = index.holders({ ...targetOf(object), group, kind });
   if (holders.length === 0) return undefined;
   const uid = stringAt(object, ["metadata", "uid"]);

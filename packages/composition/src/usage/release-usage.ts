@@ -29,10 +29,16 @@ import {
   usageEntry,
   usageTypes,
 } from "./usage-index.ts";
-import { NoNamespace, type PassDeps, readSide, type Side, sideName, sideType, WrongScope } from "./usage-objects.ts";
-
-/** On a used object, so that the webhook of a cluster is asked about its deletion. */
-export const inUseLabel = "crossplane.io/in-use";
+import {
+  inUseLabel,
+  NoNamespace,
+  type PassDeps,
+  readSide,
+  type Side,
+  sideName,
+  sideType,
+  WrongScope,
+} from "./usage-objects.ts";
 
 /** The finalizer of all kinds of Usages. */
 export const usageFinalizer = "usage.apiextensions.crossplane.io";

@@ -31,9 +31,10 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { available } from "../composite-resource/standard-conditions.ts";
-import { inUseLabel, patchLabel, releaseUsage, store, usageFinalizer } from "./release-usage.ts";
+import { patchLabel, releaseUsage, store, usageFinalizer } from "./release-usage.ts";
 import { groupOf, isSameTarget, type UsageEntry, type UsageIndex, usageEntry, usageTypes } from "./usage-index.ts";
 import {
+  inUseLabel,
   isUnresolved,
   type PassDeps,
   readSide,
@@ -156,7 +157,10 @@ async function reconcileUsage(context: ReconcileContext, pass: UsagePass): Promi
   }
   if (isDeleted(usage)) {
     if (!hasFinalizer(usage, usageFinalizer)) return {};
+    const { isComposed, by } = usageEntry(key, usage);
     await watched.start(usage, signal);
+    // It may have to wait until the using object is gone.
+    if (isComposed && by !== undefined) await watched.awaitObject(usage, "by", signal);
     return releaseUsage(context, deps);
   }
   const isPolled = await watched.start(usage, signal);
@@ -171,6 +175,7 @@ async function reconcileUsage(context: ReconcileContext, pass: UsagePass): Promi
   }
   requireUseful(usageEntry(key, stored.object), index);
   const changed = await holdUsed(context, pass, { isPolled });
+  watched.settled(context.key);
   const ready = withConditionTexts(stored.object, [available], clock);
   if (changed || ready !== stored.object) {
     await context.writeStatus(ready);
@@ -206,11 +211,11 @@ function failed(
 /** Brings finalizer, details, label and owner of a Usage about. Resolves to whether anything changed. */
 async function holdUsed(
   context: ReconcileContext,
-  { client, objects }: UsagePass,
+  { client, objects, watched }: UsagePass,
   { isPolled }: { readonly isPolled: boolean },
 ): Promise<boolean> {
   const { stored, signal } = context;
-  const deps = { client, objects, signal };
+  const deps = { client, objects, watched, signal };
   const finalized = withFinalizer(stored.object, usageFinalizer);
   let changed = await attempt({ reason: "AddFinalizer", text: "cannot add finalizer: cannot update object" }, () =>
     store(context, finalized, deps),
@@ -230,7 +235,7 @@ async function holdUsed(
     );
     changed = true;
   }
-  if (memberAt(stored.object, ["spec", "by"]) === undefined) return changed;
+  if (memberAt(stored.object, ["spec", "by"]) === undefined || isOwnedByUsing(stored.object)) return changed;
   const using = await read(stored.object, "by", { ...deps, isPolled });
   const uid = using.metadata.uid ?? "";
   if (uid === controllerOf(stored.object)?.uid) {
@@ -248,8 +253,24 @@ async function holdUsed(
   return true;
 }
 
+/**
+ * Whether the using object, unless it is the controller, owns the Usage already. It is not read again then: the garbage collector deletes the Usage
+ * with it.
+ */
+function isOwnedByUsing(usage: KubeObject): boolean {
+  const { apiVersion, kind } = sideType(usage, "by");
+  return (usage.metadata.ownerReferences ?? []).some(
+    (owner) =>
+      owner.controller !== true &&
+      owner.kind === kind &&
+      owner.name === sideName(usage, "by") &&
+      groupOf(owner.apiVersion) === groupOf(apiVersion),
+  );
+}
+
 interface ReadDeps extends PassDeps {
   readonly isPolled: boolean;
+  readonly watched: UsageWatches;
 }
 
 /** The used object: from the cache if it has the label there, else from the server, which may have the label already. */
@@ -259,14 +280,23 @@ async function labeled(usage: KubeObject, deps: ReadDeps): Promise<KubeObject> {
 }
 
 async function read(usage: KubeObject, side: Side, deps: ReadDeps): Promise<KubeObject> {
-  const { isPolled } = deps;
   const step = side === "of" ? "GetUsedResource" : "GetUsingResource";
   try {
-    return await readSide(usage, side, deps);
+    return await readOrAwait(usage, side, deps);
   } catch (error) {
     if (error instanceof WrongScope) throw new TerminalError(step, error.message, error);
     const text = side === "of" ? "cannot get used" : "cannot get using";
-    throw failed({ reason: step, text }, error, { isAwaited: !isPolled && isNotFound(error) });
+    throw failed({ reason: step, text }, error, { isAwaited: !deps.isPolled && isNotFound(error) });
+  }
+}
+
+/** Reads the object at one side. One that does not exist is awaited, and read again: it may have been created before the wait began. */
+async function readOrAwait(usage: KubeObject, side: Side, deps: ReadDeps): Promise<KubeObject> {
+  try {
+    return await readSide(usage, side, deps);
+  } catch (error) {
+    if (!isNotFound(error) || !(await deps.watched.awaitObject(usage, side, deps.signal))) throw error;
+    return readSide(usage, side, { ...deps, isLive: true });
   }
 }
 

@@ -54,6 +54,22 @@ suite("the index of Usages", () => {
     assert.deepEqual([holders("two"), released], [0, ["one", "two"]]);
   });
 
+  test("a name is known for as long as a Usage has it on one of its sides", () => {
+    const index = new UsageIndex();
+    const map = side("v1", "ConfigMap", { name: "one" });
+    index.written("u", usage("u", { of: map, by: side("v1", "Secret", { name: "two" }) }));
+    index.written("v", usage("v", { of: side("v1", "ConfigMap", { name: "three" }), by: map }));
+    const known = (): string[] =>
+      ["one", "two", "three", ""].filter((name) => index.names({ kind: "Pod", metadata: { name, namespace: "b" } }));
+    assert.deepEqual(known(), ["one", "two", "three"]);
+    index.written("u", usage("u", { of: side("v1", "ConfigMap", { name: "three" }), reason: "r" }));
+    assert.deepEqual(known(), ["one", "three"]);
+    index.written("v", undefined);
+    assert.deepEqual(known(), ["three"]);
+    index.written("u", undefined);
+    assert.deepEqual(known(), []);
+  });
+
   test("composed Usages that wait for each other are found, also across cluster-scoped objects", () => {
     const index = new UsageIndex();
     const deleted = { deletionTimestamp: "2026-01-01T00:00:00Z", labels: { "crossplane.io/composite": "xr" } };

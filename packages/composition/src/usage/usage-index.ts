@@ -63,9 +63,16 @@ export function targetOf(object: JsonObject): UsageTarget {
     group: parseApiVersion(stringAt(object, ["apiVersion"])).group,
     kind: stringAt(object, ["kind"]),
     namespace: stringAt(object, ["metadata", "namespace"]),
-    name: stringAt(object, ["metadata", "name"]),
+    name: nameOf(object),
   };
 }
+
+/** The name of an object; empty when it has none. */
+function nameOf(object: JsonObject): string {
+  return stringAt(object, namePath);
+}
+
+const namePath = ["metadata", "name"];
 
 /** Reads what matters of a Usage. */
 export function usageEntry(key: string, usage: JsonObject): UsageEntry {
@@ -120,6 +127,8 @@ export class UsageIndex {
   readonly #holders = new Map<string, Map<string, UsageEntry>>();
   readonly #pointing = new Map<string, Map<string, UsageEntry>>();
   readonly #users = new Map<string, Map<string, UsageEntry>>();
+  /** How many Usages point at, or are used by, objects of a name: a quick answer for the objects that no Usage names. */
+  readonly #names = new Map<string, number>();
   readonly #listeners: ((target: UsageTarget) => void)[] = [];
 
   /** Takes in a new state of a Usage; undefined when it is deleted. */
@@ -130,6 +139,11 @@ export class UsageIndex {
     if (now !== undefined) this.#add(now);
     if (before?.of === undefined || this.#holders.has(targetText(before.of))) return;
     for (const listener of this.#listeners) listener(before.of);
+  }
+
+  /** Whether a Usage names an object of this name, of any kind and namespace. */
+  names(object: JsonObject): boolean {
+    return this.#names.has(nameOf(object));
   }
 
   get(key: string): UsageEntry | undefined {
@@ -219,6 +233,7 @@ export class UsageIndex {
 
   #add(entry: UsageEntry): void {
     this.#entries.set(entry.key, entry);
+    for (const name of namesOf(entry)) this.#names.set(name, (this.#names.get(name) ?? 0) + 1);
     if (entry.of !== undefined) put(this.#pointing, targetText(entry.of), entry);
     if (entry.of !== undefined && !entry.isReleased && canHold(entry)) put(this.#holders, targetText(entry.of), entry);
     for (const text of usersKeys(entry)) put(this.#users, text, entry);
@@ -226,12 +241,21 @@ export class UsageIndex {
 
   #remove(entry: UsageEntry): void {
     this.#entries.delete(entry.key);
+    for (const name of namesOf(entry)) {
+      const left = (this.#names.get(name) ?? 0) - 1;
+      if (left > 0) this.#names.set(name, left);
+      else this.#names.delete(name);
+    }
     if (entry.of !== undefined) {
       drop(this.#holders, targetText(entry.of), entry);
       drop(this.#pointing, targetText(entry.of), entry);
     }
     for (const text of usersKeys(entry)) drop(this.#users, text, entry);
   }
+}
+
+function namesOf({ of, by }: UsageEntry): readonly string[] {
+  return [of, by].flatMap((target) => target?.name ?? []);
 }
 
 /** A ClusterUsage protects cluster-scoped objects only; its targets have no namespace. */

@@ -13,11 +13,13 @@ import {
   stringAt,
   type TypeRef,
   textMapAt,
-  type WatchEvent,
   withMember,
 } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { namedNamespace } from "./usage-index.ts";
+
+/** On a used object, so that the webhook of a cluster is asked about its deletion. */
+export const inUseLabel = "crossplane.io/in-use";
 
 /** The side of a Usage: the used object, or the using one. */
 export type Side = "of" | "by";
@@ -42,19 +44,26 @@ const pageSize = 500;
 
 /** Objects of any kind without their contents: Usages need only metadata, and a cache of it stays small. */
 export class UsedObjects {
-  /** The informers of the kinds that are watched. */
-  readonly informers: InformerPool;
+  /** The informers of the objects that have the label of used ones: most objects of their kinds do not. */
+  readonly used: InformerPool;
+  /** The informers of whole kinds, for as long as an object of the kind is awaited. */
+  readonly awaited: InformerPool;
   readonly #live: KubeReader;
 
   constructor(live: KubeReader) {
     this.#live = live;
-    this.informers = createInformerPool(metadataReader(live));
+    this.used = createInformerPool(live, { transform: withoutContents, labelSelector: `${inUseLabel}=true` });
+    this.awaited = createInformerPool(live, { transform: withoutContents });
   }
 
-  /** An object of a watched kind from the cache, any other from the server. Rejects with the NotFound of the server. */
+  /** An object from the cache, one that is not there from the server. Rejects with the NotFound of the server. */
   async get(type: TypeRef, key: ObjectKey, signal: AbortSignal): Promise<KubeObject> {
-    const informer = this.informers.peek(type);
-    return (informer?.isReady ? informer.get(key) : undefined) ?? this.#live.get(type, key, { signal });
+    for (const pool of [this.used, this.awaited]) {
+      const informer = pool.peek(type);
+      const found = informer?.isReady ? informer.get(key) : undefined;
+      if (found !== undefined) return found;
+    }
+    return this.#live.get(type, key, { signal });
   }
 
   async list(type: TypeRef, { labels, namespace, signal }: Selection): Promise<readonly KubeObject[]> {
@@ -62,7 +71,7 @@ export class UsedObjects {
       .map(([name, value]) => `${name}=${value}`)
       .join(",");
     const selection = { namespace, ...(labelSelector !== "" && { labelSelector }) };
-    const informer = this.informers.peek(type);
+    const informer = this.awaited.peek(type);
     if (informer?.isReady) return informer.list(selection);
     const found: KubeObject[] = [];
     let next: string | undefined;
@@ -75,27 +84,9 @@ export class UsedObjects {
   }
 }
 
-/** Reads metadata only. */
-function metadataReader(live: KubeReader): KubeReader {
-  return {
-    get: async (...args) => withoutContents(await live.get(...args)),
-    async list(...args) {
-      const page = await live.list(...args);
-      return { ...page, items: page.items.map(withoutContents) };
-    },
-    watch: async (...args) => withoutContentsOf(await live.watch(...args)),
-  };
-}
-
-async function* withoutContentsOf(events: AsyncIterable<WatchEvent>): AsyncGenerator<WatchEvent> {
-  for await (const event of events) {
-    yield event.type === "BOOKMARK" ? event : { ...event, object: withoutContents(event.object) };
-  }
-}
-
 function withoutContents({ apiVersion, kind, metadata }: KubeObject): KubeObject {
-  const { managedFields: _, ...rest } = metadata;
-  return { apiVersion, kind, metadata: rest };
+  // Cheaper than a copy without the member, and made for every change of a kind that Usages name.
+  return { apiVersion, kind, metadata: { ...metadata, managedFields: [] } };
 }
 
 /** The type at one side of a Usage. */

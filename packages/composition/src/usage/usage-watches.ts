@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { Log } from "@purlin/base";
+import type { Clock, Log } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client/objects";
 import type { ControllerEngine, WatchSpec } from "@purlin/kube-controller";
 import { textOf } from "@purlin/kube-objects/errors";
@@ -16,12 +16,12 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
 import { attemptAnnotation } from "./definition-guard.ts";
-import { inUseLabel } from "./release-usage.ts";
 import { targetOf, type UsageEntry, type UsageIndex } from "./usage-index.ts";
-import { isUnresolved, type Side, sideType, type UsedObjects } from "./usage-objects.ts";
+import { inUseLabel, isUnresolved, type Side, sideType, type UsedObjects } from "./usage-objects.ts";
 
 interface UsageWatchDeps {
   readonly engine: ControllerEngine;
+  readonly clock: Clock;
   readonly log: Log;
   readonly index: UsageIndex;
   readonly objects: UsedObjects;
@@ -34,6 +34,20 @@ interface Unresolved {
   readonly labels: readonly (readonly [string, string])[];
 }
 
+/** The Usages that wait for an object of a type. */
+interface Waiting {
+  readonly type: TypeRef;
+  /** Their keys in the index. */
+  readonly usages: Set<string>;
+  /** Keeps the watch of the type from being stopped. */
+  keep: () => void;
+}
+
+const usedWatch = "Used";
+const awaitedWatch = "Dependency";
+/** For how long a type is watched after the last Usage has found its object: the next one may wait soon, and a new watch lists all objects. */
+const idleMs = 600_000;
+
 /** The name of the controller of a kind of Usages. */
 export function usageControllerName({ apiVersion, kind }: TypeRef): string {
   return `usage/${kind.toLowerCase()}.${parseApiVersion(apiVersion).group}`;
@@ -44,52 +58,58 @@ export function indexKey({ apiVersion, kind }: TypeRef, { namespace = "", name }
   return `${parseApiVersion(apiVersion).group}/${kind}/${namespace}/${name}`;
 }
 
-/** The watches on the kinds of used and using objects, of one controller. They stay: there are few kinds. */
+/**
+ * The watches on the kinds of used and using objects, of one controller. A Usage that holds its object needs only the objects that have the label
+ * of used ones, so that changes of the others cost nothing. All objects of a kind are watched while a Usage waits for one.
+ */
 export class UsageWatches {
   readonly #type: TypeRef;
   readonly #deps: UsageWatchDeps;
   /** The selectors that are not resolved, by the type that they select from and by Usage. */
   readonly #unresolved = new Map<string, Map<string, Unresolved>>();
+  readonly #waiting = new Map<string, Waiting>();
 
   constructor(type: TypeRef, deps: UsageWatchDeps) {
     this.#type = type;
     this.#deps = deps;
   }
 
-  /** Watches the kinds of a Usage. Resolves to whether one of them cannot be watched, and has to be read now and then. */
+  /**
+   * Watches the used objects of the kind of a Usage, and what its selectors wait for. Resolves to whether one of its kinds cannot be watched, and
+   * has to be read now and then.
+   */
   async start(usage: KubeObject, signal: AbortSignal): Promise<boolean> {
     const sides: Side[] = memberAt(usage, ["spec", "by"]) === undefined ? ["of"] : ["of", "by"];
-    const types = sides.map((side) => sideType(usage, side));
-    const key = keyOf(usage);
-    this.forget(key);
-    for (const side of sides) if (isUnresolved(usage, side)) this.#await(usage, side);
-    // Secrets are cached nowhere.
-    const watchable = types.filter((type) => typeText(type) !== typeText(kinds.secret));
-    try {
-      const specs = watchable.map((type) => this.#watchOn(type));
-      await this.#deps.engine.startWatches(usageControllerName(this.#type), specs, signal);
-      return watchable.length < types.length;
-    } catch (error) {
-      if (signal.aborted) throw error;
-      // A kind that is not served is reported by the step that reads its object.
-      this.#deps.log.debug("cannot watch the kinds of a Usage", { usage: key.name, error: textOf(error) });
-      return true;
+    this.#forgetSelectors(keyOf(usage));
+    const unresolved = sides.filter((side) => isUnresolved(usage, side));
+    for (const side of unresolved) this.#select(usage, side);
+    const used = { type: usedWatch, object: sideType(usage, "of"), keys: this.#keysOfNaming };
+    let isWatched = await this.#watch({ ...used, informers: this.#deps.objects.used }, signal);
+    for (const side of unresolved) isWatched = (await this.awaitObject(usage, side, signal)) && isWatched;
+    return !isWatched || sides.some((side) => isSecret(sideType(usage, side)));
+  }
+
+  /** Wakes the Usage when the object at one side changes, from now on. Resolves to whether the kind can be watched. */
+  async awaitObject(usage: KubeObject, side: Side, signal: AbortSignal): Promise<boolean> {
+    const type = sideType(usage, side);
+    const waiting = this.#waiting.get(typeText(type)) ?? { type, usages: new Set<string>(), keep: () => {} };
+    waiting.keep();
+    waiting.usages.add(indexKey(this.#type, keyOf(usage)));
+    this.#waiting.set(typeText(type), waiting);
+    const { awaited } = this.#deps.objects;
+    return this.#watch({ type: awaitedWatch, object: type, keys: this.#keysOfWaiting, informers: awaited }, signal);
+  }
+
+  /** A Usage waits for nothing any longer. */
+  settled(key: ObjectKey): void {
+    for (const waiting of this.#waiting.values()) {
+      if (waiting.usages.delete(indexKey(this.#type, key)) && waiting.usages.size === 0) this.#stopSoon(waiting);
     }
   }
 
   forget(key: ObjectKey): void {
-    for (const [type, selectors] of this.#unresolved) {
-      for (const side of ["of", "by"]) selectors.delete(`${side} ${indexKey(this.#type, key)}`);
-      if (selectors.size === 0) this.#unresolved.delete(type);
-    }
-  }
-
-  #await(usage: KubeObject, side: Side): void {
-    const key = keyOf(usage);
-    const type = typeText(sideType(usage, side));
-    const selectors = this.#unresolved.get(type) ?? new Map<string, Unresolved>();
-    const labels = Object.entries(textMapAt(usage, ["spec", side, "resourceSelector", "matchLabels"]) ?? {});
-    this.#unresolved.set(type, selectors.set(`${side} ${indexKey(this.#type, key)}`, { key, labels }));
+    this.#forgetSelectors(key);
+    this.settled(key);
   }
 
   /** The keys of the Usages of this kind that protect a Usage, directly or through others. */
@@ -100,30 +120,78 @@ export class UsageWatches {
       .map(keyFrom);
   }
 
-  #watchOn(object: TypeRef): WatchSpec {
-    const { informers } = this.#deps.objects;
-    return { type: "Dependency", object, informers, keys: (change) => this.#keysOf(change) };
+  async #watch(spec: WatchSpec, signal: AbortSignal): Promise<boolean> {
+    // Secrets are cached nowhere.
+    if (isSecret(spec.object)) return false;
+    try {
+      await this.#deps.engine.startWatches(usageControllerName(this.#type), [spec], signal);
+      return true;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      // A kind that is not served is reported by the step that reads its object.
+      this.#deps.log.debug("cannot watch a kind of a Usage", { kind: spec.object.kind, error: textOf(error) });
+      return false;
+    }
   }
 
-  *#keysOf(change: CacheChange): Generator<ObjectKey> {
+  #stopSoon(waiting: Waiting): void {
+    const { clock, engine, log } = this.#deps;
+    waiting.keep = clock.schedule(idleMs, () => {
+      this.#waiting.delete(typeText(waiting.type));
+      const watch = { type: awaitedWatch, object: waiting.type };
+      engine.stopWatches(usageControllerName(this.#type), [watch]).catch((error: unknown) => {
+        log.debug("cannot stop the watch of a kind", { kind: waiting.type.kind, error: textOf(error) });
+      });
+    });
+  }
+
+  #forgetSelectors(key: ObjectKey): void {
+    for (const [type, selectors] of this.#unresolved) {
+      for (const side of ["of", "by"]) selectors.delete(`${side} ${indexKey(this.#type, key)}`);
+      if (selectors.size === 0) this.#unresolved.delete(type);
+    }
+  }
+
+  #select(usage: KubeObject, side: Side): void {
+    const key = keyOf(usage);
+    const type = typeText(sideType(usage, side));
+    const selectors = this.#unresolved.get(type) ?? new Map<string, Unresolved>();
+    const labels = Object.entries(textMapAt(usage, ["spec", side, "resourceSelector", "matchLabels"]) ?? {});
+    this.#unresolved.set(type, selectors.set(`${side} ${indexKey(this.#type, key)}`, { key, labels }));
+  }
+
+  /** The Usages that wait for the changed object: by its name, or by its labels. */
+  readonly #keysOfWaiting = (change: CacheChange): readonly ObjectKey[] => {
+    const usages = this.#waiting.get(typeText(change.object))?.usages;
+    const naming = this.#keysOfNaming(change).filter((key) => usages?.has(indexKey(this.#type, key)));
+    return [...naming, ...this.#keysOfSelecting(change)];
+  };
+
+  /** The Usages that name the changed object. */
+  readonly #keysOfNaming = (change: CacheChange): readonly ObjectKey[] => {
     const { object } = change;
     const { index } = this.#deps;
-    const isRelevant = change.type !== "updated" || hasChanged(change.previous, object);
-    if (isRelevant) {
-      const target = targetOf(object);
-      for (const entry of new Set([...index.pointing(target), ...index.users(target)])) {
-        if (this.#isOurs(entry)) yield keyFrom(entry);
-      }
-    }
-    if (change.type === "deleted") return;
-    for (const { key, labels } of this.#unresolved.get(typeText(object))?.values() ?? []) {
-      if (labels.every(([name, value]) => labelOf(object, name) === value)) yield key;
-    }
+    if (!index.names(object) || (change.type === "updated" && !hasChanged(change.previous, object))) return [];
+    const target = targetOf(object);
+    const entries = new Set([...index.pointing(target), ...index.users(target)]);
+    return [...entries].filter((entry) => this.#isOurs(entry)).map(keyFrom);
+  };
+
+  /** The Usages that wait for an object with the labels of the changed one. */
+  #keysOfSelecting({ type, object }: CacheChange): readonly ObjectKey[] {
+    const selectors = type === "deleted" ? undefined : this.#unresolved.get(typeText(object));
+    return [...(selectors?.values() ?? [])]
+      .filter(({ labels }) => labels.every(([name, value]) => labelOf(object, name) === value))
+      .map(({ key }) => key);
   }
 
   #isOurs({ self }: UsageEntry): boolean {
     return self.kind === this.#type.kind && self.group === parseApiVersion(this.#type.apiVersion).group;
   }
+}
+
+function isSecret(type: TypeRef): boolean {
+  return typeText(type) === typeText(kinds.secret);
 }
 
 function keyFrom({ self: { namespace, name } }: UsageEntry): ObjectKey {

@@ -81,6 +81,16 @@ export class WatchRenderer {
     return this.#entryEvent("ADDED", entry);
   }
 
+  /** Whether the watcher may want to see a change: one that cannot be judged is reported when it is rendered. */
+  concerns({ entry, previous }: Change<JsonObject>): boolean {
+    if (this.#selection.isEverything || this.converts) return true;
+    try {
+      return (entry !== undefined && this.selects(entry)) || (previous !== undefined && this.selects(previous));
+    } catch {
+      return true;
+    }
+  }
+
   /** The event of a change; undefined when the watcher has seen nothing of the object and is to see nothing. */
   change({ entry, previous, revision }: Change<JsonObject>): StreamEvent | undefined {
     const isWanted = entry !== undefined && this.selects(entry);

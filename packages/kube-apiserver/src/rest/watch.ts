@@ -12,7 +12,7 @@ import { exactFieldValue } from "@purlin/kube-objects/selector";
 import { keyPrefix, oneKey } from "../registry/registry.ts";
 import type { EventStream, StreamResponse } from "../request/api-request.ts";
 import { watchedName } from "../request/request-target.ts";
-import type { Entry, Store } from "../store/store.ts";
+import type { Change, Entry, Store } from "../store/store.ts";
 import { isStoreError } from "../store/store-error.ts";
 import {
   badVersionText,
@@ -71,7 +71,8 @@ export async function watchObjects(rest: RestRequest, open: OpenWatches): Promis
     const renderer = new WatchRenderer(rest, form, selection);
     const start = startOf(rest, { options, after, bookmarks });
     const timeoutMs = 1000 * (timeoutSeconds > 0 ? timeoutSeconds : minTimeoutSeconds * (1 + Math.random()));
-    const watch = store.watch({ scope: scopeOf(rest), after: start.after, onReady });
+    const isOfInterest = (change: Change<JsonObject>): boolean => renderer.concerns(change);
+    const watch = store.watch({ scope: scopeOf(rest), after: start.after, onReady, isOfInterest });
     const session = new WatchSession(
       { renderer, initial: start.initial, bookmarks, timeoutMs, revision: () => store.revision },
       watch,

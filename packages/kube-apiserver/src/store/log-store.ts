@@ -120,7 +120,7 @@ export class LogStore<T extends object> implements Store<T> {
     return this.#memory.keyspace.list({ ...options, revision });
   }
 
-  watch(options: WatchOptions): Watch<T> {
+  watch(options: WatchOptions<T>): Watch<T> {
     this.#requireOpen();
     requireKept(options.after, this.compactedRevision, Number.POSITIVE_INFINITY);
     const watcher = new Watcher<T>(this.#memory, options, (closing) => this.#hub.remove(closing));

@@ -85,9 +85,11 @@ export interface Page<T extends object> {
 }
 
 /** Which changes to watch: those of one key, or of every key with a prefix. */
-export interface WatchOptions {
+export interface WatchOptions<T extends object> {
   /** A key, or a prefix that ends with "/". */
   readonly scope: string;
+  /** Says of a new change that it is of no interest, so that the watcher is not called for it; it may still be taken. Default: all are. */
+  readonly isOfInterest?: ((change: Change<T>) => boolean) | undefined;
   /** Only changes with a larger revision. */
   readonly after: number;
   /**
@@ -121,7 +123,7 @@ export interface Store<T extends object> {
   /** The newest committed state of a key. */
   get(key: string): Entry<T> | undefined;
   list(options: ListOptions<T>): Page<T>;
-  watch(options: WatchOptions): Watch<T>;
+  watch(options: WatchOptions<T>): Watch<T>;
   /**
    * Decides on one key, at once and exactly once, and settles when everything the decision rests on is on disk. No reader or
    * watcher sees the change earlier. Rejects with what `decide` throws, or with `unavailable` when the disk refuses.

@@ -41,6 +41,20 @@ const cases: Record<string, { reason: string; scope: string; after: number; want
   Unknown: { reason: "no writes there", scope: "/zz/", after: 1, want: [] },
 };
 
+test("a watcher is not called for a change that it has no interest in", async () => {
+  await using store = openNotes();
+  const watching = (isOfInterest: () => boolean) => {
+    let calls = 0;
+    const inner = store.watch({ scope: "/cm/", after: 1, onReady: () => (calls += 1), isOfInterest });
+    assert.deepEqual(inner.take(), []);
+    return { inner, calls: () => calls };
+  };
+  const [none, every] = [watching(() => false), watching(() => true)];
+  await write(store);
+  assert.deepEqual([none.calls(), takeAll(none.inner)], [0, []]);
+  assert.deepEqual([every.calls(), takeAll(every.inner).length], [1, 4]);
+});
+
 for (const [name, { reason, scope, after, want }] of Object.entries(cases)) {
   test(`watch from history: ${name}`, async () => {
     await using store = openNotes();

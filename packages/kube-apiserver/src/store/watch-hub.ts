@@ -23,6 +23,8 @@ interface WatchSource<T extends object> {
 export class Watcher<T extends object> implements Watch<T> {
   /** Byte-ordered. */
   readonly scope: string;
+  /** Whether to tell the watcher of a change. */
+  readonly isOfInterest: (change: Change<T>) => boolean;
   readonly #source: WatchSource<T>;
   readonly #onReady: () => void;
   readonly #onClose: (watcher: Watcher<T>) => void;
@@ -33,8 +35,9 @@ export class Watcher<T extends object> implements Watch<T> {
   #signalled = false;
   #error: Error | undefined;
 
-  constructor(source: WatchSource<T>, options: WatchOptions, onClose: (watcher: Watcher<T>) => void) {
+  constructor(source: WatchSource<T>, options: WatchOptions<T>, onClose: (watcher: Watcher<T>) => void) {
     this.scope = byteOrdered(options.scope);
+    this.isOfInterest = options.isOfInterest ?? (() => true);
     this.#source = source;
     this.#onReady = options.onReady;
     this.#onClose = onClose;
@@ -87,13 +90,13 @@ export class Watcher<T extends object> implements Watch<T> {
     for (const change of this.#source.history.after(this.#position)) {
       if (changes.length >= limit) return changes;
       this.#position = change.revision;
-      if (this.#isOfInterest(change.key)) changes.push(change);
+      if (this.#isInScope(change.key)) changes.push(change);
     }
     this.#announced = [];
     return changes;
   }
 
-  #isOfInterest(key: string): boolean {
+  #isInScope(key: string): boolean {
     const ordered = byteOrdered(key);
     return this.scope.endsWith("/") ? ordered.startsWith(this.scope) : ordered === this.scope;
   }
@@ -139,7 +142,7 @@ export class WatchHub<T extends object> {
   publish(change: Change<T>): void {
     for (const scope of scopesOf(byteOrdered(change.key))) {
       for (const watcher of this.#scopes.get(scope) ?? []) {
-        watcher.announce(change.revision);
+        if (watcher.isOfInterest(change)) watcher.announce(change.revision);
       }
     }
   }
