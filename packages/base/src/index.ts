@@ -23,11 +23,9 @@ export {
   awaited,
   finish,
   forEachLimited,
-  ifSmall,
   inTurns,
   isPartDone,
   sorting,
-  step,
   Turns,
   type Work,
 } from "./turns.ts";

@@ -7,11 +7,9 @@ import {
   awaited,
   finish,
   forEachLimited,
-  ifSmall,
   inTurns,
   isPartDone,
   sorting,
-  step,
   Turns,
   type Work,
 } from "./turns.ts";
@@ -175,21 +173,4 @@ test("after a part that took long, the event loop turns before the next part", a
   await new Promise((resolve) => setTimeout(resolve, 5));
   await inTurns(work());
   assert.deepEqual(events, ["timer", "next part"]);
-});
-
-test("small work is done at once, and large work is not", () => {
-  const steps = (count: number) => (): number => {
-    for (let i = 0; i < count; i++) step();
-    return count;
-  };
-  assert.equal(ifSmall(steps(256)), 256);
-  assert.equal(ifSmall(steps(257)), undefined);
-  assert.equal(ifSmall(steps(1)), 1, "each begins anew");
-  assert.throws(
-    () =>
-      ifSmall(() => {
-        throw new TypeError("another error");
-      }),
-    TypeError,
-  );
 });

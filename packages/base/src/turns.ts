@@ -123,31 +123,6 @@ function* merging<T>(a: readonly T[], b: readonly T[], compare: (a: T, b: T) => 
   return merged;
 }
 
-/** Steps that are made at once. */
-const fewSteps = 256;
-const tooManySteps = new Error("the work is not small");
-let stepsLeft = 0;
-
-/** Counts a step of what {@link ifSmall} does. */
-export function step(): void {
-  stepsLeft -= 1;
-  if (stepsLeft < 0) throw tooManySteps;
-}
-
-/**
- * Does something without parts, as parts have a price and nearly all objects are small; undefined when it takes more than a few steps,
- * which it counts with {@link step}.
- */
-export function ifSmall<T>(act: () => T): T | undefined {
-  stepsLeft = fewSteps;
-  try {
-    return act();
-  } catch (error) {
-    if (error === tooManySteps) return undefined;
-    throw error;
-  }
-}
-
 /** Does the work at once. */
 export function finish<T>(work: AwaitingWork<T>): T {
   for (;;) {

@@ -113,11 +113,6 @@ export function formOf(type: ApplyType, value: JsonValue): Form | undefined {
   return type.list ? "list" : undefined;
 }
 
-/** Whether a type treats a value as a scalar: most values are, and need no further look. */
-export function isScalarOf(type: ApplyType, value: JsonValue): boolean {
-  return typeof value !== "object" && type.scalar !== undefined;
-}
-
 /** Whether two values make a type that allows several forms choose different ones. */
 export function formsDiffer(type: ApplyType, a: JsonValue, b: JsonValue): boolean {
   const forms = (type.map ? 1 : 0) + (type.scalar ? 1 : 0) + (type.list ? 1 : 0);

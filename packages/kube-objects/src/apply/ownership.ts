@@ -59,14 +59,17 @@ interface Moved {
  * manager is a conflict, and nothing moves.
  */
 export function* moveOwnership(rules: OwnershipRules, owners: Owners, change: Change): Work<Moved> {
-  const compare = comparisons(rules, change);
-  const comparison = yield* compare(change.apiVersion);
+  const comparison = yield* comparingAt(rules, change, change.apiVersion);
   yield;
   if (!comparison) throw new Error(`there is no version ${change.apiVersion}`);
+  // One comparison for each version at which fields are recorded.
+  const known = new Map<string, Comparison | undefined>([[change.apiVersion, comparison]]);
   const conflicts: ManagerConflict[] = [];
   const moved = new Map<string, OwnedFields>();
   for (const [key, owned] of owners) {
-    const seen = key === change.actor ? undefined : yield* compare(owned.apiVersion);
+    const at = owned.apiVersion;
+    if (key !== change.actor && !known.has(at)) known.set(at, yield* comparingAt(rules, change, at));
+    const seen = key === change.actor ? undefined : known.get(at);
     // A version that is gone takes its managers with it.
     if (key !== change.actor && !seen) continue;
     const gained = seen && union(seen.modified, seen.added);
@@ -85,20 +88,13 @@ export function* moveOwnership(rules: OwnershipRules, owners: Owners, change: Ch
   return { owners: moved, comparison };
 }
 
-// One comparison for each version at which fields are recorded.
-function comparisons(rules: OwnershipRules, change: Change): (apiVersion: string) => Work<Comparison | undefined> {
-  const known = new Map<string, Comparison | undefined>();
-  const compute = function* (apiVersion: string): Work<Comparison | undefined> {
-    const own = apiVersion === change.apiVersion;
-    const before = own ? change.before : convert(rules, change.before, { version: apiVersion, which: "old" });
-    const after = before && (own ? change.after : convert(rules, change.after, { version: apiVersion, which: "new" }));
-    if (!before || !after) return undefined;
-    return excludeFields(yield* comparingTyped(before.type, before.value, after.value), rules.ignored?.get(apiVersion));
-  };
-  return function* (apiVersion) {
-    if (!known.has(apiVersion)) known.set(apiVersion, yield* compute(apiVersion));
-    return known.get(apiVersion);
-  };
+/** What the change is at a version; undefined when there is no such version. */
+function* comparingAt(rules: OwnershipRules, change: Change, apiVersion: string): Work<Comparison | undefined> {
+  const own = apiVersion === change.apiVersion;
+  const before = own ? change.before : convert(rules, change.before, { version: apiVersion, which: "old" });
+  const after = before && (own ? change.after : convert(rules, change.after, { version: apiVersion, which: "new" }));
+  if (!before || !after) return undefined;
+  return excludeFields(yield* comparingTyped(before.type, before.value, after.value), rules.ignored?.get(apiVersion));
 }
 
 function convert(

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which fields differ between two values of one type.
-import { finish as finishWork, ifSmall, isPartDone, step, type Work } from "@purlin/base";
+import { finish as finishWork, isPartDone, type Work } from "@purlin/base";
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, jsonEqual } from "../json/json-value.ts";
 import {
   type ApplyType,
   type Form,
   formOf,
   formsDiffer,
-  isScalarOf,
   type ListType,
   type MapType,
   typeOfKey,
@@ -34,12 +33,30 @@ export function compareTyped(type: ApplyType, before: JsonValue, after: JsonValu
 
 /** {@link compareTyped} in parts. */
 export function* comparingTyped(type: ApplyType, before: JsonValue, after: JsonValue): Work<Comparison> {
+  return compareAtOnce(type, before, after) ?? (yield* compareInside(type, before, after));
+}
+
+/** The comparison where nothing inside the values has to be looked at; undefined where it has. */
+function compareAtOnce(type: ApplyType, before: JsonValue, after: JsonValue): Comparison | undefined {
   if (before === after) return same;
+  if (formsDiffer(type, before, after)) return undefined;
   const form = formOf(type, after);
-  const result = yield* compareAs(type, form, { before, after });
-  if (!formsDiffer(type, before, after)) return result;
-  // A value that changed from a map to a scalar, say, is compared once in each form.
-  return merge(yield* compareAs(type, formOf(type, before), { before, after }), result);
+  const isGranular = (form === "map" && !type.map?.atomic) || (form === "list" && !type.list?.atomic);
+  return isGranular ? undefined : compareLeaves(before, after);
+}
+
+// Not a generator itself: each one has a price, and a map or a list needs only one.
+function compareInside(type: ApplyType, before: JsonValue, after: JsonValue): Work<Comparison> {
+  if (formsDiffer(type, before, after)) return compareForms(type, before, after);
+  return formOf(type, after) === "map"
+    ? compareMaps(type.map as MapType, before, after)
+    : compareLists(type.list as ListType, before, after);
+}
+
+// A value that changed from a map to a scalar, say, is compared once in each form.
+function* compareForms(type: ApplyType, before: JsonValue, after: JsonValue): Work<Comparison> {
+  const now = yield* compareAs(type, formOf(type, after), { before, after });
+  return merge(yield* compareAs(type, formOf(type, before), { before, after }), now);
 }
 
 function* compareAs(
@@ -122,8 +139,11 @@ function* compareMaps(map: MapType, before: JsonValue, after: JsonValue): Work<C
     if (!type) continue;
     const value = now[key] ?? null;
     if (!Object.hasOwn(old, key))
-      result.added = put(result.added, key, isScalarOf(type, value) ? leaf : yield* presence(type, value));
-    else if (old[key] !== value) putAll(result, key, yield* comparingTyped(type, old[key] ?? null, value));
+      result.added = put(result.added, key, presenceAtOnce(type, value) ?? (yield* presenceInside(type, value)));
+    else if (old[key] !== value) {
+      const was = old[key] ?? null;
+      putAll(result, key, compareAtOnce(type, was, value) ?? (yield* compareInside(type, was, value)));
+    }
   }
   for (const key of oldKeys) {
     if (isPartDone()) yield;
@@ -131,7 +151,7 @@ function* compareMaps(map: MapType, before: JsonValue, after: JsonValue): Work<C
     const type = typeOfKey(map, key);
     if (!type) continue;
     const value = old[key] ?? null;
-    result.removed = put(result.removed, key, isScalarOf(type, value) ? leaf : yield* presence(type, value));
+    result.removed = put(result.removed, key, presenceAtOnce(type, value) ?? (yield* presenceInside(type, value)));
   }
   return finish(result, "fields");
 }
@@ -196,42 +216,21 @@ function* compareItem(list: ListType, result: Gathering, { name, old, now }: Gro
   }
 }
 
-/** {@link presence} of a small value, found at once: nearly all values are small, and parts have a price. */
-function presenceAtOnce(type: ApplyType, value: JsonValue): FieldSet {
-  step();
-  if (isScalarOf(type, value)) return leaf;
-  const form = formOf(type, value);
-  const { map, list } = type;
-  if (form === "map" && map && !map.atomic && isJsonObject(value)) {
-    const fields = new Map<string, FieldSet>();
-    for (const key of Object.keys(value)) {
-      const child = typeOfKey(map, key);
-      if (child) fields.set(key, presenceAtOnce(child, value[key] ?? null));
-    }
-    return fieldSetNode(true, fields, undefined);
-  }
-  if (form !== "list" || !list || list.atomic || !Array.isArray(value)) return leaf;
-  const items = new Map<string, FieldSet>();
-  for (const item of value) {
-    const name = itemName(list, item);
-    if (name !== undefined) items.set(name, items.has(name) ? leaf : presenceAtOnce(list.item, item));
-  }
-  return fieldSetNode(true, undefined, items);
-}
-
 /** The paths of a value that only one side has: itself, and everything granular below it. */
 function* presence(type: ApplyType, value: JsonValue): Work<FieldSet> {
-  return ifSmall(() => presenceAtOnce(type, value)) ?? (yield* presenceInParts(type, value));
+  return presenceAtOnce(type, value) ?? (yield* presenceInside(type, value));
 }
 
-/** Does not ask again at each level whether what is below is small: a deep value would be looked through once for each level. */
-function* presenceInParts(type: ApplyType, value: JsonValue): Work<FieldSet> {
-  const form = formOf(type, value);
-  if (form === "map" && type.map && !type.map.atomic && isJsonObject(value)) return yield* mapPresence(type.map, value);
-  if (form === "list" && type.list && !type.list.atomic && Array.isArray(value)) {
-    return yield* listPresence(type.list, value);
-  }
-  return leaf;
+/** The same for a value that is a leaf; undefined for others. */
+function presenceAtOnce(type: ApplyType, value: JsonValue): FieldSet | undefined {
+  if (isJsonObject(value)) return type.map && !type.map.atomic ? undefined : leaf;
+  return Array.isArray(value) && type.list && !type.list.atomic ? undefined : leaf;
+}
+
+function presenceInside(type: ApplyType, value: JsonValue): Work<FieldSet> {
+  return Array.isArray(value)
+    ? listPresence(type.list as ListType, value)
+    : mapPresence(type.map as MapType, value as JsonObject);
 }
 
 function* mapPresence(map: MapType, value: JsonObject): Work<FieldSet> {
@@ -241,7 +240,7 @@ function* mapPresence(map: MapType, value: JsonObject): Work<FieldSet> {
     const type = typeOfKey(map, key);
     if (!type) continue;
     const child = value[key] ?? null;
-    fields.set(key, isScalarOf(type, child) ? leaf : yield* presenceInParts(type, child));
+    fields.set(key, presenceAtOnce(type, child) ?? (yield* presenceInside(type, child)));
   }
   return fieldSetNode(true, fields, undefined);
 }
@@ -252,7 +251,7 @@ function* listPresence(list: ListType, values: JsonArray): Work<FieldSet> {
     if (isPartDone()) yield;
     const name = itemName(list, value);
     // Items that come twice are one leaf.
-    if (name !== undefined) items.set(name, items.has(name) ? leaf : yield* presenceInParts(list.item, value));
+    if (name !== undefined) items.set(name, items.has(name) ? leaf : yield* presence(list.item, value));
   }
   return fieldSetNode(true, undefined, items);
 }

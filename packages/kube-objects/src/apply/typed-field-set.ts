@@ -3,7 +3,7 @@
 // What a schema says about a set of fields, without any value.
 import { finish, isPartDone, type Work } from "@purlin/base";
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue } from "../json/json-value.ts";
-import { type ApplyType, formOf, isScalarOf, type ListType, type MapType, typeOfKey } from "./apply-type.ts";
+import { type ApplyType, formOf, type ListType, type MapType, typeOfKey } from "./apply-type.ts";
 import {
   asMember,
   emptySet,
@@ -31,15 +31,22 @@ export function fieldSetOf(type: ApplyType, value: JsonValue, notes?: FieldSetNo
 
 /** {@link fieldSetOf} in parts. */
 export function* findingFields(type: ApplyType, value: JsonValue, notes?: FieldSetNotes): Work<FieldSet> {
+  return fieldsAtOnce(type, value) ?? (yield* fieldsInside(type, value, notes));
+}
+
+/** The fields where nothing inside the value has to be looked at; undefined where it has, as it is a granular map or list. */
+function fieldsAtOnce(type: ApplyType, value: JsonValue): FieldSet | undefined {
   const form = formOf(type, value);
-  if (form === "map" && type.map) return yield* mapSet(type.map, value, notes);
-  if (form === "list" && type.list) return yield* listSet(type.list, value, notes);
+  if (form === "map" && !type.map?.atomic) return isJsonObject(value) ? undefined : emptySet;
+  if (form === "list" && !type.list?.atomic) return Array.isArray(value) ? undefined : emptySet;
   return leaf;
 }
 
-function* mapSet(map: MapType, value: JsonValue, notes: FieldSetNotes | undefined): Work<FieldSet> {
-  if (map.atomic) return leaf;
-  return isJsonObject(value) ? yield* entriesSet(map, value, notes) : emptySet;
+// Not a generator itself: each one has a price, and a map or a list needs only one.
+function fieldsInside(type: ApplyType, value: JsonValue, notes: FieldSetNotes | undefined): Work<FieldSet> {
+  return Array.isArray(value)
+    ? itemsSet(type.list as ListType, value, notes)
+    : entriesSet(type.map as MapType, value as JsonObject, notes);
 }
 
 function* entriesSet(map: MapType, value: JsonObject, notes: FieldSetNotes | undefined): Work<FieldSet> {
@@ -50,7 +57,7 @@ function* entriesSet(map: MapType, value: JsonObject, notes: FieldSetNotes | und
     const declared = map.field(key);
     const type = declared?.type ?? map.element;
     if (!type) continue;
-    let node = isScalarOf(type, child) ? leaf : yield* findingFields(type, child, notes);
+    let node = fieldsAtOnce(type, child) ?? (yield* fieldsInside(type, child, notes));
     if (!declared) node = asMember(node);
     else if (!node.member && isNullOrEmptyMap(child)) {
       if (notes) notes.ownsEmptyContainer = true;
@@ -66,11 +73,6 @@ function isNullOrEmptyMap(value: JsonValue): boolean {
   if (!isJsonObject(value)) return false;
   for (const _key in value) return false;
   return true;
-}
-
-function* listSet(list: ListType, value: JsonValue, notes: FieldSetNotes | undefined): Work<FieldSet> {
-  if (list.atomic) return leaf;
-  return Array.isArray(value) ? yield* itemsSet(list, value, notes) : emptySet;
 }
 
 // Of duplicate items only the item is owned, not its content: it would be ambiguous.

@@ -13,7 +13,7 @@ import {
 } from "../json/json-value.ts";
 import { copying } from "../json/map-members.ts";
 import { sortedKeys } from "../json/utf8.ts";
-import { type ApplyType, formOf, isScalarOf, type ListType, type MapType, typeOfKey } from "./apply-type.ts";
+import { type ApplyType, formOf, type ListType, type MapType, typeOfKey } from "./apply-type.ts";
 import { itemName } from "./item-key.ts";
 import { typeProblem } from "./typed-validate.ts";
 
@@ -24,46 +24,41 @@ export function mergeValues(type: ApplyType, live: JsonValue, config: JsonValue)
 
 /** {@link mergeValues} in parts. */
 export function* mergingValues(type: ApplyType, live: JsonValue, config: JsonValue): Work<JsonValue> {
-  if (live === config) return live;
-  const form = formOf(type, config);
-  if (form === "map" && type.map) return yield* mergeMaps(type.map, live, config);
-  if (form === "list" && type.list) return yield* mergeLists(type.list, live, config);
-  return takeLeaf(live, config);
+  return isMergedInside(type, live, config) ? yield* mergeInside(type, live, config) : takeLeaf(live, config);
 }
 
-/** A scalar after a merge; undefined when the wanted value is not a scalar. */
-const mergedScalar = (type: ApplyType, live: JsonValue, config: JsonValue): JsonValue | undefined =>
-  isScalarOf(type, config) ? takeLeaf(live, config) : undefined;
+/** Whether values are merged entry by entry or item by item; others are taken as a whole. */
+function isMergedInside(type: ApplyType, live: JsonValue, config: JsonValue): boolean {
+  if (live === config) return false;
+  const form = formOf(type, config);
+  return (form === "map" && !type.map?.atomic) || (form === "list" && !type.list?.atomic);
+}
 
-const takeLeaf = (live: JsonValue, config: JsonValue): JsonValue => (jsonEqual(live, config) ? live : config);
+// Not a generator itself: each one has a price, and a map or a list needs only one.
+function mergeInside(type: ApplyType, live: JsonValue, config: JsonValue): Work<JsonValue> {
+  return formOf(type, config) === "map"
+    ? mergeMaps(type.map as MapType, live, config)
+    : mergeLists(type.list as ListType, live, config);
+}
+
+const takeLeaf = (live: JsonValue, config: JsonValue): JsonValue =>
+  live === config || jsonEqual(live, config) ? live : config;
 
 function* mergeMaps(map: MapType, live: JsonValue, config: JsonValue): Work<JsonValue> {
-  // Asking a large map for its keys takes long: each is asked once.
-  const liveKeys = isJsonObject(live) ? Object.keys(live) : [];
+  // Asking a large map for its keys takes long: it is asked once.
   const keys = isJsonObject(config) ? Object.keys(config) : [];
-  if (map.atomic || (liveKeys.length === 0 && keys.length === 0)) return takeLeaf(live, config);
+  if (!isJsonObject(live) || isEmptyMap(live)) return keys.length === 0 ? takeLeaf(live, config) : config;
   // An empty or null map says nothing about keys that exist.
-  if (keys.length === 0) return live;
-  if (liveKeys.length === 0) return config;
-  return yield* mergeEntries(map, live as JsonObject, { of: config as JsonObject, keys });
-}
-
-interface ConfigEntries {
-  readonly of: JsonObject;
-  readonly keys: readonly string[];
-}
-
-function* mergeEntries(map: MapType, live: JsonObject, config: ConfigEntries): Work<JsonObject> {
   let out: Record<string, JsonValue> | undefined;
-  for (const key of config.keys) {
+  for (const key of keys) {
     if (isPartDone()) yield;
-    const wanted = config.of[key] ?? null;
+    const wanted = (config as JsonObject)[key] ?? null;
     const present = Object.hasOwn(live, key);
-    const type = typeOfKey(map, key);
-    const merged =
-      present && type
-        ? (mergedScalar(type, live[key] ?? null, wanted) ?? (yield* mergingValues(type, live[key] ?? null, wanted)))
-        : wanted;
+    const type = present ? typeOfKey(map, key) : undefined;
+    const was = live[key] ?? null;
+    let merged = wanted;
+    if (type && isMergedInside(type, was, wanted)) merged = yield* mergeInside(type, was, wanted);
+    else if (type) merged = takeLeaf(was, wanted);
     if (present && merged === live[key]) continue;
     out ??= yield* copying(live);
     setOwnValue(out, key, merged);
@@ -71,10 +66,15 @@ function* mergeEntries(map: MapType, live: JsonObject, config: ConfigEntries): W
   return out ?? live;
 }
 
+function isEmptyMap(value: JsonObject): boolean {
+  for (const _key in value) return false;
+  return true;
+}
+
 function* mergeLists(list: ListType, live: JsonValue, config: JsonValue): Work<JsonValue> {
   const liveList = Array.isArray(live) && live.length > 0 ? live : undefined;
   const configList = Array.isArray(config) && config.length > 0 ? config : undefined;
-  if (list.atomic || (!liveList && !configList)) return takeLeaf(live, config);
+  if (!liveList && !configList) return takeLeaf(live, config);
   if (!configList) return liveList ?? null;
   return liveList ? yield* mergeItems(list, liveList, configList) : configList;
 }

@@ -2,11 +2,20 @@
 // What is wrong with a value that does not have the shape its type requires. Apply rejects it, because an undeclared field
 // could not be owned. Nearly all values are valid, so `isOfType` answers first, at little cost.
 // The reference reports a value of the wrong type by printing its own box around it. Same text here.
-import { finish, ifSmall, isPartDone, step, type Work } from "@purlin/base";
+import { finish, isPartDone, type Work } from "@purlin/base";
 import { goPlain, goSyntax, goTypeName } from "../json/go-text.ts";
 import { isJsonObject, type JsonArray, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
-import { type ApplyType, formOf, isScalarOf, type ListType, type MapType, type ScalarKind } from "./apply-type.ts";
+import {
+  type ApplyType,
+  deduced,
+  formOf,
+  type ListType,
+  type MapType,
+  type ScalarKind,
+  typeOfKey,
+  untypedAtomic,
+} from "./apply-type.ts";
 import { itemName, itemProblem, printItem } from "./item-key.ts";
 
 /** Options of {@link typeProblem}. */
@@ -26,9 +35,7 @@ export function* findingTypeProblem(
   value: JsonValue,
   options: TypeProblemOptions,
 ): Work<string | undefined> {
-  const { allowDuplicates } = options;
-  const isFine = ifSmall(() => fits(type, value, allowDuplicates)) ?? (yield* isOfType(type, value, allowDuplicates));
-  if (isFine) return undefined;
+  if (yield* isOfType(type, value, options.allowDuplicates)) return undefined;
   const validation = new TypeValidation(options.allowDuplicates);
   yield* validation.validate(type, value, "");
   const { errors } = validation;
@@ -147,39 +154,83 @@ class TypeValidation {
   }
 }
 
-/** Whether a small value has the shape its type asks for, found at once: nearly all values are small, and parts have a price. */
-function fits(type: ApplyType, value: JsonValue, allowDuplicates: boolean): boolean {
-  step();
-  const form = formOf(type, value);
-  if (form === "scalar") return isScalar(type.scalar, value);
-  const { map, list } = type;
-  if (form === "map" && map) {
-    if (value === null) return true;
-    if (!isJsonObject(value)) return false;
-    for (const key of Object.keys(value)) {
-      const child = map.field(key)?.type ?? map.element;
-      if (!child || !fits(child, value[key] ?? null, allowDuplicates)) return false;
+/** Whether a value has the shape its type asks for. Says nothing about what is wrong, and costs little. */
+function isOfType(type: ApplyType, value: JsonValue, allowDuplicates: boolean): Work<boolean> {
+  return new ShapeCheck(allowDuplicates).run(type, value);
+}
+
+/** A map or a list whose members are checked, some at once. */
+interface Container {
+  readonly type: ApplyType;
+  readonly value: JsonObject | JsonArray;
+  /** The keys of a map. */
+  readonly keys: readonly string[] | undefined;
+  /** The names of the items of a list so far, where none may come twice. */
+  readonly names: Set<string> | undefined;
+}
+
+/** How many members are checked at once. */
+const membersAtOnce = 256;
+
+// Maps and lists inside others wait in a list of their own, as the order does not matter: one generator does the whole value.
+class ShapeCheck {
+  readonly #waiting: Container[] = [];
+  readonly #allowsDuplicates: boolean;
+
+  constructor(allowsDuplicates: boolean) {
+    this.#allowsDuplicates = allowsDuplicates;
+  }
+
+  *run(type: ApplyType, value: JsonValue): Work<boolean> {
+    if (!this.#fits(type, value)) return false;
+    for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
+      const size = next.keys === undefined ? (next.value as JsonArray).length : next.keys.length;
+      for (let from = 0; from < size; from += membersAtOnce) {
+        if (from > 0 || isPartDone()) yield;
+        const end = Math.min(size, from + membersAtOnce);
+        const isFine = next.keys === undefined ? this.#items(next, from, end) : this.#entries(next, from, end);
+        if (!isFine) return false;
+      }
     }
     return true;
   }
-  if (form !== "list" || !list) return false;
-  if (value === null) return true;
-  if (!Array.isArray(value)) return false;
-  if (!value.every((item) => fits(list.item, item, allowDuplicates))) return false;
-  return list.atomic || finish(areNamed(list, value, allowDuplicates));
-}
 
-/** Whether a value has the shape its type asks for. Says nothing about what is wrong, and costs little. */
-function* isOfType(type: ApplyType, value: JsonValue, allowDuplicates: boolean): Work<boolean> {
-  switch (formOf(type, value)) {
-    case "map":
-      return type.map !== undefined && (yield* isMap(type.map, value, allowDuplicates));
-    case "list":
-      return type.list !== undefined && (yield* isList(type.list, value, allowDuplicates));
-    case "scalar":
-      return isScalar(type.scalar, value);
-    default:
-      return false;
+  /** Whether a value has the form that its type asks for. Its members are looked at later. */
+  #fits(type: ApplyType, value: JsonValue): boolean {
+    const form = formOf(type, value);
+    if (form === "scalar") return isScalar(type.scalar, value);
+    if (form === undefined || value === null) return form !== undefined;
+    if (form === "map" ? !isJsonObject(value) : !Array.isArray(value)) return false;
+    // Anything goes inside these.
+    if (type !== deduced && type !== untypedAtomic) this.#await(type, value as JsonObject | JsonArray);
+    return true;
+  }
+
+  #await(type: ApplyType, value: JsonObject | JsonArray): void {
+    const keys = Array.isArray(value) ? undefined : Object.keys(value);
+    const isSet = keys === undefined && !type.list?.atomic && !this.#allowsDuplicates;
+    this.#waiting.push({ type, value, keys, names: isSet ? new Set() : undefined });
+  }
+
+  #entries({ type: { map }, value, keys = [] }: Container, from: number, end: number): boolean {
+    for (let i = from; i < end; i++) {
+      const key = keys[i] as string;
+      const type = map && typeOfKey(map, key);
+      if (!type || !this.#fits(type, (value as JsonObject)[key] ?? null)) return false;
+    }
+    return true;
+  }
+
+  #items({ type: { list }, value, names }: Container, from: number, end: number): boolean {
+    if (!list) return false;
+    for (let i = from; i < end; i++) {
+      const item = (value as JsonArray)[i] ?? null;
+      const name = list.atomic ? "" : itemName(list, item);
+      if (name === undefined || names?.has(name)) return false;
+      names?.add(name);
+      if (!this.#fits(list.item, item)) return false;
+    }
+    return true;
   }
 }
 
@@ -194,48 +245,6 @@ function isScalar(kind: ScalarKind | undefined, value: JsonValue): boolean {
     default:
       return typeof value !== "object";
   }
-}
-
-function* isMap(map: MapType, value: JsonValue, allowDuplicates: boolean): Work<boolean> {
-  if (value === null) return true;
-  if (typeof value !== "object" || Array.isArray(value)) return false;
-  const object = value as JsonObject;
-  for (const key of Object.keys(object)) {
-    if (isPartDone()) yield;
-    const type = map.field(key)?.type ?? map.element;
-    if (!type) return false;
-    const child = object[key] ?? null;
-    const isFine = isScalarOf(type, child)
-      ? isScalar(type.scalar, child)
-      : yield* isOfType(type, child, allowDuplicates);
-    if (!isFine) return false;
-  }
-  return true;
-}
-
-function* isList(list: ListType, value: JsonValue, allowDuplicates: boolean): Work<boolean> {
-  if (value === null) return true;
-  if (!Array.isArray(value)) return false;
-  if (!list.atomic && !(yield* areNamed(list, value, allowDuplicates))) return false;
-  for (const item of value) {
-    if (isPartDone()) yield;
-    const isFine = isScalarOf(list.item, item)
-      ? isScalar(list.item.scalar, item)
-      : yield* isOfType(list.item, item, allowDuplicates);
-    if (!isFine) return false;
-  }
-  return true;
-}
-
-function* areNamed(list: ListType, items: JsonArray, allowDuplicates: boolean): Work<boolean> {
-  const names = allowDuplicates || items.length < 2 ? undefined : new Set<string>();
-  for (const item of items) {
-    if (isPartDone()) yield;
-    const name = itemName(list, item);
-    if (name === undefined || names?.has(name)) return false;
-    names?.add(name);
-  }
-  return true;
 }
 
 /** A boxed value as `%v` prints it. */

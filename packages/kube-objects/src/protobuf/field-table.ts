@@ -49,6 +49,30 @@ export function messageFields(name: string): readonly ProtobufField[] | undefine
   return fields;
 }
 
+/** The fields that stand in a message: its own, and those of the messages inlined in it. */
+interface StandingFields {
+  /** In the order of the JSON form. */
+  readonly inOrder: readonly ProtobufField[];
+  readonly names: ReadonlySet<string>;
+}
+
+const standing = new Map<string, StandingFields>();
+const none: StandingFields = { inOrder: [], names: new Set() };
+
+/** The fields that stand in a message, found once; none when there is no such message. */
+export function standingFields(name: string): StandingFields {
+  const known = standing.get(name);
+  if (known !== undefined) return known;
+  const own = messageFields(name);
+  if (own === undefined) return none;
+  const inOrder = own.flatMap((field) =>
+    field.inlined && field.type.kind === "message" ? standingFields(field.type.name).inOrder : [field],
+  );
+  const fields = { inOrder, names: new Set(inOrder.map((field) => field.name)) };
+  standing.set(name, fields);
+  return fields;
+}
+
 function toField([number, name, type, flags]: Row): ProtobufField {
   return {
     number,

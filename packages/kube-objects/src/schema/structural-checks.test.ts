@@ -121,6 +121,7 @@ test("a walk comes to what the schema specifies, outside in", () => {
   const seen: string[] = [];
   const value = { l: [[1], 2], m: { k: { x: {}, y: {} } }, other: {}, free: { deep: { er: 1 } } };
   const walk = walkStructure(value, schema, {
+    holds: () => true,
     *list(items, _, place) {
       yield;
       seen.push(`${bracketedText(place)}: ${items.length} items`);
@@ -139,6 +140,29 @@ test("a walk comes to what the schema specifies, outside in", () => {
   ]);
 });
 
+test("a walk leaves out what holds nothing for it", () => {
+  const set = { items: {}, "x-kubernetes-list-type": "set" };
+  const schema: JsonObject = {
+    properties: { m: { additionalProperties: { items: { properties: { s: set, other: { items: {} } } } } }, free: {} },
+  };
+  const seen: string[] = [];
+  const value = { m: { k: [{ s: [1, 1], other: [[]] }] }, free: [1] };
+  const walk = walkStructure(value, schema, {
+    holds: (part) => JSON.stringify(part).includes('"set"'),
+    *list(_, __, place) {
+      yield;
+      seen.push(bracketedText(place));
+    },
+  });
+  finish(walk);
+  assert.deepEqual(seen, ["m[k]", "m[k][0].s"]);
+  assert.deepEqual(
+    checkListTypes(value, schema).map(({ field }) => field),
+    ["m[k][0].s[1]"],
+    "a set inside lists and maps of objects is found",
+  );
+});
+
 test("a walk ends at the depth that can be walked", () => {
   let value: unknown = [];
   let schema: JsonObject = {};
@@ -148,6 +172,7 @@ test("a walk ends at the depth that can be walked", () => {
   }
   let lists = 0;
   const walk = walkStructure(value, schema, {
+    holds: () => true,
     *list() {
       lists++;
       yield;

@@ -31,6 +31,7 @@ export function checkListTypes(value: unknown, schema: JsonObject): SchemaFindin
 export function* checkingListTypes(value: unknown, schema: JsonObject): Work<SchemaFinding[]> {
   const findings: SchemaFinding[] = [];
   yield* walkStructure(value, schema, {
+    holds: holdsNamedItems,
     *list(items, node, place) {
       if (findings.length >= mostFindings) return;
       if (node.listType === "set") findings.push(...(yield* checkSet(items, place)));
@@ -107,8 +108,8 @@ export function checkEmbeddedResources(value: unknown, schema: JsonObject): Sche
 /** {@link checkEmbeddedResources} in parts. */
 export function* checkingEmbeddedResources(value: unknown, schema: JsonObject): Work<SchemaFinding[]> {
   const findings: SchemaFinding[] = [];
-  if (!holdsEmbedded(schema)) return findings;
   yield* walkStructure(value, schema, {
+    holds: holdsEmbedded,
     object(members, node, place) {
       if (!node.embeddedResource || findings.length >= mostFindings) return;
       const pathOf = (name: string): string => bracketedText(fieldPlace(place, name));
@@ -124,20 +125,31 @@ export function* checkingEmbeddedResources(value: unknown, schema: JsonObject): 
   return findings;
 }
 
-const known = new WeakMap<JsonObject, boolean>();
+/** Whether a schema declares something in a part that specifies a value. */
+type Holds = (schema: JsonObject) => boolean;
 
-/** Whether a schema declares embedded resources in a part that specifies a value; looked for once per part. */
-export function holdsEmbedded(schema: JsonObject, depth = 1): boolean {
-  const remembered = known.get(schema);
-  if (remembered !== undefined) return remembered;
-  if (depth > maxNesting) return false;
-  const { embeddedResource, items, properties, additionalProperties } = schemaNode(schema);
-  const holds = (part: JsonValue | undefined): boolean => isJsonObject(part) && holdsEmbedded(part, depth + 1);
-  const found =
-    embeddedResource || holds(items) || holds(additionalProperties) || Object.values(properties).some(holds);
-  known.set(schema, found);
-  return found;
+/** Finds out whether schemas declare something, once for each part. */
+function holdsA(isDeclared: (node: SchemaNode) => boolean): Holds {
+  const known = new WeakMap<JsonObject, boolean>();
+  const find = (schema: JsonObject, depth: number): boolean => {
+    const remembered = known.get(schema);
+    if (remembered !== undefined) return remembered;
+    if (depth > maxNesting) return false;
+    const node = schemaNode(schema);
+    const holds = (part: JsonValue | undefined): boolean => isJsonObject(part) && find(part, depth + 1);
+    const { items, properties, additionalProperties } = node;
+    const found =
+      isDeclared(node) || holds(items) || holds(additionalProperties) || Object.values(properties).some(holds);
+    known.set(schema, found);
+    return found;
+  };
+  return (schema) => known.get(schema) ?? find(schema, 1);
 }
+
+/** Whether a schema declares embedded resources. */
+export const holdsEmbedded: Holds = holdsA((node) => node.embeddedResource);
+
+const holdsNamedItems = holdsA((node) => node.listType === "set" || node.listType === "map");
 
 function checkName(
   field: string,
@@ -182,6 +194,8 @@ function checkEmbeddedMetadata(field: string, metadata: JsonValue): FieldError[]
 
 /** What is done with the lists and objects that a walk comes to. */
 interface StructuralVisitor {
+  /** Whether there is something to do in what a schema specifies; nothing else is visited. */
+  readonly holds: Holds;
   list?(items: JsonArray, node: SchemaNode, place: Place | undefined): Work<void>;
   object?(members: JsonObject, node: SchemaNode, place: Place | undefined): void;
 }
@@ -191,32 +205,34 @@ interface StructuralVisitor {
  * values before inner ones. What the schema does not specify is not visited, nor what is nested absurdly deeply.
  */
 export function* walkStructure(value: unknown, schema: JsonObject, visitor: StructuralVisitor): Work<void> {
-  yield* walk({ value, schema, place: undefined, depth: 1 }, visitor);
+  if (visitor.holds(schema)) yield* walk({ value, schema, place: undefined, depth: 1 }, visitor);
 }
 
 interface Step {
   readonly value: unknown;
-  readonly schema: JsonObject | undefined;
+  readonly schema: JsonObject;
   readonly place: Place | undefined;
   readonly depth: number;
 }
 
-function* walk({ value, schema, place, depth }: Step, visitor: StructuralVisitor): Work<void> {
-  if (schema === undefined || depth > maxNesting) return;
+function* walk(step: Step, visitor: StructuralVisitor): Work<void> {
+  const { value, schema, place, depth } = step;
+  if (depth > maxNesting) return;
   const node = schemaNode(schema);
   if (Array.isArray(value)) {
     if (visitor.list !== undefined) yield* visitor.list(value, node, place);
-    for (let i = 0; node.items && i < value.length; i++) {
+    if (!node.items || !visitor.holds(node.items)) return;
+    for (let i = 0; i < value.length; i++) {
       if (isPartDone()) yield;
       if (!isContainer(value[i])) continue;
       yield* walk({ value: value[i], schema: node.items, place: indexPlace(place, i), depth: depth + 1 }, visitor);
     }
   } else if (isJsonObject(value)) {
     visitor.object?.(value, node, place);
-    const parent = { members: value, node, place };
     for (const key of Object.keys(value)) {
       if (isPartDone()) yield;
-      if (isContainer(value[key])) yield* walk({ ...memberStep(parent, key), depth: depth + 1 }, visitor);
+      const next = isContainer(value[key]) ? memberStep(step, key, node) : undefined;
+      if (next !== undefined && visitor.holds(next.schema)) yield* walk(next, visitor);
     }
   }
 }
@@ -224,17 +240,12 @@ function* walk({ value, schema, place, depth }: Step, visitor: StructuralVisitor
 /** Nothing is done with scalars. */
 const isContainer = (value: unknown): boolean => typeof value === "object" && value !== null;
 
-interface Parent {
-  readonly members: JsonObject;
-  readonly node: SchemaNode;
-  readonly place: Place | undefined;
-}
-
-function memberStep({ members, node, place }: Parent, key: string): Omit<Step, "depth"> {
-  const { properties, additionalProperties } = node;
-  const value = ownValue(members, key);
+/** The step to a member; undefined when the schema does not specify it. */
+function memberStep(from: Step, key: string, { properties, additionalProperties }: SchemaNode): Step | undefined {
+  const value = ownValue(from.value as JsonObject, key);
+  const depth = from.depth + 1;
   const property = ownValue(properties, key);
-  if (isJsonObject(property)) return { value, schema: property, place: fieldPlace(place, key) };
-  const schema = isJsonObject(additionalProperties) ? additionalProperties : undefined;
-  return { value, schema, place: keyPlace(place, key) };
+  if (isJsonObject(property)) return { value, schema: property, place: fieldPlace(from.place, key), depth };
+  if (!isJsonObject(additionalProperties)) return undefined;
+  return { value, schema: additionalProperties, place: keyPlace(from.place, key), depth };
 }

@@ -2,7 +2,14 @@
 // What a strategic merge patch made is not read as JSON by the reference: it is converted from a map, field by field, and
 // mismatches have other messages.
 import { isPartDone, sorting, type Work } from "@purlin/base";
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonArray,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+} from "../json/json-value.ts";
 import { compareUtf8 } from "../json/utf8.ts";
 import { type FieldType, messageFields } from "../protobuf/field-table.ts";
 import { specialForms, TypedFormError } from "./special-forms.ts";
@@ -29,33 +36,42 @@ function* convertMessage(name: string, value: JsonValue): Work<void> {
       yield* convertMessage(type.name, value);
       continue;
     }
-    yield* convert(type, ownValue(value, member) ?? null);
+    const inside = converting(type, ownValue(value, member) ?? null);
+    if (inside !== undefined) yield* inside;
   }
 }
 
-/** Null is the zero value of every type. */
-function* convert(type: FieldType, value: JsonValue): Work<void> {
-  if (value === null) return;
+/** Converts a scalar at once, and returns the work that is left for what holds values. Null is the zero value of every type. */
+function converting(type: FieldType, value: JsonValue): Work<void> | undefined {
+  if (value === null) return undefined;
   switch (type.kind) {
     case "message":
-      yield* convertMessage(type.name, value);
-      return;
+      return convertMessage(type.name, value);
     case "list":
       if (!isJsonArray(value)) throw new TypedFormError(`cannot restore slice from ${goKind(value)}`);
-      for (const item of value) {
-        if (isPartDone()) yield;
-        yield* convert(type.of, item);
-      }
-      return;
+      return convertItems(type.of, value);
     case "map":
       if (!isJsonObject(value)) throw new TypedFormError(`cannot restore map from ${goKind(value)}`);
-      for (const key of yield* sorting(Object.keys(value), compareUtf8)) {
-        if (isPartDone()) yield;
-        yield* convert(type.of, ownValue(value, key) ?? null);
-      }
-      return;
+      return convertEntries(type.of, value);
     case "scalar":
       convertScalar(type, value);
+      return undefined;
+  }
+}
+
+function* convertItems(type: FieldType, items: JsonArray): Work<void> {
+  for (const item of items) {
+    if (isPartDone()) yield;
+    const inside = converting(type, item);
+    if (inside !== undefined) yield* inside;
+  }
+}
+
+function* convertEntries(type: FieldType, map: JsonObject): Work<void> {
+  for (const key of yield* sorting(Object.keys(map), compareUtf8)) {
+    if (isPartDone()) yield;
+    const inside = converting(type, ownValue(map, key) ?? null);
+    if (inside !== undefined) yield* inside;
   }
 }
 

@@ -13,7 +13,7 @@ import {
 } from "../json/json-value.ts";
 import { sortedKeys } from "../json/utf8.ts";
 import { parseApiVersion } from "../object/kube-object.ts";
-import { type FieldType, messageFields, type ProtobufField } from "../protobuf/field-table.ts";
+import { type FieldType, messageFields, type ProtobufField, standingFields } from "../protobuf/field-table.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
 import { roundedToMilli } from "./quantity.ts";
 import { canonicalBase64, specialForms, TypedFormError } from "./special-forms.ts";
@@ -128,6 +128,18 @@ const metadataMessage = "meta.v1.ObjectMeta";
 /** What every object says it is. */
 const typeFields: readonly string[] = ["apiVersion", "kind"];
 
+/** The names that an object may have. */
+interface KnownFields {
+  readonly names: ReadonlySet<string>;
+  /** Whether it may say what it is. */
+  readonly hasType: boolean;
+}
+
+/** Whether Go does not write a field that is absent. */
+function isLeftOut({ type, pointer, omitEmpty, omitZero }: ProtobufField): boolean {
+  return type.kind === "message" && !pointer ? omitZero : omitEmpty;
+}
+
 class TypedWriter {
   readonly #unknown: FieldPath[];
 
@@ -141,31 +153,25 @@ class TypedWriter {
     const given = value === null ? {} : value;
     if (!isJsonObject(given)) throw misfit();
     const written: Record<string, JsonValue> = {};
-    const known = new Set(path === "" ? typeFields : []);
-    for (const field of messageFields(name) ?? []) {
-      if (field.inlined && field.type.kind === "message") {
-        for (const key of this.#fields(field.type.name, given, { path, written })) known.add(key);
-        continue;
-      }
-      known.add(field.name);
+    const { inOrder, names } = standingFields(name);
+    for (const field of inOrder) {
+      const value = ownValue(given, field.name) ?? undefined;
+      if (value === undefined && isLeftOut(field)) continue;
       const at = childPath(path, field.name);
-      const member = yield* this.#rootField(field, ownValue(given, field.name) ?? undefined, at);
+      const inParts = value === undefined ? undefined : this.#largeField(field.type, value, at);
+      const member = inParts === undefined ? this.#field(field, value, at) : settled(field, yield* inParts);
       if (member !== undefined) written[field.name] = member;
       yield;
     }
-    this.#noteUnknown(given, known, path);
+    this.#noteUnknown(given, { names, hasType: path === "" }, path);
     return written;
   }
 
-  *#rootField(field: ProtobufField, value: JsonValue | undefined, path: FieldPath): Work<JsonValue | undefined> {
-    const { type } = field;
-    if (value !== undefined && type.kind === "map") {
-      return settled(field, yield* this.#mapping(type.of, value, path));
-    }
-    if (value !== undefined && type.kind === "message" && type.name === metadataMessage) {
-      return settled(field, yield* this.root(type.name, value, path));
-    }
-    return this.#field(field, value, path);
+  /** A field that may be large, written in parts; undefined for others. */
+  #largeField(type: FieldType, value: JsonValue, path: FieldPath): Work<JsonValue> | undefined {
+    if (type.kind === "map") return this.#mapping(type.of, value, path);
+    if (type.kind === "message" && type.name === metadataMessage) return this.root(type.name, value, path);
+    return undefined;
   }
 
   message(name: string, value: JsonValue, path: FieldPath): JsonValue {
@@ -176,22 +182,32 @@ class TypedWriter {
     const given = value === null ? {} : value;
     if (!isJsonObject(given)) throw misfit();
     const written: Record<string, JsonValue> = {};
-    const known = new Set(nestedObjects.has(name) && path !== "" ? this.#typeMeta(given, written) : []);
-    for (const key of this.#fields(name, given, { path, written })) known.add(key);
-    this.#noteUnknown(given, known, path);
+    const hasType = nestedObjects.has(name) && path !== "";
+    if (hasType) this.#typeMeta(given, written);
+    const { inOrder, names } = standingFields(name);
+    for (const field of inOrder) {
+      const member = ownValue(given, field.name) ?? undefined;
+      // Most fields of most types are absent: their paths are not made.
+      if (member === undefined && isLeftOut(field)) continue;
+      const form = this.#field(field, member, childPath(path, field.name));
+      if (form !== undefined) written[field.name] = form;
+    }
+    this.#noteUnknown(given, { names, hasType }, path);
     return written;
   }
 
-  #noteUnknown(given: JsonObject, known: ReadonlySet<string>, path: FieldPath): void {
-    for (const key of Object.keys(given)) if (!known.has(key)) this.#unknown.push(childPath(path, key));
+  #noteUnknown(given: JsonObject, known: KnownFields, path: FieldPath): void {
+    for (const key of Object.keys(given)) {
+      const isKnown = known.names.has(key) || (known.hasType && typeFields.includes(key));
+      if (!isKnown) this.#unknown.push(childPath(path, key));
+    }
   }
 
-  #typeMeta(given: JsonObject, written: Record<string, JsonValue>): readonly string[] {
+  #typeMeta(given: JsonObject, written: Record<string, JsonValue>): void {
     for (const name of typeFields) {
       const value = ownValue(given, name);
       if (typeof value === "string" && value !== "") written[name] = value;
     }
-    return typeFields;
   }
 
   /**
@@ -214,33 +230,15 @@ class TypedWriter {
     });
   }
 
-  /** Writes the fields of a message and of those inlined in it; gives the names it knows. */
-  #fields(
-    name: string,
-    given: JsonObject,
-    { path, written }: { readonly path: FieldPath; readonly written: Record<string, JsonValue> },
-  ): Set<string> {
-    const known = new Set<string>();
-    for (const field of messageFields(name) ?? []) {
-      if (field.inlined && field.type.kind === "message") {
-        for (const key of this.#fields(field.type.name, given, { path, written })) known.add(key);
-        continue;
-      }
-      known.add(field.name);
-      const value = this.#field(field, ownValue(given, field.name) ?? undefined, childPath(path, field.name));
-      if (value !== undefined) written[field.name] = value;
-    }
-    return known;
-  }
-
   /** The value of a field as Go writes it, or undefined where Go leaves it out. */
   #field(field: ProtobufField, value: JsonValue | undefined, path: FieldPath): JsonValue | undefined {
     return value === undefined ? this.#absent(field, path) : settled(field, this.#value(field.type, value, path));
   }
 
-  #absent({ type, pointer, omitEmpty, omitZero }: ProtobufField, path: FieldPath): JsonValue | undefined {
-    if (type.kind === "message" && !pointer) return omitZero ? undefined : this.message(type.name, null, path);
-    if (omitEmpty) return undefined;
+  #absent(field: ProtobufField, path: FieldPath): JsonValue | undefined {
+    if (isLeftOut(field)) return undefined;
+    const { type, pointer } = field;
+    if (type.kind === "message" && !pointer) return this.message(type.name, null, path);
     return pointer || type.kind === "list" || type.kind === "map" ? null : zeroOf(type);
   }
 
