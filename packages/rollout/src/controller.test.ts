@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { systemClock } from "@purlin/base";
 import { ShadowStore } from "@purlin/function-runner";
-import { annotationOf, type KubeObject, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { annotationOf, type KubeObject, numberAt, objectAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
 
 const withheld = "pkg.crossplane.io/withheld";
@@ -27,6 +27,31 @@ test("of two rollouts of one Function that are looked at at the same time one st
   for (let turn = 0; turn < 3; turn++) await Promise.all([reconcile("a"), reconcile("b")]);
   const phases = ["a", "b"].map((name) => stringAt(cluster.get("FunctionRollout", name) ?? {}, ["status", "phase"]));
   assert.deepEqual(phases.toSorted(), ["Pending", "Progressing"]);
+});
+
+test("a rollout that cannot start as it is does not keep another one of the Function waiting", async () => {
+  const cluster = memoryCluster(4);
+  const reconcile = cluster.controller();
+  const window = { schedule: "61 * * * *", duration: "1h" };
+  cluster.put(rolloutOf("a", { candidate: named("f-2"), steps, window }));
+  cluster.put(rolloutOf("b", { candidate: named("f-2"), steps }));
+  for (const name of ["a", "b", "a", "b"]) await reconcile(name);
+  const statusOf = (name: string, field: string): string =>
+    stringAt(cluster.get("FunctionRollout", name) ?? {}, ["status", field]);
+  assert.deepEqual([statusOf("a", "phase"), statusOf("b", "phase")], ["Pending", "Progressing"]);
+  const broken = cluster.get("FunctionRollout", "a");
+  assert.ok(broken !== undefined);
+  const { window: _, ...mended } = objectAt(broken, ["spec"]);
+  cluster.put({ ...broken, spec: mended });
+  for (const name of ["a", "b", "a", "b"]) await reconcile(name);
+  assert.deepEqual([statusOf("a", "phase"), statusOf("b", "phase")], ["Pending", "Progressing"]);
+  const [progressing] = objectsAt(cluster.get("FunctionRollout", "a") ?? {}, ["status", "conditions"]).filter(
+    (one) => one["type"] === "Progressing",
+  );
+  assert.match(
+    stringAt(progressing ?? {}, ["message"]),
+    /^FunctionRollout "b" came first for a Function of this rollout/,
+  );
 });
 
 test("a rollout that succeeded does not release a revision that another one withholds", async () => {

@@ -209,9 +209,13 @@ async function reconcile(context: ReconcileContext, parts: ShellParts): Promise<
   return { requeueAfterMs: tickOf(parts, rows.length) };
 }
 
+/** The other rollouts, without those that cannot start before a person edits them. */
 async function othersOf({ stored, signal }: ReconcileContext, { client }: ShellParts): Promise<readonly RolloutView[]> {
   const { uid } = stored.object.metadata;
-  return (await client.list(rolloutType, { signal })).map(readRollout).filter((one) => one.uid !== uid);
+  const others = (await client.list(rolloutType, { signal })).filter(({ metadata }) => metadata.uid !== uid);
+  const isIdle = (one: KubeObject): boolean =>
+    readState(one).phase === "Pending" && readPlan(one).problem !== undefined;
+  return others.filter((one) => !isIdle(one)).map(readRollout);
 }
 
 /** A rollout that has ended keeps its status; only its generation and newer revisions are observed. */

@@ -72,3 +72,15 @@ test("a time that the clocks skip opens no second window, and one that they show
     twice.join(" "),
   );
 });
+
+test("a window that cannot be read is named with its schedule and zone", () => {
+  const steps = [
+    { percent: 50 },
+    { percent: 100, window: { schedule: "0 8 * * *", timeZone: "Mars/Base", duration: "1h" } },
+  ];
+  const ofZone = plan({ steps }).problem;
+  assert.match(ofZone ?? "", /^spec\.steps\[1\]\.window\.schedule "0 8 \* \* \*", timeZone "Mars\/Base": .*Mars\/Base/);
+  const window = { schedule: "61 * * * *", duration: "1h" };
+  const ofLine = plan({ window, steps: [{ percent: 100 }] }).problem;
+  assert.match(ofLine ?? "", /^spec\.window\.schedule "61 \* \* \* \*": .*61/);
+});

@@ -172,7 +172,8 @@ function windowOf(object: JsonObject, path: string, problems: string[]): Mainten
     const cron = parseCron(schedule, zone);
     return { text, isOpen: (now) => cron.last({ after: now - length, until: now }) !== undefined };
   } catch (error) {
-    problems.push(`${path}: ${error instanceof Error ? error.message : String(error)}`);
+    const where = `${path}.schedule ${JSON.stringify(schedule)}${zone === "" ? "" : `, timeZone ${JSON.stringify(zone)}`}`;
+    problems.push(`${where}: ${error instanceof Error ? error.message : String(error)}`);
     return { text, isOpen: () => false };
   }
 }

@@ -13,7 +13,8 @@ export function targets(plan: RolloutPlan, { functions, composition }: RolloutVi
 /** The answer to the search for revisions while another rollout has the target. */
 export function conflict(rival: string, { composition }: RolloutPlan): SidesFound {
   const what = composition === undefined ? "a Function of this rollout" : `Composition "${composition}"`;
-  return { reason: "Conflict", message: `FunctionRollout "${rival}" is moving ${what}` };
+  const message = `FunctionRollout "${rival}" came first for ${what}: this one waits until that one has ended or is deleted`;
+  return { reason: "Conflict", message };
 }
 
 /** Another live rollout of the same function or Composition that came first. */

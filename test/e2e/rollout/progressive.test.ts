@@ -125,7 +125,7 @@ test("rollouts that make no sense are refused, and others held with a reason", a
   });
   assert.match(
     conditionOf(second, "Stalled")?.message ?? "",
-    /FunctionRollout "first" is moving a Function of this rollout/,
+    /FunctionRollout "first" came first for a Function of this rollout/,
   );
   for (const name of ["first", "second"]) await scene.users.delete({ ...rolloutType, name });
   for (const [reason, spec] of held) {

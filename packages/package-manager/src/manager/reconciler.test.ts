@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { withheldAnnotation } from "@purlin/function-runner";
 import { isConflict } from "@purlin/kube-objects/errors";
 import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
-import { packageTypes } from "../package-kinds.ts";
+import { packageTypes, policyMark } from "../package-kinds.ts";
 import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
 import {
   applyPackage,
@@ -205,6 +206,36 @@ test("under Manual, a concurrent edit of a user is not undone, and nothing is re
   assert.deepEqual(await states(cluster), ["1 Active"]);
   const [labelled] = (await cluster.kube.list(type.revision)).items;
   assert.equal(labelled?.metadata.labels?.["channel"], "alpha", "the next pass does what is left to do");
+});
+
+test("a revision that a rollout released while its package was fetched is not withheld again", async () => {
+  await using cluster = await startPackageCluster({ functionRevisionSelectors: true, functionRollouts: true });
+  const spec = { rolloutPolicy: { templateRef: { name: "waves" } } };
+  await cluster.push(`acme/${name}:v1`, functionPackage("one"));
+  await install(cluster, "v1", spec);
+  await pass(cluster);
+  await serve(cluster, 1);
+  await cluster.push(`acme/${name}:v2`, functionPackage("two"));
+  await install(cluster, "v2", spec);
+  await pass(cluster);
+  const marks = async (): Promise<unknown> =>
+    (await revisions(cluster, "Function", name)).map((one) => one.metadata.annotations?.[withheldAnnotation]);
+  assert.deepEqual(await marks(), [policyMark, undefined], "a new revision waits for its rollout");
+  const { deps } = cluster;
+  const seen = await cluster.client.list(type.revision);
+  const candidate = seen.find((one) => one.metadata.annotations?.[withheldAnnotation] === policyMark);
+  const released = { metadata: { annotations: { [withheldAnnotation]: null } } };
+  await cluster.kube.patch({ ...type.revision, name: candidate?.metadata.name ?? "" }, released, { type: "merge" });
+  const behind: PackageCluster = {
+    ...cluster,
+    deps: { ...deps, client: { ...deps.client, list: async () => seen } },
+  };
+  cluster.takeEvents();
+  await assert.rejects(pass(behind), isConflict);
+  assert.deepEqual(cluster.takeEvents(), []);
+  assert.deepEqual(await marks(), [undefined, undefined]);
+  await pass(cluster);
+  assert.deepEqual(await marks(), [undefined, undefined]);
 });
 
 test("Manual as shipped leaves a new revision without a state and stops the old one", async () => {

@@ -229,8 +229,9 @@ async function applyCurrent(
   return attempt(steps.install, async () => {
     refuseForeign(current.existing, context.package);
     const options = { fieldManager: packageFieldManagers.manager, force: true, signal: context.signal };
-    const wanted = isAutomatic(context.package) ? revision : asSeen(revision, current.existing);
-    return (await context.client.applyIfChanged(wanted, options)).object;
+    const isShared = !isAutomatic(context.package) || annotationOf(revision, withheldAnnotation) !== undefined;
+    const seen = isShared ? asSeen(revision, current.existing) : revision;
+    return (await context.client.applyIfChanged(seen, options)).object;
   });
 }
 
@@ -246,7 +247,10 @@ function isWithheld(
   return hasPolicy && revisions.some((one) => isServing(readRevision(one)));
 }
 
-/** With a policy other than Automatic, edits of users since the read must not be undone: the server refuses the write then. */
+/**
+ * With a policy other than Automatic, edits of users since the read must not be undone, nor must the mark of a rollout, which may even have
+ * ended while the package was fetched: the server refuses the write then.
+ */
 function asSeen(revision: KubeObject, seen: KubeObject | undefined): KubeObject {
   const resourceVersion = seen?.metadata.resourceVersion;
   if (resourceVersion === undefined) return revision;

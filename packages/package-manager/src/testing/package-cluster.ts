@@ -52,8 +52,8 @@ const platform = { os: "linux", architecture: "amd64" };
 
 export async function startPackageCluster(features: Partial<PackageDeps["features"]> = {}): Promise<PackageCluster> {
   const directory = await mkdtemp(join(tmpdir(), "purlin-packages-"));
-  const { functionRevisionSelectors = false } = features;
-  const server = await startTestServer({ crds: packageCrds({ functionRevisionSelectors }) });
+  const { functionRevisionSelectors = false, functionRollouts = false } = features;
+  const server = await startTestServer({ crds: packageCrds({ functionRevisionSelectors, functionRollouts }) });
   const registry = await startRegistry({ directory: join(directory, "registry") });
   const store = await openContentStore(join(directory, "store"));
   const { transport, takeWrites } = recordRequests(server.connect());
