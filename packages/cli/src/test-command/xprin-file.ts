@@ -43,7 +43,8 @@ export async function readXprinFile(file: string, io: Io, options: SuiteOptions)
 function withoutTemplates(text: string): { readonly text: string; readonly templates: readonly string[] } {
   const templates: string[] = [];
   const replaced = text.replaceAll(templatePattern, (_, inner: string) => {
-    templates.push(inner.trim());
+    // In a text with double quotes, YAML has its own quotes escaped.
+    templates.push(inner.trim().replaceAll('\\"', '"'));
     return `${marker}${templates.length - 1}${marker}`;
   });
   return { text: replaced, templates };

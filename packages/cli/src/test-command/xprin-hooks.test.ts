@@ -175,13 +175,13 @@ const hooked = `${common}tests:
     - run: echo '"gold"' > {{ index .Inputs.ContextFiles "tier" }}
     post-test:
     - run: test {{ .Outputs.RenderCount }} = 2 && grep -q seen.*often {{ index .Outputs.Rendered "ConfigMap/shop-map" }}
-    - run: sed -i s/small/large/ {{ .Outputs.XR }}
+    - run: "sed -i s/small/large/ {{ .Outputs.XR }} {{ index .Outputs.Rendered \\"XApp/shop\\" }}"
   assertions:
     xprin:
     - {name: seen, type: FieldValue, resource: ConfigMap, field: data.seen, value: often}
     - {name: tier, type: FieldValue, resource: ConfigMap, field: data.tier, value: gold}
 - name: Takes the changed output
-  inputs: {xr: "{{ .Tests.first.Outputs.XR }}"}
+  inputs: {xr: "{{ index .Tests.first.Outputs.Rendered \\"XApp/shop\\" }}"}
   hooks: {pre-test: [{run: "grep -q large {{ .Inputs.XR }} {{ .Tests.first.Outputs.XR }}"}]}
   assertions:
     xprin: [{name: size, type: FieldValue, resource: ConfigMap, field: data.size, value: large}]
