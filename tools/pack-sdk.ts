@@ -28,7 +28,12 @@ const below: readonly Part[] = [
   {
     name: "@purlin/kube-objects",
     source: "packages/kube-objects",
-    entries: { "./object": "object/index", "./openapi": "openapi/index", "./schema": "schema/index" },
+    entries: {
+      "./json": "json/index",
+      "./object": "object/index",
+      "./openapi": "openapi/index",
+      "./schema": "schema/index",
+    },
     lib,
   },
 ];
