@@ -27,14 +27,20 @@ export { type ImageTrial, imageSpec, type StartFailure, tryImage } from "./proce
 
 // One supervised function, with restarts and a new version on save:
 
+export { workerProgram } from "./process/function-module.ts";
 export {
   type RestartPolicy,
   Supervisor,
   type SupervisorObserver,
   type SupervisorOptions,
 } from "./process/supervisor.ts";
-export { workerProgram } from "./process/worker-program.ts";
-export { isWorkerMessage, type Launch, type LaunchEvents, type Launched, type WorkerMessage } from "./spawn/launch.ts";
+export {
+  isWorkerMessage,
+  type Launch,
+  type LaunchEvents,
+  type Launched,
+  type WorkerMessage,
+} from "./spawn/supervision.ts";
 
 // Limits and sandboxes:
 

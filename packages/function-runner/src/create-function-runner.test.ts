@@ -32,11 +32,9 @@ import {
 } from "./create-function-runner.ts";
 import type { RequestRecord, ResponseRecord } from "./record/record-runs.ts";
 import { buildRequest, firstState } from "./request/build-request.ts";
-import { secretsFrom } from "./request/secret-reader.ts";
-import { objectsReader } from "./requirements/objects-reader.ts";
+import { objectsReader, secretsFrom } from "./requirements/objects-reader.ts";
 import { createResourceFetcher } from "./requirements/settle-requirements.ts";
-import { openAPIDocuments } from "./schemas/open-api-documents.ts";
-import { createSchemaFetcher } from "./schemas/schema-fetcher.ts";
+import { createSchemaFetcher, openAPIDocuments } from "./schemas/schema-fetcher.ts";
 
 const configMap: JsonObject = { apiVersion: "v1", kind: "ConfigMap", metadata: { namespace: "ns", name: "a" } };
 const reader = objectsReader([configMap]);

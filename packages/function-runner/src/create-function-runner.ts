@@ -5,11 +5,10 @@ import { type CachingRunner, cacheResponses, type ResponseCacheOptions } from ".
 import { asCrossplane } from "./compatibility/as-crossplane.ts";
 import type { LiveRevisions, PoolStats } from "./dial/connection-pool.ts";
 import { createDiallingRunner, type DiallingRunner, type DialOptions } from "./dial/dialling-runner.ts";
-import type { FunctionRunner } from "./function-runner.ts";
+import { type FunctionRunner, textOf } from "./function-runner.ts";
 import { createRunnerMetrics, noMetrics } from "./metrics.ts";
 import { type RunSink, recordRuns } from "./record/record-runs.ts";
 import { type RequirementFetchers, settleRequirements } from "./requirements/settle-requirements.ts";
-import { textOf } from "./runner-error.ts";
 
 /** Connections to revisions that no longer serve are looked for this often. */
 export const collectEveryMs: number = 10 * 60_000;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // How much functions may answer.
-export { type AnswerLimits, defaultAnswerLimits, isAnswerLimitName } from "./answer/answer-limits.ts";
+export { type AnswerLimits, defaultAnswerLimits, isAnswerLimitName } from "./answer/check-answer.ts";
 // What the surroundings provide.
 export { asCrossplane, type CrossplaneLine, crossplaneLines } from "./compatibility/as-crossplane.ts";
 // Running functions.
@@ -16,8 +16,10 @@ export {
   type CompositeSubject,
   type FunctionRunner,
   type FunctionTarget,
+  isRunnerError,
   observing,
   type RunCall,
+  RunnerError,
   type RunTrace,
 } from "./function-runner.ts";
 export { noMetrics } from "./metrics.ts";
@@ -28,12 +30,11 @@ export {
   buildRequest,
   firstState,
   type RequestSources,
+  requestTag,
   type StepDefinition,
   type StepState,
   selectorOf,
 } from "./request/build-request.ts";
-export { requestTag } from "./request/request-tag.ts";
-export { secretData, secretsFrom } from "./request/secret-reader.ts";
 // What functions require.
 export {
   isClusterScoped,
@@ -42,6 +43,8 @@ export {
   type ResourceReader,
   type ScopeOf,
   scopesOfCrds,
+  secretData,
+  secretsFrom,
 } from "./requirements/objects-reader.ts";
 export {
   createResourceFetcher,
@@ -83,21 +86,26 @@ export {
   readRevision,
   withheldAnnotation,
 } from "./resolution/revision-resolver.ts";
-export { createRolloutResolver, type Rollouts } from "./resolution/rollout-resolver.ts";
 export {
   bucketCount,
   bucketOf,
   carriesAll,
+  createRolloutResolver,
   decidingRollout,
   isLiveRollout,
   isMember,
   type RolloutPhase,
+  type Rollouts,
   type RolloutView,
   readRollout,
   revisionsToKeep,
-} from "./resolution/rollout-view.ts";
-export { isRunnerError, RunnerError } from "./runner-error.ts";
-export { openAPIDocuments } from "./schemas/open-api-documents.ts";
-export { createSchemaFetcher, noSchemas, type OpenAPIReader, type SchemaFetcher } from "./schemas/schema-fetcher.ts";
+} from "./resolution/rollout-resolver.ts";
+export {
+  createSchemaFetcher,
+  noSchemas,
+  type OpenAPIReader,
+  openAPIDocuments,
+  type SchemaFetcher,
+} from "./schemas/schema-fetcher.ts";
 export { ShadowRuns, shadowSteps } from "./shadow/shadow-runs.ts";
 export { type ShadowReports, ShadowStore } from "./shadow/shadow-store.ts";

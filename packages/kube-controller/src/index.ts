@@ -15,7 +15,7 @@ export {
   ReconcileError,
   type StepText,
   TerminalError,
-} from "./controller/reconcile-error.ts";
+} from "./controller/controller.ts";
 // CRDs of our kinds: how they are written down and installed.
 export {
   type CrdVersion,
@@ -67,14 +67,15 @@ export type {
 export { createControllerEngine } from "./engine/create-controller-engine.ts";
 export { createEventRecorder, type EventRecorder, type EventText, noEvents } from "./events/event-recorder.ts";
 // Writing controllers.
-export { explainTimeout } from "./kit/deadline.ts";
 export {
   createReconciler,
   defineController,
+  explainTimeout,
   type ReconcileContext,
   type ReconcilerDefinition,
   reportPaused,
+  withConditionTexts,
+  writeStatus,
 } from "./kit/define-controller.ts";
-export { withConditionTexts, writeStatus } from "./kit/write-status.ts";
 export { leaseSpecOf, leaseType, runWhileLeading } from "./leader/leader-election.ts";
 export { DelayHeap } from "./queue/work-queue.ts";

@@ -31,20 +31,19 @@ export { type ContentStore, openContentStore } from "./content/content-store.ts"
 
 export { type ImageConfig, type ProcessConfig, parseImageConfig } from "./image/image-config.ts";
 export { type ImageRoots, openImageRoots } from "./image/image-root.ts";
-export { makeMountPoint, pathInside } from "./image/path-inside.ts";
-export { unpackLayer } from "./image/unpack-layer.ts";
+export { makeMountPoint, pathInside, unpackLayer } from "./image/unpack-layer.ts";
 export { fileEntry, folderEntries, type LayerEntry, type WrittenLayer } from "./image/write-layer.ts";
 
 // The client of registries:
 
-export { createRegistryClient, type RegistryClient, type RegistryClientOptions } from "./client/registry-client.ts";
 export {
   type CredentialsFor,
   credentialsFromDockerConfig,
   firstCredentials,
   isPullSecretError,
   type RegistryCredentials,
-} from "./client/registry-credentials.ts";
+} from "./client/registry-auth.ts";
+export { createRegistryClient, type RegistryClient, type RegistryClientOptions } from "./client/registry-client.ts";
 export type { RegistryHttpOptions } from "./client/registry-http.ts";
 
 // The registry of a control plane:

@@ -24,11 +24,10 @@ export {
 // Recording runs.
 export { InspectedRuns } from "./record/inspected-runs.ts";
 export type { CallRecord, RunOutcome, RunRecord, RunSummary, StepRecord, WriteRecord } from "./record/stored-run.ts";
-// Removing secrets.
-export { keyedMark, type Mark, plainMark } from "./redact/marks.ts";
 export { createRedactor } from "./redact/redact-messages.ts";
 export { plainMarks, restoreValues } from "./redact/restore-values.ts";
-export { type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";
+// Removing secrets.
+export { keyedMark, type Mark, plainMark, type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";
 export { openRunStore, type RunStore, readRunStore, readStoreMark } from "./store/open-run-store.ts";
 export type { RunDocument, RunFilter } from "./store/run-reader.ts";
 export { queryOf, recorderWaits, runsDocument, runsPath } from "./store/runs-document.ts";

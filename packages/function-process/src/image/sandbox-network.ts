@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { extname } from "node:path";
 import type { Writable } from "node:stream";
 import type { Clock } from "@purlin/base";
 import { cappedCommand } from "../limits/limit-script.ts";
 import { processesBelow } from "../limits/marked-processes.ts";
-import { connectorProgram } from "../sandbox/connector-program.ts";
 import { type UnsharedNetwork, unsharedNetworkCommand } from "../sandbox/private-network.ts";
 import {
   firstInput,
@@ -187,3 +188,9 @@ export function createSandboxNetworkPool(
     },
   };
 }
+
+/** The program that opens sockets in a private network, as a text of JavaScript; beside this file, with the ending it has. */
+export const connectorProgram: string = readFileSync(
+  new URL(`./connector${extname(import.meta.url)}`, import.meta.url),
+  "utf8",
+);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module of a function: the handler that it exports, or why it cannot be loaded.
-import { relative } from "node:path";
+import { extname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FunctionHandler } from "@purlin/function-sdk";
 
@@ -96,3 +96,9 @@ export function relativeTo(cwd: string, file: string): string {
   const short = relative(cwd, path);
   return short.startsWith("..") ? path : short;
 }
+
+/**
+ * The program that serves one version of a function from a source file: `worker FILE FLAGS…`. Beside this file, with the
+ * ending it has: source here, JavaScript once published.
+ */
+export const workerProgram: string = fileURLToPath(new URL(`./worker${extname(import.meta.url)}`, import.meta.url));

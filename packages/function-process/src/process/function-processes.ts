@@ -18,7 +18,7 @@ import {
   type ProcessLimits,
   startFunctionProcess,
 } from "./function-process.ts";
-import { refusedProcess, sandboxRefusal } from "./refused-process.ts";
+import { refusedProcess, sandboxRefusal } from "./launch-function.ts";
 
 /** How functions run on this machine. */
 export interface FunctionProcessesOptions {

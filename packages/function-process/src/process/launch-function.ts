@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { getCompileCacheDir } from "node:module";
 import type { Readable } from "node:stream";
 import { certificateFlags, ownPorts, prepareBare, prepareNetworked } from "../image/prepare-bare.ts";
@@ -9,13 +8,12 @@ import type { NetworkMaker, NetworkShape, SandboxNetwork } from "../image/sandbo
 import { limitedCommand } from "../limits/limit-script.ts";
 import { stoppedText } from "../limits/throttle.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "../spawn/guarded-process.ts";
-import { isWorkerMessage, type Launch, type LaunchEvents } from "../spawn/launch.ts";
-import type { Supervision } from "../spawn/supervision.ts";
+import { isWorkerMessage, type Launch, type LaunchEvents, type Supervision } from "../spawn/supervision.ts";
 import { withCompileCache } from "./clean-environment.ts";
 import type { PortPool } from "./free-port.ts";
-import { relativeTo } from "./function-module.ts";
+import { relativeTo, workerProgram } from "./function-module.ts";
+import type { FunctionProcess, FunctionSpec } from "./function-process.ts";
 import { findSourceFile, type SourceFolders } from "./source-file.ts";
-import { workerProgram } from "./worker-program.ts";
 
 /** How much is read at once, and the pause after it: some megabytes a second, more than any log keeps. */
 const turnCharacters = 128 * 1024;
@@ -173,7 +171,7 @@ function limitBehind({ enclosure }: GuardedProcess, how: string): "memoryBytes" 
 }
 
 /** Whether it is an image that runs in a sandbox. */
-export function isSandboxed(program: FunctionProgram): boolean {
+function isSandboxed(program: FunctionProgram): boolean {
   return program.kind === "image" && program.sandbox !== undefined;
 }
 
@@ -264,4 +262,47 @@ export function readPaced(
     output.pause();
     later(() => output.resume());
   });
+}
+
+/** Why a program must not run where a sandbox is required; undefined when it runs in one. */
+export function sandboxRefusal({ name, program }: FunctionSpec): string | undefined {
+  if (isSandboxed(program) && !sharesNetwork(program)) return undefined;
+  return `--require-sandbox refuses to run ${name}: ${whatRuns(program)}`;
+}
+
+/** Whether it is a Provider in the network of this machine, where it reaches what listens on loopback and at abstract sockets. */
+function sharesNetwork(program: FunctionProgram): boolean {
+  return program.kind === "image" && program.provider !== undefined && program.provider.egress === undefined;
+}
+
+function whatRuns(program: FunctionProgram): string {
+  if (isSandboxed(program)) {
+    return "the provider would share the network of this machine; install pasta (Debian: apt-get install passt), or start without --require-sandbox";
+  }
+  if (isBare(program)) return "there is no sandbox; install bubblewrap and start again";
+  if (program.kind === "source") {
+    return "purlin.dev/source runs a file without a sandbox; build a package of it, or start without --require-sandbox";
+  }
+  return "a command runs without a sandbox; build a package of it, or start without --require-sandbox";
+}
+
+/** A function that is never started. It fails with the reason, whatever it is asked for. */
+export function refusedProcess({ name, program }: FunctionSpec, problem: string): FunctionProcess {
+  return {
+    name,
+    root: undefined,
+    isProvider: isProvider(program),
+    state: { phase: "failed", problem },
+    current: undefined,
+    usage: undefined,
+    served: () => Promise.reject(new Error(problem)),
+    acquire: () => () => {},
+    logs: () => [],
+    reload() {},
+    checkCertificate() {},
+    settled: () => Promise.resolve(),
+    released: () => Promise.resolve(),
+    replace() {},
+    stop: () => Promise.resolve(),
+  };
 }

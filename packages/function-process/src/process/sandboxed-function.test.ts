@@ -9,7 +9,7 @@ import { createDiallingRunner } from "@purlin/function-runner";
 import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
 import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject } from "@purlin/oci/testing";
-import { connectorProgram } from "../sandbox/connector-program.ts";
+import { connectorProgram } from "../image/sandbox-network.ts";
 import { mountPoints, type Sandbox } from "../sandbox/sandbox-arguments.ts";
 import { type Listener, listenersOf } from "../testing/listeners.ts";
 import { commandLineOf, processesBelow } from "../testing/process-tree.ts";

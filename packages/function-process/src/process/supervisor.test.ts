@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
-import type { LaunchEvents } from "../spawn/launch.ts";
+import type { LaunchEvents } from "../spawn/supervision.ts";
 import { type RestartPolicy, Supervisor } from "./supervisor.ts";
 
 /** A supervisor whose processes are played by the test, and everything that happens, in words. */

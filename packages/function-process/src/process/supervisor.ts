@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock } from "@purlin/base";
-import type { Launch, Launched, WorkerMessage } from "../spawn/launch.ts";
+import type { Launch, Launched, WorkerMessage } from "../spawn/supervision.ts";
 import { type FileWatcher, watchFiles } from "./source-file.ts";
 
 /** Gets the events of a supervised function. */

@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { WorkerMessage } from "../spawn/launch.ts";
+import type { WorkerMessage } from "../spawn/supervision.ts";
 import { describeLoadError, findHandler, relativeTo } from "./function-module.ts";
 
 const [file = "", ...flags] = process.argv.slice(2);

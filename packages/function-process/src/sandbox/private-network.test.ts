@@ -8,7 +8,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { connectorProgram } from "./connector-program.ts";
+import { connectorProgram } from "../image/sandbox-network.ts";
 import {
   forwardInward,
   openBehind,

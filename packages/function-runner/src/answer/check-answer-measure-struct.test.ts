@@ -13,8 +13,7 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import fc from "fast-check";
-import { defaultAnswerLimits } from "./answer-limits.ts";
-import { measureStruct, problemOf } from "./check-answer.ts";
+import { defaultAnswerLimits, measureStruct, problemOf } from "./check-answer.ts";
 
 /** How many messages lie inside one another: every member is an entry and a value, every item a value. */
 function depthOf(object: JsonObject): number {

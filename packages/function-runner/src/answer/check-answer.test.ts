@@ -18,8 +18,13 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
-import { type AnswerLimits, decodeLimitsOf, defaultAnswerLimits, isAnswerLimitName } from "./answer-limits.ts";
-import { problemOf } from "./check-answer.ts";
+import {
+  type AnswerLimits,
+  decodeLimitsOf,
+  defaultAnswerLimits,
+  isAnswerLimitName,
+  problemOf,
+} from "./check-answer.ts";
 
 const limits: AnswerLimits = {
   answerBytes: 100_000,

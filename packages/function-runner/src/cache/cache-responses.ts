@@ -12,10 +12,9 @@ import {
   type RunFunctionResponse,
   Schema,
 } from "@purlin/function-protocol";
-import type { FunctionRunner, FunctionTarget } from "../function-runner.ts";
+import { type FunctionRunner, type FunctionTarget, textOf } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
 import { type FetchSchema, untilAborted } from "../requirements/settle-requirements.ts";
-import { textOf } from "../runner-error.ts";
 import { cacheName, evict, readCacheFile, type StoredResponse, writeCacheFile } from "./cache-file.ts";
 
 // A request's tag is made before a function says which schemas it requires, so a cached response carries their digests.

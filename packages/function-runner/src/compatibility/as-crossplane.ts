@@ -13,8 +13,7 @@ import {
   type RunFunctionRequest,
   RunFunctionResponse,
 } from "@purlin/function-protocol";
-import type { FunctionRunner } from "../function-runner.ts";
-import { RunnerError } from "../runner-error.ts";
+import { type FunctionRunner, RunnerError } from "../function-runner.ts";
 
 /**
  * A runner that behaves as one of an older Crossplane would: it does not send what that line did not send, and what that

@@ -8,8 +8,7 @@ import { CallCredentials, ChannelCredentials, type experimental } from "@grpc/gr
 import { type Clock, type Log, silentLog } from "@purlin/base";
 import { createTlsIdentity, dialTls, parseCertificates, type TlsIdentity } from "@purlin/certificates/peer";
 import { readRegularFileSync } from "@purlin/kube-objects/files";
-import type { FunctionTarget } from "../function-runner.ts";
-import { RunnerError, textOf } from "../runner-error.ts";
+import { type FunctionTarget, RunnerError, textOf } from "../function-runner.ts";
 
 /** A peer that accepts a connection and then says nothing this long is not there. */
 const silenceLimitMs = 20_000;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { FunctionTarget } from "../function-runner.ts";
-import { RunnerError, textOf } from "../runner-error.ts";
+import { type FunctionTarget, RunnerError, textOf } from "../function-runner.ts";
 import { type ConnectionOptions, FunctionConnection } from "./connection.ts";
 
 /** How long calls on a connection that was replaced may take. */

@@ -4,15 +4,17 @@ import type { Buffer } from "node:buffer";
 import type { Socket } from "node:net";
 import { Client, type ClientUnaryCall, experimental, Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Clock } from "@purlin/base";
-import { Balancer, BalancerConfig, policy } from "./balancer.ts";
 import { FunctionCredentials, type TlsSource } from "./channel-credentials.ts";
 import {
   authorityOf,
+  Balancer,
+  BalancerConfig,
   ChannelResolver,
   contextOptions,
   type Endpoint,
   type NameResolver,
   parseEndpoint,
+  policy,
   scheme,
   serverNameOf,
 } from "./channel-resolver.ts";

@@ -21,11 +21,10 @@ import {
   defaultAnswerLimits,
   defaultMaxRequestBytes,
   limitAdvice,
-} from "../answer/answer-limits.ts";
-import { problemOf } from "../answer/check-answer.ts";
-import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
+  problemOf,
+} from "../answer/check-answer.ts";
+import { type FunctionRunner, type FunctionTarget, type RunCall, textOf } from "../function-runner.ts";
 import { noMetrics, type OutcomeLabels, type RunnerMetrics } from "../metrics.ts";
-import { textOf } from "../runner-error.ts";
 import type { TlsSource } from "./channel-credentials.ts";
 import { type NameResolver, systemNames } from "./channel-resolver.ts";
 import type { FunctionConnection } from "./connection.ts";

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { type Metadata, type ServiceError, status } from "@grpc/grpc-js";
 import type { Clock } from "@purlin/base";
-import { limitAdvice } from "../answer/answer-limits.ts";
-import { codeOf } from "../answer/check-answer.ts";
-import type { FunctionTarget, RunCall } from "../function-runner.ts";
-import { RunnerError } from "../runner-error.ts";
+import { codeOf, limitAdvice } from "../answer/check-answer.ts";
+import { type FunctionTarget, type RunCall, RunnerError } from "../function-runner.ts";
 
 const names = [
   "OK",

@@ -10,10 +10,9 @@ import {
   Timestamp,
 } from "@purlin/function-protocol";
 import { createRedactor, plainMark } from "@purlin/run-store";
-import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
+import { type FunctionRunner, type FunctionTarget, type RunCall, textOf } from "../function-runner.ts";
 import { noMetrics, type RunnerMetrics } from "../metrics.ts";
-import { type ObjectHolder, structsOf } from "../request/request-tag.ts";
-import { textOf } from "../runner-error.ts";
+import { type ObjectHolder, structsOf } from "../request/build-request.ts";
 
 /**
  * Objects of a run that is recorded have at most so many bytes. A record is made, redacted and sent in one go, and a recorder takes 4 MiB,

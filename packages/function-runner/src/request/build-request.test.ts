@@ -16,11 +16,17 @@ import {
 } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import fc from "fast-check";
-import { objectsReader } from "../requirements/objects-reader.ts";
+import { objectsReader, secretData, secretsFrom } from "../requirements/objects-reader.ts";
 import { createResourceFetcher, observedStruct, observedStructsEncoded } from "../requirements/settle-requirements.ts";
-import { buildRequest, firstState, type RequestSources, type StepDefinition, selectorOf } from "./build-request.ts";
-import { requestTag, requestTagInTurns } from "./request-tag.ts";
-import { secretData, secretsFrom } from "./secret-reader.ts";
+import {
+  buildRequest,
+  firstState,
+  type RequestSources,
+  requestTag,
+  requestTagInTurns,
+  type StepDefinition,
+  selectorOf,
+} from "./build-request.ts";
 
 const secret: JsonObject = {
   apiVersion: "v1",

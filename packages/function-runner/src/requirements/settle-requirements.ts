@@ -15,10 +15,16 @@ import {
 } from "@purlin/function-protocol";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { formatApiVersion, type GroupVersionKind, parseApiVersion } from "@purlin/kube-objects/object";
-import { defaultAnswerLimits, defaultMaxRequestBytes, raiseLimit } from "../answer/answer-limits.ts";
+import { defaultAnswerLimits, defaultMaxRequestBytes, raiseLimit } from "../answer/check-answer.ts";
 import { functionFailure } from "../dial/rpc-failure.ts";
-import type { FunctionRunner, FunctionTarget, RunCall } from "../function-runner.ts";
-import { isRunnerError, RunnerError, wrapError } from "../runner-error.ts";
+import {
+  type FunctionRunner,
+  type FunctionTarget,
+  isRunnerError,
+  type RunCall,
+  RunnerError,
+  wrapError,
+} from "../function-runner.ts";
 import type { KindScope, ResourceReader } from "./objects-reader.ts";
 
 /** Answers schema selectors; an empty Schema means there is no such kind. */

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { FunctionTarget } from "../function-runner.ts";
-import { RunnerError } from "../runner-error.ts";
+import { type FunctionTarget, RunnerError } from "../function-runner.ts";
 import {
   createDevelopmentResolver,
   type DevelopmentOptions,

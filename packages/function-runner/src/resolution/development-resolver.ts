@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import type { LiveRevisions } from "../dial/connection-pool.ts";
-import type { FunctionTarget } from "../function-runner.ts";
-import { isRunnerError, RunnerError, wrapError } from "../runner-error.ts";
+import { type FunctionTarget, isRunnerError, RunnerError, wrapError } from "../function-runner.ts";
 import {
   type DevelopmentFunction,
   type DevelopmentTrust,

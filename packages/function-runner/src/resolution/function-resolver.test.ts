@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Condition, create, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import { longestMessage } from "@purlin/kube-objects/object";
-import type { RunTrace } from "../function-runner.ts";
-import { isRunnerError } from "../runner-error.ts";
+import { isRunnerError, type RunTrace } from "../function-runner.ts";
 import { limitPipelines, type RunStep } from "./function-resolver.ts";
 
 const target = { functionName: "f", revisionName: "f-1", packageRef: "", endpoint: "memory", revision: 1 };

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import { longestMessage } from "@purlin/kube-objects/object";
-import { type AnswerLimits, defaultAnswerLimits, limitAdvice, limitText } from "../answer/answer-limits.ts";
-import type { CompositeSubject, FunctionRunner, FunctionTarget, RunCall, RunTrace } from "../function-runner.ts";
-import { RunnerError } from "../runner-error.ts";
+import { type AnswerLimits, defaultAnswerLimits, limitAdvice, limitText } from "../answer/check-answer.ts";
+import {
+  type CompositeSubject,
+  type FunctionRunner,
+  type FunctionTarget,
+  type RunCall,
+  RunnerError,
+  type RunTrace,
+} from "../function-runner.ts";
 
 /** Which function a pipeline step names, and which of its revisions. */
 export interface FunctionReference {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonObject, type JsonObject, ownValue } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
-import type { FunctionTarget } from "../function-runner.ts";
-import { RunnerError, type RunnerErrorCode, textOf, wrapError } from "../runner-error.ts";
+import { type FunctionTarget, RunnerError, type RunnerErrorCode, textOf, wrapError } from "../function-runner.ts";
 import type { FunctionReference, FunctionResolver } from "./function-resolver.ts";
 
 /** Where FunctionRevisions are read from. */

@@ -5,8 +5,7 @@ import { test } from "node:test";
 import { deepFreeze } from "@purlin/kube-objects/object";
 import type { CompositeSubject } from "../function-runner.ts";
 import type { FunctionReference, FunctionResolver } from "./function-resolver.ts";
-import { createRolloutResolver } from "./rollout-resolver.ts";
-import { bucketOf, isMember, readRollout } from "./rollout-view.ts";
+import { bucketOf, createRolloutResolver, isMember, readRollout } from "./rollout-resolver.ts";
 
 interface Shape {
   readonly name?: string;

@@ -6,13 +6,13 @@ import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { create, type Schema, SchemaSelector } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { gate } from "../../test/runs.ts";
-import { openAPIDocuments } from "./open-api-documents.ts";
 import {
   createSchemaFetcher,
   indexLifeMs,
   negativeLifeMs,
   noSchemas,
   type OpenAPIReader,
+  openAPIDocuments,
   type SchemaFetcher,
   settlingMs,
 } from "./schema-fetcher.ts";

@@ -3,9 +3,8 @@
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { RunFunctionRequest, RunFunctionResponse, State } from "@purlin/function-protocol";
 import type { createRedactor } from "@purlin/run-store";
-import { type FunctionRunner, observing, type RunCall, type ShadowOrder } from "../function-runner.ts";
+import { type FunctionRunner, observing, type RunCall, type ShadowOrder, textOf } from "../function-runner.ts";
 import type { RunStep } from "../resolution/function-resolver.ts";
-import { textOf } from "../runner-error.ts";
 import { compareAnswers } from "./compare-answers.ts";
 import { type ShadowDetail, worse } from "./shadow-class.ts";
 import type { ShadowStore } from "./shadow-store.ts";

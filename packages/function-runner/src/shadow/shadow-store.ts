@@ -5,8 +5,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { dirname } from "node:path";
 import { type Clock, type Log, silentLog, systemClock, Turns } from "@purlin/base";
 import { isJsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
-import type { CompositeSubject } from "../function-runner.ts";
-import { textOf } from "../runner-error.ts";
+import { type CompositeSubject, textOf } from "../function-runner.ts";
 import { RolloutReports, type ShadowReport } from "./rollout-reports.ts";
 import type { ShadowDetail } from "./shadow-class.ts";
 

@@ -1,10 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Clock, Log } from "@purlin/base";
-import { isConflict } from "@purlin/kube-objects/errors";
+import { createErrorBrand, isConflict, textOf } from "@purlin/kube-objects/errors";
 import { keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import type { ControllerMetrics, ReconcileOutcome } from "../metrics.ts";
-import { type Backoff, createRetryDelays, type RetryDelays, type RetryRate } from "../queue/retry-delays.ts";
-import { type QueuedItem, WorkQueue } from "../queue/work-queue.ts";
+import {
+  type Backoff,
+  createRetryDelays,
+  type QueuedItem,
+  type RetryDelays,
+  type RetryRate,
+  WorkQueue,
+} from "../queue/work-queue.ts";
+
+const brand = createErrorBrand<ReconcileError>("purlin.dev/kube-controller/ReconcileError");
+const terminalBrand = createErrorBrand<TerminalError>("purlin.dev/kube-controller/TerminalError");
+
+/** A step of a reconcile failed: the message that users read, and the reason of its event. */
+export class ReconcileError extends Error {
+  readonly reason: string;
+
+  constructor(reason: string, message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = "ReconcileError";
+    this.reason = reason;
+    brand.mark(this);
+  }
+
+  /** An error whose cause has the whole message. */
+  static from(reason: string, cause: unknown): ReconcileError {
+    return new ReconcileError(reason, textOf(cause), cause);
+  }
+}
+
+/** A failure that a retry cannot repair. It is reported like any other; the next change of the object starts the next reconcile. */
+export class TerminalError extends ReconcileError {
+  constructor(reason: string, message: string, cause?: unknown) {
+    super(reason, message, cause);
+    this.name = "TerminalError";
+    terminalBrand.mark(this);
+  }
+}
+
+/** Whether the value is a ReconcileError, of this or another copy of the package. */
+export function isReconcileError(value: unknown): value is ReconcileError {
+  return brand.has(value);
+}
+
+/** Whether the value is a TerminalError, of this or another copy of the package. */
+export function isTerminalError(value: unknown): value is TerminalError {
+  return terminalBrand.has(value);
+}
+
+/** The event reason and the message prefix of a step that fails. */
+export interface StepText {
+  readonly reason: string;
+  readonly text: string;
+}
+
+/** Runs a step; an error that it throws becomes a ReconcileError. */
+export async function attempt<T>({ reason, text }: StepText, action: () => Promise<T> | T): Promise<T> {
+  try {
+    return await action();
+  } catch (error) {
+    throw new ReconcileError(reason, `${text}: ${textOf(error)}`, error);
+  }
+}
 
 /** When to look at an object again. Empty: when something changes. */
 export interface ReconcileResult {
@@ -145,10 +205,6 @@ export class Controller {
     this.#options.metrics.retried();
     this.#queue.addAfter(key, this.#retries.next(text, why));
   }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** This many conflicts in a row count as races. With the delays between them they take about 2.5 seconds. */

@@ -4,7 +4,7 @@ import type { Clock, Log } from "@purlin/base";
 import type { CacheChange, Informer, InformerLease, InformerPool } from "@purlin/kube-client";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import type { Reconcile } from "../controller/controller.ts";
-import type { Backoff, RetryRate } from "../queue/retry-delays.ts";
+import type { Backoff, RetryRate } from "../queue/work-queue.ts";
 
 /** Which watch of a controller: the purpose it serves and the type it watches. */
 export interface WatchId {

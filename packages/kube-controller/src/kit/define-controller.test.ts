@@ -6,11 +6,14 @@ import { silentLog } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
 import { conflict } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
-import { maxRaces } from "../controller/controller.ts";
-import { attempt, TerminalError } from "../controller/reconcile-error.ts";
+import { attempt, maxRaces, TerminalError } from "../controller/controller.ts";
 import type { EventRecorder } from "../events/event-recorder.ts";
-import { createReconciler, defineController, type ReconcilerDefinition } from "./define-controller.ts";
-import { withConditionTexts } from "./write-status.ts";
+import {
+  createReconciler,
+  defineController,
+  type ReconcilerDefinition,
+  withConditionTexts,
+} from "./define-controller.ts";
 
 const type = { apiVersion: "example.org/v1", kind: "Thing" };
 const running = new AbortController().signal;

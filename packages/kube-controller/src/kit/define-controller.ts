@@ -1,21 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
-
-import type { Log } from "@purlin/base";
+import type { Clock, Log } from "@purlin/base";
 import { during, textOf } from "@purlin/kube-objects/errors";
-import { isPaused, type KubeObject, type ObjectKey, pausedCondition, type TypeRef } from "@purlin/kube-objects/object";
+import { jsonEqual } from "@purlin/kube-objects/json";
+import {
+  type ConditionText,
+  conditionsOf,
+  conditionTime,
+  isPaused,
+  type KubeObject,
+  memberAt,
+  type ObjectKey,
+  pausedCondition,
+  setConditions,
+  stampCondition,
+  type TypeRef,
+  withConditions,
+} from "@purlin/kube-objects/object";
 import type { ControllerClient } from "../client/controller-client.ts";
 import {
   type ConflictStreaks,
   createConflictStreaks,
+  isReconcileError,
+  isTerminalError,
   type Reconcile,
+  type ReconcileError,
   type ReconcileResult,
 } from "../controller/controller.ts";
-import { isReconcileError, isTerminalError, type ReconcileError } from "../controller/reconcile-error.ts";
 import { retryBackoff, type WatchingController, type WatchSpec } from "../engine/controller-engine.ts";
 import type { EventRecorder, EventText } from "../events/event-recorder.ts";
-import type { Backoff } from "../queue/retry-delays.ts";
-import { type DeadlineOptions, type ReconcileSignals, withDeadline } from "./deadline.ts";
-import { withConditionTexts, writeStatus } from "./write-status.ts";
+import type { Backoff } from "../queue/work-queue.ts";
 
 /** An event about the object that is reconciled; Normal unless it has another type. */
 type ReconcileEvent = Pick<EventText, "reason" | "message"> & Partial<Pick<EventText, "type">>;
@@ -173,4 +186,105 @@ async function report<C extends ReconcileContext>(
     const { namespace, name } = metadata;
     log.debug("failed to update status", { kind, namespace, name, error: textOf(failure) });
   }
+}
+
+/** How long a reconcile may work, and how long it may report the outcome. */
+interface ReconcileSignals {
+  /** Aborts at the deadline, or when the controller stops. */
+  readonly signal: AbortSignal;
+  /** Aborts a grace period after the deadline, or when the controller stops: a reconcile that timed out can still write its status. */
+  readonly statusSignal: AbortSignal;
+  readonly timeoutMs: number;
+  /** When `signal` aborts, in milliseconds since the epoch. */
+  readonly deadline: number;
+}
+
+/** The time limits of a reconcile. */
+interface DeadlineOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** How long after the deadline the status may still be written. Default: 10 s. */
+  readonly statusGraceMs?: number | undefined;
+}
+
+const defaultGraceMs = 10_000;
+
+/** Runs a reconcile with its deadline. Neither a timer nor a listener outlives it: the signal of the controller serves millions of them. */
+export async function withDeadline<T>(
+  { clock, timeoutMs, statusGraceMs = defaultGraceMs }: DeadlineOptions,
+  stopping: AbortSignal,
+  run: (signals: ReconcileSignals) => Promise<T>,
+): Promise<T> {
+  const work = new AbortController();
+  const status = new AbortController();
+  const deadline = clock.now() + timeoutMs;
+  const expire = (controller: AbortController): void =>
+    controller.abort(new Error(`reconcile timed out after ${timeoutMs / 1000}s`));
+  // The second timer starts when the first one ends: most reconciles need only one.
+  let cancel = clock.schedule(timeoutMs, () => {
+    expire(work);
+    cancel = clock.schedule(statusGraceMs, () => expire(status));
+  });
+  const stop = (): void => {
+    work.abort(stopping.reason);
+    status.abort(stopping.reason);
+  };
+  if (stopping.aborted) stop();
+  stopping.addEventListener("abort", stop);
+  try {
+    return await run({ signal: work.signal, statusSignal: status.signal, timeoutMs, deadline });
+  } finally {
+    cancel();
+    stopping.removeEventListener("abort", stop);
+  }
+}
+
+/** Runs the slow part of a reconcile. An error that the deadline caused says so: whatever was aborted does not know the limit. */
+export async function explainTimeout<T>(
+  { signal, statusSignal, timeoutMs }: Omit<ReconcileSignals, "deadline">,
+  work: () => Promise<T>,
+  activity = "",
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!signal.aborted || statusSignal.aborted) throw error;
+    const during = activity === "" ? "" : ` ${activity}`;
+    throw new Error(`timed out after ${timeoutMs / 1000}s${during}; will retry`, { cause: error });
+  }
+}
+
+/** The field manager of plain updates: Crossplane's, so that a control plane that takes over continues with the same owner. */
+const fieldManager = "crossplane";
+
+/** An object before and after a change of its status. */
+interface StatusChange {
+  readonly before: KubeObject;
+  readonly after: KubeObject;
+  readonly signal: AbortSignal;
+}
+
+/** Stores the status of an object; sends nothing when it equals the stored one. Resolves to the object as it is stored now. */
+export async function writeStatus(
+  client: Pick<ControllerClient, "update">,
+  { before, after, signal }: StatusChange,
+): Promise<KubeObject> {
+  const [stored, wanted] = [memberAt(before, ["status"]) ?? {}, memberAt(after, ["status"]) ?? {}];
+  if (jsonEqual(stored, wanted)) return before;
+  return client.update(after, { subresource: "status", fieldManager, signal });
+}
+
+/** The object with conditions that its controller sets, stamped with the time and the generation. Unchanged when they all hold already. */
+export function withConditionTexts<T extends KubeObject>(
+  object: T,
+  texts: readonly ConditionText[],
+  clock: Pick<Clock, "now">,
+): T {
+  const time = conditionTime(clock.now());
+  const before = conditionsOf(object);
+  const after = setConditions(
+    before,
+    texts.map((text) => stampCondition(text, time, object.metadata.generation)),
+  );
+  return after === before ? object : withConditions(object, after);
 }

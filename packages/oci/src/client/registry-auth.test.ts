@@ -5,8 +5,7 @@ import { Socket } from "node:net";
 import { test } from "node:test";
 import { isOciError } from "../content/oci-error.ts";
 import { type HttpHandler, serveHttp } from "../testing/http-script.ts";
-import { createAuthorizedSend, type RegistryScope } from "./registry-auth.ts";
-import type { RegistryCredentials } from "./registry-credentials.ts";
+import { createAuthorizedSend, type RegistryCredentials, type RegistryScope } from "./registry-auth.ts";
 import { createRegistryHttp, type RegistrySend } from "./registry-http.ts";
 
 const scope: RegistryScope = { repository: "acme/f", actions: "pull" };

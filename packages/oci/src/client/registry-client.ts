@@ -12,8 +12,7 @@ import {
   parseManifest,
 } from "../content/manifest.ts";
 import { isOciError, OciError } from "../content/oci-error.ts";
-import { type AuthorizedSend, createAuthorizedSend } from "./registry-auth.ts";
-import type { CredentialsFor } from "./registry-credentials.ts";
+import { type AuthorizedSend, type CredentialsFor, createAuthorizedSend } from "./registry-auth.ts";
 import {
   createRegistryHttp,
   isTimeout,
@@ -24,8 +23,17 @@ import {
   readBody,
   refusal,
 } from "./registry-http.ts";
-import { retrying, retryTransfer, type Sleep, sleep, unreachable } from "./registry-retry.ts";
-import { type Asked, listTags, openBlob, uploadBlob } from "./registry-transfer.ts";
+import {
+  type Asked,
+  listTags,
+  openBlob,
+  retrying,
+  retryTransfer,
+  type Sleep,
+  sleep,
+  unreachable,
+  uploadBlob,
+} from "./registry-transfer.ts";
 
 /** Finds out how to reach a registry: its base URL. */
 type RegistrySchemes = (registry: string, signal?: AbortSignal) => Promise<string>;

@@ -3,8 +3,7 @@ import { access, mkdir, mkdtemp, readdir, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import type { ContentStore } from "../content/content-store.ts";
 import { hexOf, type ImageManifest } from "../content/manifest.ts";
-import { makeMountPoint } from "./path-inside.ts";
-import { unpackLayer } from "./unpack-layer.ts";
+import { makeMountPoint, unpackLayer } from "./unpack-layer.ts";
 
 /** Unpacked images, each under the digest of its manifest; several revisions may run from one. */
 export interface ImageRoots {

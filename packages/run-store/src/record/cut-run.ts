@@ -14,8 +14,8 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import { mapRequest, mapResponse, type StructChange, visitRequest, visitResponse } from "../redact/map-structs.ts";
-import type { Mark } from "../redact/marks.ts";
 import { omittedStruct } from "../redact/redact-object.ts";
+import type { Mark } from "../redact/sensitive-fields.ts";
 import type { CallRecord, RunRecord } from "./stored-run.ts";
 
 /** How an object is referred to: 32 hexadecimal digits of its hash. */

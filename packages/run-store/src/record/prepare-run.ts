@@ -4,8 +4,8 @@ import { Buffer } from "node:buffer";
 import { create, RequestMeta, ResponseMeta, type Struct } from "@purlin/function-protocol";
 import { isJsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, labelOf } from "@purlin/kube-objects/object";
-import type { Mark } from "../redact/marks.ts";
 import type { RunRedactor } from "../redact/redact-messages.ts";
+import type { Mark } from "../redact/sensitive-fields.ts";
 import { boundCall, type CutPart, callBytes, RunCutter } from "./cut-run.ts";
 import type { CallRecord, RunRecord, StepRecord, StoredCall, StoredRun, StoredStep } from "./stored-run.ts";
 

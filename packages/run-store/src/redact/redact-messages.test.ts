@@ -17,9 +17,8 @@ import {
   Struct,
   toJson,
 } from "@purlin/function-protocol";
-import { keyedMark, plainMark } from "./marks.ts";
 import { createRedactor } from "./redact-messages.ts";
-import { SensitiveKinds, sensitiveFieldsIn } from "./sensitive-fields.ts";
+import { keyedMark, plainMark, SensitiveKinds, sensitiveFieldsIn } from "./sensitive-fields.ts";
 
 const redacted = "**REDACTED**";
 const plain = createRedactor({ mark: plainMark });

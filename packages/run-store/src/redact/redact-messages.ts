@@ -11,10 +11,9 @@ import {
   Struct,
 } from "@purlin/function-protocol";
 import { mapRequest, mapResponse, mapValues, type StructPlace } from "./map-structs.ts";
-import type { Mark } from "./marks.ts";
 import { maxDecodedBytes, omittedStruct, redactStruct } from "./redact-object.ts";
 import { KnownValues, Scrubber, type SecretCollector } from "./scrubber.ts";
-import { type SensitiveFields, SensitiveKinds, sensitiveFieldsAt } from "./sensitive-fields.ts";
+import { type Mark, type SensitiveFields, SensitiveKinds, sensitiveFieldsAt } from "./sensitive-fields.ts";
 
 /** How runs are redacted. */
 interface RedactOptions {

@@ -2,9 +2,8 @@
 
 import { Buffer } from "node:buffer";
 import { isJsonObject, type JsonObject, type JsonValue, Struct, setOwn } from "@purlin/function-protocol";
-import type { Mark } from "./marks.ts";
 import type { SecretCollector } from "./scrubber.ts";
-import type { SensitiveFields } from "./sensitive-fields.ts";
+import type { Mark, SensitiveFields } from "./sensitive-fields.ts";
 
 const secretMembers: ReadonlySet<string> = new Set(["data", "stringData"]);
 /** A manifest of a Secret as text, in YAML or JSON. */

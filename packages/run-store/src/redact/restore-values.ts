@@ -15,7 +15,7 @@ import {
   setOwn,
 } from "@purlin/function-protocol";
 import { mapRequest, mapResponse, mapValues } from "./map-structs.ts";
-import { markPattern } from "./marks.ts";
+import { markPattern } from "./sensitive-fields.ts";
 
 /** Secret values by their marks. */
 type MarkedValues = ReadonlyMap<string, Uint8Array>;

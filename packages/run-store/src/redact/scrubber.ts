@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "@purlin/function-protocol";
-import { isMark, type Mark } from "./marks.ts";
+import { isMark, type Mark } from "./sensitive-fields.ts";
 
 /** Shorter values occur by chance: they are marked where they are, and not searched for elsewhere. */
 const leastBytes = 8;

@@ -2,8 +2,19 @@
 // What the filter answers, by running its program as the kernel would. test/hostile/sandbox makes the same calls in a real sandbox.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answers, callRecord, encode, filterProgram, type Instruction, machineFilter, opcodes } from "./filter.ts";
-import { architectureNames, callNumbers, type FilterArchitecture, firstUnknownCall } from "./system-calls.ts";
+import {
+  answers,
+  architectureNames,
+  callNumbers,
+  callRecord,
+  encode,
+  type FilterArchitecture,
+  filterProgram,
+  firstUnknownCall,
+  type Instruction,
+  machineFilter,
+  opcodes,
+} from "./filter.ts";
 
 interface Call {
   readonly number: number;

@@ -6,7 +6,7 @@ import { dirname, join, relative } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { isOciError } from "../content/oci-error.ts";
-import { pathInside } from "./path-inside.ts";
+import { pathInside } from "./unpack-layer.ts";
 
 /** A root with links in it, by name; a target of `/` is a folder. */
 function rootWith(links: Readonly<Record<string, string>>): { root: string } & Disposable {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "@purlin/base/testing";
-import { createRetryDelays } from "./retry-delays.ts";
+import { createRetryDelays } from "./work-queue.ts";
 
 const backoff = { baseMs: 1000, maxMs: 30_000 };
 const times = (count: number, next: () => number): number[] => Array.from({ length: count }, next);

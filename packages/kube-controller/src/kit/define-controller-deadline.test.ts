@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { manualClock } from "@purlin/base/testing";
-import { explainTimeout, withDeadline } from "./deadline.ts";
+import { explainTimeout, withDeadline } from "./define-controller.ts";
 
 const running = new AbortController().signal;
 

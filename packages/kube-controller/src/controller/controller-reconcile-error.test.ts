@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conflict, during, isConflict, textOf, wrapError } from "@purlin/kube-objects/errors";
-import { attempt, isReconcileError, ReconcileError } from "./reconcile-error.ts";
+import { attempt, isReconcileError, ReconcileError } from "./controller.ts";
 
 const step = { reason: "SelectThing", text: "cannot select thing" };
 

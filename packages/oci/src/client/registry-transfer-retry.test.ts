@@ -5,7 +5,7 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { isOciError, OciError } from "../content/oci-error.ts";
 import type { RegistryRequest, RegistryResponse, RegistrySend } from "./registry-http.ts";
-import { isPassing, retrying, retryTransfer, unreachable } from "./registry-retry.ts";
+import { isPassing, retrying, retryTransfer, unreachable } from "./registry-transfer.ts";
 
 const request: RegistryRequest = { method: "GET", url: new URL("https://registry.example.org/v2/") };
 const response = (status: number, headers: Record<string, string> = {}): RegistryResponse => ({

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { ControllerClient } from "../client/controller-client.ts";
-import { withConditionTexts, writeStatus } from "./write-status.ts";
+import { withConditionTexts, writeStatus } from "./define-controller.ts";
 
 const signal = new AbortController().signal;
 const clock = { now: () => Date.parse("2026-01-01T00:00:00Z") };

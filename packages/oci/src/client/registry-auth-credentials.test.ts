@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { credentialsFromDockerConfig, firstCredentials } from "./registry-credentials.ts";
+import { credentialsFromDockerConfig, firstCredentials } from "./registry-auth.ts";
 
 const basic = (text: string): string => Buffer.from(text).toString("base64");
 const config = JSON.stringify({

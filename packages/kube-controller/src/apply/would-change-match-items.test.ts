@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { decodeFieldsV1, emptySet, type FieldSet } from "@purlin/kube-objects/apply";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { matchItems } from "./match-items.ts";
+import { matchItems } from "./would-change.ts";
 
 /** The node of a list that has these items. */
 function owned(items: JsonObject): FieldSet {

@@ -8,7 +8,7 @@ import { forbidden, internalError, serviceUnavailable, timeout, tooManyRequests 
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { EventCorrelator, subjectOf } from "./event-correlator.ts";
-import { type EventWrite, EventWriter } from "./event-writer.ts";
+import { type EventWrite, EventWriter } from "./event-recorder.ts";
 
 const events = { apiVersion: "v1", kind: "Event" };
 const start = Date.UTC(2030, 0, 1);
