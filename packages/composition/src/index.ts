@@ -36,16 +36,19 @@ export { createRevisionsController } from "./composition/revisions-controller.ts
 export { createRevisionValidityController } from "./composition/validity-controller.ts";
 // The CRDs of our kinds.
 export { compositionCrds, keptCrds } from "./crds/composition-crds.ts";
+export { unknownKeywords } from "./definition/check-schema-shape.ts";
+export type { CreateInstanceController } from "./definition/context.ts";
 // Definitions, and the CRDs they become.
 export { type DefinitionFacts, definitionFacts } from "./definition/definition-facts.ts";
-export type { CreateInstanceController } from "./definition/deps.ts";
 export { deriveClaimCrd, deriveCompositeCrd, deriveCrds } from "./definition/derive-crd.ts";
 export { createDefinedController, createOfferedController } from "./definition/setup.ts";
-export { unknownKeywords } from "./definition/unknown-keywords.ts";
 // Managed resource definitions and their activation.
 export { activationPolicyType, createActivationController } from "./managed/activation-controller.ts";
-export { countObjects, createManagedDefinitionController } from "./managed/definition-controller.ts";
-export { managedDefinitionType } from "./managed/managed-crd.ts";
+export {
+  countObjects,
+  createManagedDefinitionController,
+  managedDefinitionType,
+} from "./managed/definition-controller.ts";
 export { storedDefinition } from "./render/render-inputs.ts";
 export {
   collectors,

@@ -35,7 +35,7 @@ export {
 } from "@purlin/function-protocol";
 export { errorText, FunctionError, type FunctionErrorCode, isFunctionError } from "./errors/function-error.ts";
 export { formatPath, parsePath, type Segment, wildcard } from "./field-path/parse-path.ts";
-export { FieldPathError } from "./field-path/read-path.ts";
+export { FieldPathError } from "./field-path/path-value.ts";
 export { type LogFields, type Logger, type LoggerOptions, newLogger, nopLogger } from "./logging/new-logger.ts";
 export type { Bytes, Composite, DataCredentials, ObservedComposed } from "./request/read-request.ts";
 export type { RequiredResource } from "./request/requirements.ts";

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The `response` namespace of the SDK.
-export {
-  addCondition,
-  type ConditionOption,
-  conditionFalse,
-  conditionTrue,
-  conditionUnknown,
-  setConditions,
-} from "./response/conditions.ts";
+
 export {
   type ByName,
   type ComposedInput,
@@ -28,6 +21,14 @@ export {
   requireResources as requireResource,
   requireSchema,
 } from "./response/requirements.ts";
+export {
+  addCondition,
+  type ConditionOption,
+  conditionFalse,
+  conditionTrue,
+  conditionUnknown,
+  setConditions,
+} from "./response/result-builder.ts";
 export { addResult, fatal, normal, type ResultOption, warning } from "./response/results.ts";
 export {
   DEFAULT_TTL,

@@ -4,7 +4,7 @@ import { readRollout } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
 import { defineController, type WatchingController, type WatchSpec } from "@purlin/kube-controller";
 import { type KubeObject, labelOf, type ObjectKey, textAt } from "@purlin/kube-objects/object";
-import { createEstablished } from "./establish/established.ts";
+import { createEstablished } from "./establish/establish.ts";
 import { isActiveDefinition, managedDefinitionType, revisionOf } from "./establish/package-objects.ts";
 import { concernsFetching, longestPrefix } from "./image-configs/select-image-config.ts";
 import { lockName } from "./lock/lock-store.ts";

@@ -29,21 +29,22 @@ import {
 } from "@purlin/kube-objects/object";
 import { publishConnection } from "./connection.ts";
 import {
-  annotationTime,
-  externalAnnotations,
-  externalNameOf,
-  isCreateIncomplete,
-  wasCreatedWithin,
-} from "./external-name.ts";
-import {
   type ConnectionDetails,
   lateInitialized,
   type Managed,
   type ManagedResource,
+  type ManagementPolicy,
+  managementPolicyOf,
   type Observation,
 } from "./managed-resource.ts";
-import { type ManagementPolicy, managementPolicyOf } from "./policies.ts";
-import { resolveReferences } from "./references.ts";
+import {
+  annotationTime,
+  externalAnnotations,
+  externalNameOf,
+  isCreateIncomplete,
+  resolveReferences,
+  wasCreatedWithin,
+} from "./references.ts";
 
 /** The dependencies of the controllers of managed resources. */
 export interface ManagedDeps {

@@ -4,9 +4,8 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { annotationTime, isCreateIncomplete, wasCreatedWithin } from "./external-name.ts";
-import { lateInitialized } from "./managed-resource.ts";
-import { managementPolicyOf } from "./policies.ts";
+import { lateInitialized, managementPolicyOf } from "./managed-resource.ts";
+import { annotationTime, isCreateIncomplete, wasCreatedWithin } from "./references.ts";
 
 const objectOf = (spec: object, annotations: Record<string, string> = {}): KubeObject =>
   ({ apiVersion: "example.org/v1", kind: "Thing", metadata: { name: "a", annotations }, spec }) as KubeObject;

@@ -30,4 +30,4 @@ export { plainMarks, restoreValues } from "./redact/restore-values.ts";
 export { keyedMark, type Mark, plainMark, type SensitiveKinds, sensitiveFieldsIn } from "./redact/sensitive-fields.ts";
 export { openRunStore, type RunStore, readRunStore, readStoreMark } from "./store/open-run-store.ts";
 export type { RunDocument, RunFilter } from "./store/run-reader.ts";
-export { queryOf, recorderWaits, runsDocument, runsPath } from "./store/runs-document.ts";
+export { queryOf, recorderWaits, runsDocument, runsPath } from "./store/run-reader.ts";

@@ -6,8 +6,12 @@ import { parseDuration } from "../../../packages/cli/src/options/command-spec.ts
 import { parseGoDuration } from "../../../packages/function-protocol/src/index.ts";
 import { FunctionError } from "../../../packages/function-sdk/src/errors/function-error.ts";
 import { formatPath, parsePath } from "../../../packages/function-sdk/src/field-path/parse-path.ts";
-import { expandPath, findPath } from "../../../packages/function-sdk/src/field-path/read-path.ts";
-import { deletePath, writePath } from "../../../packages/function-sdk/src/field-path/write-path.ts";
+import {
+  deletePath,
+  expandPath,
+  findPath,
+  writePath,
+} from "../../../packages/function-sdk/src/field-path/path-value.ts";
 import { isStatusError } from "../../../packages/kube-objects/src/errors/index.ts";
 import { createTemplatePrinter, jsonPath } from "../../../packages/kube-objects/src/json-path/json-path.ts";
 import { linearPattern } from "../../../packages/kube-objects/src/regexp/index.ts";

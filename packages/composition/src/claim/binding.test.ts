@@ -314,7 +314,7 @@ suite("binding a claim", () => {
 
   test("a claim whose spec is not an object is reported", async () => {
     const claim = { ...appKind.claimType, metadata: { namespace: shop, name: "x" }, spec: "text" };
-    const { checkSpec } = await import("./sync-modes.ts");
+    const { checkSpec } = await import("./sync.ts");
     assert.throws(() => checkSpec(claim), { message: "claim spec was not an object" });
   });
 });

@@ -25,8 +25,7 @@ import {
   withConditions,
   withMember,
 } from "@purlin/kube-objects/object";
-import { annotations } from "../composite-resource/constants.ts";
-import { systemConditionTypes } from "../composite-resource/standard-conditions.ts";
+import { annotations, systemConditionTypes } from "../composite-resource/constants.ts";
 import type { AddedStatusFields } from "../definition/definition-facts.ts";
 import { overlaid } from "./claim-fields.ts";
 

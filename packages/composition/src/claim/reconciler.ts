@@ -21,15 +21,17 @@ import {
   textAt,
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
-import { eventSources, fieldManagers, finalizers } from "../composite-resource/constants.ts";
-import { type ClaimRef, claimRefOf, managedFieldsUpgrade } from "../composite-resource/crossplane-fields.ts";
 import {
   deleting,
+  eventSources,
+  fieldManagers,
+  finalizers,
   reconcileError,
   reconcilePaused,
   reconcileSuccess,
-} from "../composite-resource/standard-conditions.ts";
-import type { InstanceController } from "../definition/deps.ts";
+} from "../composite-resource/constants.ts";
+import { type ClaimRef, claimRefOf, managedFieldsUpgrade } from "../composite-resource/crossplane-fields.ts";
+import type { InstanceController } from "../definition/context.ts";
 import { isNotServed } from "../not-served.ts";
 import { claimRefTo } from "./claim-fields.ts";
 import {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import {
+  controllerOf,
   type KubeObject,
   memberAt,
   objectAt,
@@ -10,6 +10,7 @@ import {
   textMapAt,
   withMember,
 } from "@purlin/kube-objects/object";
+import { connectionSecretType } from "./constants.ts";
 
 /** Where a composite resource keeps the fields of the control plane: under `spec`, or under `spec.crossplane`. */
 export type CompositeSchema = "legacy" | "modern";
@@ -138,4 +139,27 @@ export function managedFieldsUpgrade(
     ? { op: "remove", path: `/metadata/managedFields/${index}` }
     : { op: "replace", path: "/metadata/managedFields", value: [{}] };
   return [change, { op: "replace", path: "/metadata/resourceVersion", value: metadata.resourceVersion ?? "" }];
+}
+
+const advice = "name another one in writeConnectionSecretToRef, or delete it";
+
+/** Throws when connection details must not be written into an existing Secret. */
+export function refuseForeignSecret(secret: KubeObject, owner: KubeObject): void {
+  const controller = controllerOf(secret);
+  const what = secretText(secret);
+  if (controller !== undefined && controller.uid !== owner.metadata.uid) {
+    const whose = `${what} belongs to ${controller.kind} "${controller.name}"`;
+    throw new Error(`existing secret is not controlled by UID "${owner.metadata.uid ?? ""}": ${whose}: ${advice}`);
+  }
+  const type = String(memberAt(secret, ["type"]) ?? "");
+  if (controller === undefined && type !== connectionSecretType) {
+    throw new Error(
+      `refusing to modify uncontrolled secret of type "${type}": ${what} was not created by this control plane: ${advice}`,
+    );
+  }
+}
+
+/** A Secret in messages. */
+export function secretText({ metadata: { namespace = "", name = "" } }: KubeObject): string {
+  return `Secret "${namespace}/${name}"`;
 }

@@ -10,8 +10,13 @@ import {
 } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { isDeleted, keyText, withoutFinalizer } from "@purlin/kube-objects/object";
-import { fieldManagers, finalizers } from "../composite-resource/constants.ts";
-import { deleting, reconcilePaused, reconcileSuccess } from "../composite-resource/standard-conditions.ts";
+import {
+  deleting,
+  fieldManagers,
+  finalizers,
+  reconcilePaused,
+  reconcileSuccess,
+} from "../composite-resource/constants.ts";
 import { compose } from "./compose.ts";
 import {
   type CompositeState,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import fc from "fast-check";
-import { hashOf } from "./plan-revisions.ts";
+import { hashOf } from "./revisions-controller.ts";
 
 const json = fc.jsonValue() as fc.Arbitrary<JsonValue>;
 const content = (spec: JsonValue): Parameters<typeof hashOf>[0] => ({ labels: {}, annotations: {}, spec: { spec } });

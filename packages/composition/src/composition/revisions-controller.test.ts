@@ -8,8 +8,7 @@ import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/obje
 import { kinds } from "../composite-resource/constants.ts";
 import { silentAbout } from "../testing/failing-client.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";
-import { numberOf } from "./plan-revisions.ts";
-import { createRevisionsController } from "./revisions-controller.ts";
+import { createRevisionsController, numberOf } from "./revisions-controller.ts";
 
 const created = "Normal CreateRevision: Created new revision";
 

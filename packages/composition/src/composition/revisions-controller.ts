@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { createHash } from "node:crypto";
 import { type Clock, type Log, silentLog, systemClock } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client";
 import {
@@ -11,9 +12,21 @@ import {
   type ReconcileResult,
   type WatchingController,
 } from "@purlin/kube-controller";
-import { isDeleted, labelOf, type ObjectKey } from "@purlin/kube-objects/object";
+import { wrapError } from "@purlin/kube-objects/errors";
+import { type JsonObject, type JsonValue, jsonEqual, printJson, sortedKeys } from "@purlin/kube-objects/json";
+import {
+  controllerReference,
+  isControlledBy,
+  isDeleted,
+  type KubeObject,
+  labelOf,
+  memberAt,
+  type ObjectKey,
+  objectAt,
+  withMember,
+  withOwner,
+} from "@purlin/kube-objects/object";
 import { fieldManagers, kinds, labels } from "../composite-resource/constants.ts";
-import { planRevisions } from "./plan-revisions.ts";
 
 /** The dependencies of the controller of Compositions. */
 interface RevisionsDeps {
@@ -74,4 +87,129 @@ async function keepRevisions(
   await attempt(steps.create, () => client.create(create, options));
   emit({ reason: steps.create.reason, message: "Created new revision" });
   return {};
+}
+
+/** The writes after which the content of a Composition is its newest revision. */
+interface RevisionPlan {
+  /** Revisions to update: adopted, or renumbered because the Composition went back to them. */
+  readonly updates: readonly KubeObject[];
+  /** The revision of content that is new. */
+  readonly create: KubeObject | undefined;
+}
+
+/**
+ * Plans a Composition's revisions, given all that carry its name. Throws when another owner controls one of them.
+ */
+export function planRevisions(composition: KubeObject, revisions: readonly KubeObject[]): RevisionPlan {
+  const content = contentOf(composition);
+  const hash = hashOf(content);
+  const newest = Math.max(0, ...revisions.map(numberOf));
+  const current = newestFirst(revisions).find((revision) => isOfContent(revision, content, hash));
+  const planned = revisions.map((revision) => {
+    const owned = adopted(composition, revision);
+    const isLate = revision === current && numberOf(revision) !== newest;
+    return isLate ? withMember(owned, ["spec", "revision"], newest + 1) : owned;
+  });
+  return {
+    updates: planned.filter((revision, index) => revision !== revisions[index]),
+    create: current === undefined ? newRevision(composition, hash, newest + 1) : undefined,
+  };
+}
+
+/** The number of a revision; 0 when it has none. */
+export function numberOf(revision: KubeObject): number {
+  const number = memberAt(revision, ["spec", "revision"]);
+  return typeof number === "number" ? number : 0;
+}
+
+function newestFirst(revisions: readonly KubeObject[]): readonly KubeObject[] {
+  return revisions.toSorted((a, b) => numberOf(b) - numberOf(a));
+}
+
+function adopted(composition: KubeObject, revision: KubeObject): KubeObject {
+  if (isControlledBy(revision, composition.metadata.uid)) return revision;
+  try {
+    return withOwner(revision, controllerReference({ ...composition, ...kinds.composition }));
+  } catch (error) {
+    throw wrapError("cannot own CompositionRevision", error);
+  }
+}
+
+const shownHash = 7;
+
+function newRevision(composition: KubeObject, hash: string, revision: number): KubeObject {
+  const { name = "", annotations } = composition.metadata;
+  const { labels: authored, spec } = contentOf(composition);
+  return {
+    ...kinds.revision,
+    metadata: {
+      name: `${name}-${hash.slice(0, shownHash)}`,
+      // Ours come last: a Composition cannot set the labels of another Composition's revisions.
+      labels: {
+        ...(authored as Readonly<Record<string, string>>),
+        [labels.compositionName]: name,
+        [labels.compositionHash]: hashLabel(hash),
+      },
+      ...(annotations && Object.keys(annotations).length > 0 && { annotations }),
+      ownerReferences: [controllerReference({ ...composition, ...kinds.composition })],
+    },
+    spec: { ...spec, revision } as JsonValue,
+  };
+}
+
+/** The content of a Composition that a revision copies: labels, annotations and spec. */
+type CompositionContent = {
+  readonly labels: JsonObject;
+  readonly annotations: JsonObject;
+  readonly spec: JsonObject;
+};
+
+const ownLabels: ReadonlySet<string> = new Set([labels.compositionName, labels.compositionHash]);
+
+function withoutOwnLabels(object: KubeObject): JsonObject {
+  const all = objectAt(object, ["metadata", "labels"]);
+  return Object.fromEntries(Object.entries(all).filter(([key]) => !ownLabels.has(key)));
+}
+
+/** The content of a Composition. Labels that mark revisions are ours to set. */
+function contentOf(composition: KubeObject): CompositionContent {
+  return {
+    labels: withoutOwnLabels(composition),
+    annotations: objectAt(composition, ["metadata", "annotations"]),
+    spec: objectAt(composition, ["spec"]),
+  };
+}
+
+/** The content a revision was made of. */
+function contentOfRevision(revision: KubeObject): CompositionContent {
+  return contentOf(withMember(revision, ["spec", "revision"], undefined));
+}
+
+/** The hash of a content. */
+export function hashOf(content: CompositionContent): string {
+  const text = printJson(sorted(content));
+  return createHash("sha256").update(text).digest("hex");
+}
+
+function sorted(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return (value as readonly JsonValue[]).map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const object = value as JsonObject;
+  return Object.fromEntries(sortedKeys(object).map((key) => [key, sorted(object[key] as JsonValue)]));
+}
+
+const labelLength = 63;
+
+/** A hash, cut to the length of a label value. */
+function hashLabel(hash: string): string {
+  return hash.slice(0, labelLength);
+}
+
+/**
+ * Whether a revision has this content: by its hash, or field by field. The latter recognizes
+ * revisions that another control plane made and hashed in its own way.
+ */
+function isOfContent(revision: KubeObject, content: CompositionContent, hash: string): boolean {
+  if (revision.metadata.labels?.[labels.compositionHash] === hashLabel(hash)) return true;
+  return jsonEqual(contentOfRevision(revision), content);
 }

@@ -13,8 +13,7 @@ import { deriveCompositeCrd } from "../definition/derive-crd.ts";
 import { definitionVersion } from "../testing/definitions.ts";
 import { alphaCompositionYaml, bucketYaml } from "../testing/rollout-manifests.ts";
 import { startTestControl, type TestControl } from "../testing/test-control.ts";
-import { numberOf } from "./plan-revisions.ts";
-import { createRevisionsController } from "./revisions-controller.ts";
+import { createRevisionsController, numberOf } from "./revisions-controller.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";
 
 const yaml = (text: string): KubeObject => load(text) as KubeObject;

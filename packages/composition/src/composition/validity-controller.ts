@@ -21,8 +21,7 @@ import {
 } from "@purlin/kube-controller";
 import { goQuote } from "@purlin/kube-objects/json";
 import { type ConditionText, isDeleted, labelOf } from "@purlin/kube-objects/object";
-import { kinds } from "../composite-resource/constants.ts";
-import { reconcileSuccess } from "../composite-resource/standard-conditions.ts";
+import { kinds, reconcileSuccess } from "../composite-resource/constants.ts";
 import {
   createRevisionIndex,
   functionReferences,

@@ -25,10 +25,17 @@ import {
 import { toTypedForm } from "@purlin/kube-objects/typed";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
 import { isNotServed } from "../not-served.ts";
+import {
+  type DefinitionContext,
+  type DefinitionDeps,
+  type DefinitionRole,
+  type InstanceControllers,
+  withFailure,
+  withoutConversionNotice,
+  withRunning,
+  withState,
+} from "./context.ts";
 import { checkVersions, definitionFacts } from "./definition-facts.ts";
-import type { DefinitionContext, DefinitionDeps, InstanceControllers } from "./deps.ts";
-import type { DefinitionRole } from "./role.ts";
-import { withFailure, withoutConversionNotice, withRunning, withState } from "./status.ts";
 import { terminateDefinition } from "./termination.ts";
 
 /** Reconciles definitions in one role. */

@@ -11,9 +11,15 @@ import {
   textsAt,
 } from "@purlin/kube-objects/object";
 import { apiGroup, kinds } from "../composite-resource/constants.ts";
-import { type CreateInstanceController, createInstanceControllers, type DefinitionDeps } from "./deps.ts";
+import {
+  type CreateInstanceController,
+  claimRole,
+  compositeRole,
+  createInstanceControllers,
+  type DefinitionDeps,
+  type DefinitionRole,
+} from "./context.ts";
 import { definitionReconciler } from "./reconciler.ts";
-import { claimRole, compositeRole, type DefinitionRole } from "./role.ts";
 
 /**
  * The controller of definitions in the composite role: it derives the CRD of composite resources, waits until it is established, and

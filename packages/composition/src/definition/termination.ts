@@ -17,9 +17,8 @@ import {
 } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
 import { isNotServed } from "../not-served.ts";
+import { type DefinitionContext, withState } from "./context.ts";
 import { type DefinitionFacts, definitionFacts } from "./definition-facts.ts";
-import type { DefinitionContext } from "./deps.ts";
-import { withState } from "./status.ts";
 
 /** Reconciles a definition that is being deleted. Its schema need not be valid for that. */
 export async function terminateDefinition(context: DefinitionContext): Promise<ReconcileResult> {

@@ -12,8 +12,8 @@ import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
 import { silentAbout } from "../testing/failing-client.ts";
 import { startTestControl } from "../testing/test-control.ts";
 import { appXrd, startTestDefinitions } from "../testing/test-definitions.ts";
+import { compositeRole } from "./context.ts";
 import { definitionFacts } from "./definition-facts.ts";
-import { compositeRole } from "./role.ts";
 import { createDefinedController, createOfferedController } from "./setup.ts";
 
 const condition: Condition = {

@@ -19,8 +19,7 @@ import { managedResourceActivationPolicyCrd, managedResourceDefinitionCrd } from
 import { appDefinition } from "../testing/definitions.ts";
 import { find, startTestControl, type TestControl } from "../testing/test-control.ts";
 import { activationPolicyType, createActivationController } from "./activation-controller.ts";
-import { createManagedDefinitionController } from "./definition-controller.ts";
-import { managedDefinitionType } from "./managed-crd.ts";
+import { createManagedDefinitionController, managedDefinitionType } from "./definition-controller.ts";
 
 let made = 0;
 

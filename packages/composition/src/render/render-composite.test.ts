@@ -14,8 +14,7 @@ import {
   type TestFunction,
 } from "../testing/test-functions.ts";
 import { type Rendered, renderComposite } from "./render-composite.ts";
-import { RenderError } from "./render-error.ts";
-import { nameUuid, type RenderInputs, uidOf } from "./render-inputs.ts";
+import { nameUuid, RenderError, type RenderInputs, uidOf } from "./render-inputs.ts";
 
 const app = (metadata: JsonObject = { namespace: "ns1", name: "one" }, more: Partial<KubeObject> = {}): KubeObject => ({
   apiVersion: "bench.example.org/v1",

@@ -11,7 +11,7 @@ import { type CompositeDeps, steps } from "../composite/context.ts";
 import { createReconcile } from "../composite/reconciler.ts";
 import { annotations, kinds } from "../composite-resource/constants.ts";
 import { type ResourceRef, resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
-import { planRevisions } from "../composition/plan-revisions.ts";
+import { planRevisions } from "../composition/revisions-controller.ts";
 import { createMemoryClient, type MemoryClient, merge } from "./memory-client.ts";
 import { isSame, type PreparedInputs, prepareInputs, type RenderInputs, uidOf } from "./render-inputs.ts";
 

@@ -6,7 +6,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { createTestFunctions, respond } from "../testing/test-functions.ts";
 import { type Rendered, renderComposite } from "./render-composite.ts";
-import { RenderError } from "./render-error.ts";
+import { RenderError } from "./render-inputs.ts";
 
 const schema: JsonObject = {
   type: "object",

@@ -14,7 +14,7 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import { applyDefaults } from "@purlin/kube-objects/structural";
-import { referencesTo } from "../composite/apply/references.ts";
+import { referencesTo } from "../composite/apply/apply-composed.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import {
   type CompositeSchema,
@@ -24,7 +24,6 @@ import {
 } from "../composite-resource/crossplane-fields.ts";
 import { definitionFacts, versionsOf } from "../definition/definition-facts.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
-import { RenderError } from "./render-error.ts";
 
 /** The inputs of a render: the objects that a platform team and its users write. */
 export interface RenderInputs {
@@ -230,4 +229,36 @@ function derivedFrom(definition: KubeObject): KubeObject {
     const text = error instanceof Error ? error.message : String(error);
     throw new RenderError(text, "definition", { field: ["spec"] });
   }
+}
+
+const brand = Symbol.for("purlin.dev/composition/RenderError");
+
+/** The input with the error. */
+type RenderInput = "xr" | "composition" | "definition" | "observed";
+
+/** An error about an input of a render, with input and field. */
+export class RenderError extends Error {
+  readonly input: RenderInput;
+  /** Where in the object, as a path of members; empty for the object itself. */
+  readonly field: readonly string[];
+  /** Which of several objects, counted from 0. */
+  readonly index: number;
+
+  constructor(
+    message: string,
+    input: RenderInput,
+    { field = [], index = 0 }: { field?: readonly string[]; index?: number } = {},
+  ) {
+    super(message);
+    this.name = "RenderError";
+    this.input = input;
+    this.field = field;
+    this.index = index;
+    Object.defineProperty(this, brand, { value: true });
+  }
+}
+
+/** Whether the value is a RenderError, of this or another copy of the package. */
+export function isRenderError(value: unknown): value is RenderError {
+  return typeof value === "object" && value !== null && brand in value;
 }

@@ -7,7 +7,7 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { findStatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, OwnerReference } from "@purlin/kube-objects/object";
-import { managedDefinitionType } from "../managed/managed-crd.ts";
+import { managedDefinitionType } from "../managed/definition-controller.ts";
 import type { UsageScene } from "./usage-scene.ts";
 
 let made = 0;

@@ -6,7 +6,7 @@ import { type ControllerClient, crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type Condition, conditionsOf, type KubeObject, type TypeRef, withMember } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
-import type { CreateInstanceController } from "../definition/deps.ts";
+import type { CreateInstanceController } from "../definition/context.ts";
 import { createDefinedController, createOfferedController } from "../definition/setup.ts";
 import { find, startTestControl, type TestControl } from "./test-control.ts";
 

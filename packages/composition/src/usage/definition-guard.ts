@@ -4,7 +4,7 @@ import { crdType } from "@purlin/kube-controller";
 import type { ResourceName, Status, StatusReason } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, objectsAt, parseApiVersion, stringAt } from "@purlin/kube-objects/object";
-import { managedDefinitionType } from "../managed/managed-crd.ts";
+import { managedDefinitionType } from "../managed/definition-controller.ts";
 import { inUseText, targetOf, UsageIndex, type UsageTarget, usageResources } from "./usage-index.ts";
 
 /** On an object whose deletion was refused: how it was to be deleted. */

@@ -27,7 +27,7 @@ import {
 import { kinds } from "../composite-resource/constants.ts";
 import { packageLabel } from "../composition/function-revisions.ts";
 import { definitionFacts } from "../definition/definition-facts.ts";
-import { isActive, managedDefinitionType, storedTypeOf } from "../managed/managed-crd.ts";
+import { isActive, managedDefinitionType, storedTypeOf } from "../managed/definition-controller.ts";
 import { usageTypes } from "./usage-index.ts";
 
 interface ProtectionDeps {

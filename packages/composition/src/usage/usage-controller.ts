@@ -30,7 +30,7 @@ import {
   withOwner,
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
-import { available } from "../composite-resource/standard-conditions.ts";
+import { available } from "../composite-resource/constants.ts";
 import { patchLabel, releaseUsage, store, usageFinalizer } from "./release-usage.ts";
 import { groupOf, isSameTarget, type UsageEntry, type UsageIndex, usageEntry, usageTypes } from "./usage-index.ts";
 import {

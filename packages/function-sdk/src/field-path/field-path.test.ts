@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { type JsonObject, type JsonValue, Struct } from "@purlin/function-protocol";
 import fc from "fast-check";
 import { type FunctionErrorCode, isFunctionError } from "../errors/function-error.ts";
-import { expandPath, findPath, readPath } from "./read-path.ts";
-import { deletePath, writePath } from "./write-path.ts";
+import { deletePath, expandPath, findPath, readPath, writePath } from "./path-value.ts";
 
 const pod: JsonObject = {
   metadata: { name: "p", annotations: { "a.b/c": "value" } },

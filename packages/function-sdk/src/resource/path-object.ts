@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { isStruct, type JsonObject, type JsonValue, Struct } from "@purlin/function-protocol";
 import { isFunctionError } from "../errors/function-error.ts";
-import * as typed from "../field-path/read-path.ts";
-import { expandPath, findPath, readPath } from "../field-path/read-path.ts";
-import { deletePath, writePath } from "../field-path/write-path.ts";
+import * as typed from "../field-path/path-value.ts";
+import { deletePath, expandPath, findPath, readPath, writePath } from "../field-path/path-value.ts";
 
 const brand = Symbol.for("purlin.dev/path-object");
 

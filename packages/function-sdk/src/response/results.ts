@@ -9,8 +9,7 @@ import {
   Target,
 } from "@purlin/function-protocol";
 import { errorText } from "../errors/function-error.ts";
-import { addCondition, checkType } from "./conditions.ts";
-import type { BuiltResult } from "./result-builder.ts";
+import { addCondition, type BuiltResult, checkType } from "./result-builder.ts";
 
 /** A result that was added to a response and may still be adjusted. */
 export interface ResultOption {

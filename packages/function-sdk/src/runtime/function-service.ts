@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Buffer } from "node:buffer";
 import {
+  type MethodDefinition,
   type Server,
   type ServerUnaryCall,
   type ServerWritableStream,
   type sendUnaryData,
   status,
 } from "@grpc/grpc-js";
-import { create, health, type ProtocolVersion, runFunctionPaths, serviceNames } from "@purlin/function-protocol";
+import {
+  create,
+  decode,
+  encode,
+  health,
+  type Message,
+  type MessageType,
+  type ProtocolVersion,
+  runFunctionPaths,
+  serviceNames,
+} from "@purlin/function-protocol";
 import { CallFailure, type CallOrigin, type FunctionCall } from "./function-call.ts";
-import { bytesMethod, messageMethod } from "./grpc-method.ts";
 import type { CallCounts } from "./metrics-text.ts";
 
 type BytesCall = ServerUnaryCall<Buffer, Buffer>;
@@ -171,4 +181,52 @@ export class HealthService {
     if (!known.has(service)) return ServingStatus.SERVICE_UNKNOWN;
     return this.#serving ? ServingStatus.SERVING : ServingStatus.NOT_SERVING;
   }
+}
+
+/** How the two sides of a method are read and written, and which of them stream. */
+interface Sides<I, O> {
+  readonly request: I;
+  readonly response: O;
+  readonly requestStream?: boolean;
+  readonly responseStream?: boolean;
+}
+
+/** A method whose handler gets and gives bytes. Reading and writing them ourselves lets errors say what was wrong. */
+function bytesMethod(path: string): MethodDefinition<Buffer, Buffer> {
+  return define(path, { request: bytes, response: bytes });
+}
+
+/** A method whose handler gets and gives messages. */
+export function messageMethod<I extends Message, O extends Message>(
+  path: string,
+  { request, response, ...streaming }: Sides<MessageType<I>, MessageType<O>>,
+): MethodDefinition<I, O> {
+  return define(path, { request: serializer(request), response: serializer(response), ...streaming });
+}
+
+interface Serializer<T> {
+  readonly read: (bytes: Buffer) => T;
+  readonly write: (value: T) => Buffer;
+}
+
+const asIs = (value: Buffer): Buffer => value;
+const bytes: Serializer<Buffer> = { read: asIs, write: asIs };
+
+function serializer<T extends Message>(type: MessageType<T>): Serializer<T> {
+  return { read: (encoded) => decode(type, encoded), write: (message) => encode(type, message) };
+}
+
+function define<I, O>(
+  path: string,
+  { request, response, requestStream = false, responseStream = false }: Sides<Serializer<I>, Serializer<O>>,
+): MethodDefinition<I, O> {
+  return {
+    path,
+    requestStream,
+    responseStream,
+    requestSerialize: request.write,
+    requestDeserialize: request.read,
+    responseSerialize: response.write,
+    responseDeserialize: response.read,
+  };
 }

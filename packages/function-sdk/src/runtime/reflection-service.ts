@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import { type Server, type ServerDuplexStream, status } from "@grpc/grpc-js";
 import { create, decode, fileDescriptors, type Message, type MessageType, reflection } from "@purlin/function-protocol";
-import { messageMethod } from "./grpc-method.ts";
+import { messageMethod } from "./function-service.ts";
 
 const { ServerReflectionRequest, ServerReflectionResponse } = reflection;
 

@@ -11,8 +11,7 @@ import { installCrds } from "@purlin/kube-controller";
 import { undescribedFields } from "@purlin/kube-controller/testing";
 import { judgePackageCrdCase } from "../testing/judge-package-crd-case.ts";
 import { packageCrdCases } from "../testing/package-crd-cases.ts";
-import { builtInSchema } from "./built-in-schema.ts";
-import { packageCrds } from "./package-crds.ts";
+import { builtInSchema, packageCrds } from "./package-crds.ts";
 
 suite("the CRDs of packages", () => {
   let client: KubeClient;

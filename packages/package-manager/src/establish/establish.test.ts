@@ -15,8 +15,12 @@ import {
 } from "@purlin/kube-objects/object";
 import { caughtUp } from "../testing/caught-up.ts";
 import { namespace, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { type EstablishInput, establish as establishOnce, release as releaseOnce } from "./establish.ts";
-import { createEstablished } from "./established.ts";
+import {
+  createEstablished,
+  type EstablishInput,
+  establish as establishOnce,
+  release as releaseOnce,
+} from "./establish.ts";
 
 const signal = new AbortController().signal;
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { compareVersions, parseVersion, type Version } from "@purlin/oci";
 import fc from "fast-check";
-import { commonDigest, highestAllowed, nearestAllowed } from "./package-source.ts";
+import { commonDigest, highestAllowed, nearestAllowed } from "./lock-store.ts";
 
 const highest: { why: string; tags: string; constraints: string[]; tag: string | undefined }[] = [
   {

@@ -2,8 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { buildGraph, findCycle, firstMissing, incompatibilities, satisfies, transitiveOf } from "./dependency-graph.ts";
-import type { LockEntry } from "./lock-store.ts";
-import { commonDigest, highestAllowed, nearestAllowed } from "./package-source.ts";
+import { commonDigest, highestAllowed, type LockEntry, nearestAllowed } from "./lock-store.ts";
 
 /** `a@v1 b:>=1 c:*` is package a in version v1 that needs b and c. */
 function entry(text: string): LockEntry {

@@ -23,16 +23,19 @@ import { isDigest } from "@purlin/oci";
 import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { otherKinds, packageFinalizers, packageTypes } from "../package-kinds.ts";
 import { buildGraph, type DependencyGraph, findCycle, firstMissing, parentsOf, satisfies } from "./dependency-graph.ts";
-import { type LockDependency, type LockEntry, readLock, resolutionFailed } from "./lock-store.ts";
 import {
   commonDigest,
   compareClaims,
   dependencyName,
   highestAllowed,
+  type LockDependency,
+  type LockEntry,
   nearestAllowed,
+  readLock,
+  resolutionFailed,
   sourceOfPackage,
   versionOfPackage,
-} from "./package-source.ts";
+} from "./lock-store.ts";
 
 /** What the resolver may do beside installing missing dependencies. */
 export interface ResolverOptions {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { controllerOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
-import { createEstablished } from "../establish/established.ts";
+import { createEstablished } from "../establish/establish.ts";
 import { readLock } from "../lock/lock-store.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { caughtUp } from "../testing/caught-up.ts";

@@ -3,7 +3,7 @@
 import type { ReconcileContext } from "@purlin/kube-controller";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { Established } from "../establish/established.ts";
+import type { Established } from "../establish/establish.ts";
 import type { PackageDeps } from "../package-deps.ts";
 import { type PackageType, packageLabels } from "../package-kinds.ts";
 

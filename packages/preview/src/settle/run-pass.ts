@@ -17,10 +17,9 @@ import { type ControllerClient, type EventRecorder, noEvents } from "@purlin/kub
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, keyOf, keyText, type ObjectKey } from "@purlin/kube-objects/object";
 import { createOperationController } from "@purlin/operations";
-import { collectGarbage } from "../overlay/delete-object.ts";
 import { identityOf, kindIdentity, type LiveReads } from "../overlay/live-reads.ts";
 import { Overlay } from "../overlay/overlay.ts";
-import { createOverlayClient } from "../overlay/overlay-client.ts";
+import { collectGarbage, createOverlayClient } from "../overlay/overlay-client.ts";
 import type { Writer } from "../overlay/overlay-entry.ts";
 import { type Assumptions, assumeReady } from "./assume.ts";
 import { requireEnd } from "./nesting.ts";

@@ -18,12 +18,12 @@ import { kinds } from "../kinds.ts";
 import { type ConditionClaim, setCondition } from "../owned/status-fields.ts";
 import { replicasOf, templateHash, templateOf } from "../pods/new-pod.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
-import { progressDeadlineMs } from "./deployment-status.ts";
 import {
   byAge,
   desiredAnnotation,
   maxAnnotation,
   nextSize,
+  progressDeadlineMs,
   type Rollout,
   revisionAnnotation,
   sizeAnnotations,

@@ -5,7 +5,7 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { annotationOf, conditionsOf, type KubeObject, numberAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene, workloadSpec } from "../testing/scene.ts";
-import { isComplete } from "./deployment-status.ts";
+import { isComplete } from "./rollout.ts";
 
 const isRolledOut = (deployment: KubeObject): boolean =>
   isComplete(deployment, deployment["status"] as never) &&

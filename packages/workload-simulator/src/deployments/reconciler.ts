@@ -18,19 +18,23 @@ import {
 import { kinds } from "../kinds.ts";
 import { claimChildren } from "../owned/claim-children.ts";
 import { setCondition } from "../owned/status-fields.ts";
-
 import { replicasOf } from "../pods/new-pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 import { revisionOf, type Synced, splitSets, syncRevision } from "./current-set.ts";
 import {
+  activeOf,
+  allOf,
   deploymentStatus,
+  desiredAnnotation,
   isComplete,
+  isRolling,
   nextJudgmentMs,
   progressDeadlineMs,
+  type Rollout,
   rolloutStatus,
-} from "./deployment-status.ts";
-import { activeOf, allOf, desiredAnnotation, isRolling, type Rollout, scaleSet } from "./rollout.ts";
+  scaleSet,
+} from "./rollout.ts";
 import { rollStep, scaleDeployment, stopOld } from "./strategies.ts";
 
 /** Rolls out Deployments. */

@@ -6,8 +6,7 @@ import type { KubeObject, ManagedFieldsEntry } from "@purlin/kube-objects/object
 import { managedFieldsUpgrade } from "../../composite-resource/crossplane-fields.ts";
 import { garbageOf } from "../collect/collect-garbage.ts";
 import type { Observed } from "../observe/observe.ts";
-import { isComposedManager } from "./apply-composed.ts";
-import { referencesTo } from "./references.ts";
+import { isComposedManager, referencesTo } from "./apply-composed.ts";
 
 const object = (apiVersion: string, kind: string, name: string, namespace?: string): KubeObject => ({
   apiVersion,

@@ -20,7 +20,7 @@ import { resourceRefsOf, revisionRefOf } from "../../composite-resource/crosspla
 import { composedFieldManager } from "../apply/apply-composed.ts";
 import type { DesiredResource } from "../apply/desired-resources.ts";
 import type { Observed } from "../observe/observe.ts";
-import { sameGroupKind } from "./change-plan.ts";
+import { sameGroupKind } from "./guard.ts";
 import { type Move, type MoveComposite, movesOf } from "./moves.ts";
 
 /** A composed resource that comes from another composite resource. */

@@ -6,8 +6,7 @@ import { annotationOf, type KubeObject, objectsAt, withMember } from "@purlin/ku
 import { annotations } from "../../composite-resource/constants.ts";
 import type { DesiredResource } from "../apply/desired-resources.ts";
 import type { Observation, Observed } from "../observe/observe.ts";
-import { sameGroupKind } from "./change-plan.ts";
-import { guardAnnotations } from "./guard.ts";
+import { guardAnnotations, sameGroupKind } from "./guard.ts";
 
 /** A composite resource that takes part in a move. */
 export type MoveComposite = {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Condition } from "@purlin/kube-objects/object";
-import { available, reconcileError, reconcileSuccess } from "../../composite-resource/standard-conditions.ts";
+import { available, reconcileError, reconcileSuccess } from "../../composite-resource/constants.ts";
 import type { PipelineCondition } from "../run/step-results.ts";
 import { conditionsAfter } from "./status-after.ts";
 

@@ -3,7 +3,7 @@
 import type { ControllerClient, ReconcileError } from "@purlin/kube-controller";
 import { isConflict, isInvalid, textOf } from "@purlin/kube-objects/errors";
 import { isDeleted, memberAt, parseApiVersion, type TypeRef, textAt } from "@purlin/kube-objects/object";
-import { deleting, reconcileError } from "../../composite-resource/standard-conditions.ts";
+import { deleting, reconcileError } from "../../composite-resource/constants.ts";
 import type { CompositeContext } from "../context.ts";
 import {
   type ComposeError,

@@ -14,8 +14,8 @@ import {
   textsAt,
   withMember,
 } from "@purlin/kube-objects/object";
+import { systemConditionTypes } from "../../composite-resource/constants.ts";
 import type { CompositeSchema } from "../../composite-resource/crossplane-fields.ts";
-import { systemConditionTypes } from "../../composite-resource/standard-conditions.ts";
 import type { FunctionRevisionUsed, PipelineCondition } from "../run/step-results.ts";
 import type { OwnStatusField } from "../select/definition.ts";
 

@@ -13,7 +13,7 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import { annotations, fieldManagers } from "../../composite-resource/constants.ts";
-import { identityOf } from "../apply/references.ts";
+import { identityOf } from "../apply/apply-composed.ts";
 import { type CompositeContext, type CompositeDeps, stampFor } from "../context.ts";
 import type { CompositeDefinition, OwnStatusField } from "../select/definition.ts";
 import type { CircuitState } from "../watch/circuit-breaker.ts";

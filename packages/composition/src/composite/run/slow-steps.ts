@@ -3,7 +3,7 @@
 import type { RunStep } from "@purlin/function-runner";
 import { textOf } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, conditionTime, keyText, type ObjectKey } from "@purlin/kube-objects/object";
-import { waitingForFunction } from "../../composite-resource/standard-conditions.ts";
+import { waitingForFunction } from "../../composite-resource/constants.ts";
 import type { CompositeContext } from "../context.ts";
 import { writeOutcome } from "../report/status-baseline.ts";
 

@@ -16,8 +16,16 @@ import {
 import { fieldManagers, finalizers, labels } from "../../composite-resource/constants.ts";
 import { connectionSecretRefOf, withCrossplaneFields } from "../../composite-resource/crossplane-fields.ts";
 import { type CompositeContext, type CompositeKind, steps } from "../context.ts";
-import { isFor, kindText, type Selection, selectComposition, selected, startSelection } from "./select-composition.ts";
-import { selectRevision, selectRevisionSelector } from "./select-revision.ts";
+import {
+  isFor,
+  kindText,
+  type Selection,
+  selectComposition,
+  selected,
+  selectRevision,
+  selectRevisionSelector,
+  startSelection,
+} from "./select-revision.ts";
 
 /** The XR after a step of the preparation. */
 interface Preparation {

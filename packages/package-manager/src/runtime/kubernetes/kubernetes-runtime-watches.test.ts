@@ -5,7 +5,7 @@ import type { CacheChange } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
 import { otherKinds, packageTypes } from "../../package-kinds.ts";
-import { kubernetesWatches } from "./watches.ts";
+import { kubernetesWatches } from "./kubernetes-runtime.ts";
 
 const revision = (name: string, owner: string, spec: JsonObject = {}, status: JsonObject = {}): KubeObject => ({
   ...packageTypes.Function.revision,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
 import { kinds } from "../composite-resource/constants.ts";
-import { numberOf, planRevisions } from "./plan-revisions.ts";
+import { numberOf, planRevisions } from "./revisions-controller.ts";
 
 const composition: KubeObject = {
   ...kinds.composition,

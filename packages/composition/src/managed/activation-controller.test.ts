@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseGlob } from "./glob.ts";
+import { parseGlob } from "./activation-controller.ts";
 
 const rows: readonly { pattern: string; matches: readonly string[]; others: readonly string[]; why: string }[] = [
   { pattern: "*", matches: ["", "a", "a.b/c"], others: [], why: "a star matches any run, dots and slashes too" },

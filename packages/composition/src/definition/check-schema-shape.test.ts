@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unknownKeywords } from "./unknown-keywords.ts";
+import { unknownKeywords } from "./check-schema-shape.ts";
 
 const text = (schema: object): string[] =>
   unknownKeywords(schema as never).map(({ path, closest }) => `${path.join(".")} ${closest ?? "?"}`);
