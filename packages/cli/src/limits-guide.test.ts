@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createHttpsTransport } from "@purlin/kube-client";
-import { readAccess } from "./cluster/read-kubeconfig.ts";
+import { readAccess } from "./cluster/cluster-client.ts";
 import { playPage } from "./testing/play-page.ts";
 import { TestIo } from "./testing/test-io.ts";
 

@@ -74,6 +74,6 @@ async function runDiff(input: CommandInput, io: Io): Promise<number> {
 
 /** Shows the plan and asks whether to apply it; with a hash, checks that the plan is still the one that was approved. */
 async function isConfirmed(input: CommandInput, confirm: CommandInput["options"][string], io: Io): Promise<boolean> {
-  const { confirmPlan } = await import("../diff/confirm-plan.ts");
+  const { confirmPlan } = await import("../diff/diff-command.ts");
   return confirmPlan(input, typeof confirm === "string" ? confirm : undefined, io);
 }

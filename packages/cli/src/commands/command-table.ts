@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { diffFlags } from "../diff/diff-flags.ts";
+
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
 import { clusterOptions } from "../options/shared-options.ts";
-import { renderFlags } from "../render/render-flags.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
-import { functionCommands, providerCommands } from "./function-commands.ts";
+import { functionCommands, providerCommands, rolloutCommands } from "./function-commands.ts";
 import { objectCommands } from "./object-commands.ts";
-import { rolloutCommands } from "./rollout-commands.ts";
+import { diffFlags, renderFlags } from "./pipeline-flags.ts";
 import { runCommands } from "./run-commands.ts";
 import { devCommand, serverCommands, upCommand } from "./server-commands.ts";
 
@@ -63,7 +62,7 @@ const operationCommands: readonly CommandSpec[] = [
       },
       ...renderFlags.filter(({ flags }) => !compositeFlags.some((flag) => flags.includes(flag))),
     ],
-    load: () => import("../operation/render-command.ts"),
+    load: async () => ({ run: (await import("../operation/operation-command.ts")).render }),
   },
   {
     name: "operation run",
@@ -75,7 +74,7 @@ const operationCommands: readonly CommandSpec[] = [
       { flags: "--timeout <duration>", description: "how long to wait for the end", default: "5m" },
       ...clusterOptions,
     ],
-    load: () => import("../operation/run-command.ts"),
+    load: () => import("../operation/operation-command.ts"),
   },
 ];
 
@@ -107,7 +106,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--kind <kind>", description: "the kind that the platform offers", default: "App" },
       { flags: "--group <group>", description: "the API group of the kind", default: "platform.example.org" },
     ],
-    load: () => import("../init/init-command.ts"),
+    load: async () => ({ run: (await import("../init/init-command.ts")).initPlatform }),
   },
   upCommand,
   devCommand,
@@ -196,7 +195,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--from-server", description: "also the CRDs of a running control plane; without paths, only those" },
       ...clusterOptions,
     ],
-    load: () => import("../types/types-command.ts"),
+    load: async () => ({ run: (await import("../types/types-command.ts")).writeTypes }),
   },
   {
     name: "schemas",
@@ -211,7 +210,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--out <dir>", description: "the folder to write to", default: "schemas" },
       { flags: "--fetch-packages", description: "fetch the packages that Functions name, and keep their schemas" },
     ],
-    load: () => import("../types/schemas-command.ts"),
+    load: async () => ({ run: (await import("../types/types-command.ts")).writeSchemas }),
   },
   ...runCommands,
   ...rolloutCommands,
@@ -235,7 +234,7 @@ export const commandTable: readonly CommandSpec[] = [
       { flags: "--update-cache", description: "accepted, without effect", hidden: true },
       { flags: "--crossplane-image <image>", description: "accepted, without effect", hidden: true },
     ],
-    load: () => import("../validate/resource-validate-command.ts"),
+    load: async () => ({ run: (await import("../validate/validate-command.ts")).validateResources }),
   },
   ...xpkgCommands,
 ];

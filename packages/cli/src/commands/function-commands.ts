@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
+import { clusterOptions, dataOption } from "../options/shared-options.ts";
 
 const insecure: OptionSpec = {
   flags: "--insecure",
@@ -13,7 +13,7 @@ export const functionCommands: readonly CommandSpec[] = [
     name: "function init",
     summary: "create a function project with a test and an example request",
     arguments: [{ name: "<name>", description: "name of the function and of the folder to create" }],
-    load: () => import("../function-init/init-command.ts"),
+    load: async () => ({ run: (await import("../init/init-command.ts")).initFunction }),
   },
   {
     name: "function run",
@@ -90,6 +90,90 @@ export const providerCommands: readonly CommandSpec[] = [
     name: "provider init",
     summary: "create a provider project with a managed resource and a test",
     arguments: [{ name: "<name>", description: "name of the provider and of the folder to create" }],
-    load: () => import("../provider-init/provider-init-command.ts"),
+    load: async () => ({ run: (await import("../init/init-command.ts")).initProvider }),
+  },
+];
+
+const rollout = { name: "<rollout>", description: "name of the FunctionRollout" };
+const anyRollout = { name: "[rollout]", description: "name of the FunctionRollout (all)" };
+const rolloutCommand = () => import("../rollout/rollout-command.ts");
+
+/** The commands about rollouts. */
+export const rolloutCommands: readonly CommandSpec[] = [
+  {
+    name: "rollout start",
+    summary: "move composite resources to the next revision of a function, step by step",
+    arguments: [{ name: "<target>", description: "name of the Function, or of the Composition with --composition" }],
+    options: [
+      { flags: "--image <reference>", description: "package to install; without it the next revision is waited for" },
+      { flags: "--composition", description: "roll out the next revision of a Composition" },
+      { flags: "--name <name>", description: "name of the FunctionRollout (that of the target)" },
+      { flags: "--percent <list>", description: "shares of composite resources, step by step", default: "5,25,100" },
+      { flags: "--min-duration <duration>", description: "how long each step takes at least" },
+      { flags: "--skip-shadow", description: "do not compare the two revisions before the first step" },
+      { flags: "--approve", description: "wait for purlin rollout approve after each step but the last" },
+      { flags: "--failure-policy <policy>", description: "Rollback or Pause when a gate fails", default: "Rollback" },
+      { flags: "--stable <revision>", description: "revision to move from (the one that serves)" },
+      { flags: "--candidate <revision>", description: "revision to move to (the next one)" },
+      { flags: "--dry-run", description: "print the FunctionRollout instead of creating it" },
+      ...clusterOptions,
+    ],
+    load: async () => ({ run: (await rolloutCommand()).start }),
+  },
+  {
+    name: "rollout status",
+    summary: "show waves, gates and numbers of a rollout",
+    arguments: [anyRollout],
+    options: [
+      {
+        flags: "-w, --watch",
+        description: "show every change until the rollout has ended; exit 1 unless it succeeded",
+      },
+      dataOption,
+      ...clusterOptions,
+    ],
+    load: async () => ({ run: (await rolloutCommand()).status }),
+  },
+  {
+    name: "rollout preview",
+    summary: "show what the candidate would change, found by running it in shadow",
+    arguments: [rollout],
+    options: [dataOption, ...clusterOptions],
+    load: async () => ({ run: (await rolloutCommand()).preview }),
+  },
+  {
+    name: "rollout pause",
+    summary: "stop a rollout where it is",
+    arguments: [rollout],
+    options: clusterOptions,
+    load: async () => ({ run: (await rolloutCommand()).pause }),
+  },
+  {
+    name: "rollout resume",
+    summary: "continue a rollout that is paused, or that a failed gate stopped",
+    arguments: [rollout],
+    options: clusterOptions,
+    load: async () => ({ run: (await rolloutCommand()).resume }),
+  },
+  {
+    name: "rollout approve",
+    summary: "approve the step that a rollout waits at",
+    arguments: [rollout],
+    options: [{ flags: "--step <name>", description: "step to approve (the one that waits)" }, ...clusterOptions],
+    load: async () => ({ run: (await rolloutCommand()).approve }),
+  },
+  {
+    name: "rollout abort",
+    summary: "move all composite resources back to the stable revision",
+    arguments: [rollout],
+    options: clusterOptions,
+    load: async () => ({ run: (await rolloutCommand()).abort }),
+  },
+  {
+    name: "rollout history",
+    summary: "list the decisions about a rollout with their numbers",
+    arguments: [anyRollout],
+    options: [dataOption, ...clusterOptions],
+    load: async () => ({ run: (await rolloutCommand()).history }),
   },
 ];

@@ -59,7 +59,7 @@ export const runCommands: readonly CommandSpec[] = [
       dataOption,
       ...sourceOptions,
     ],
-    load: () => import("../runs/show-command.ts"),
+    load: async () => ({ run: (await import("../runs/show-command.ts")).show }),
   },
   {
     name: "runs follow",
@@ -71,7 +71,7 @@ export const runCommands: readonly CommandSpec[] = [
       { flags: "-o, --output <format>", description: "table or json", default: "table" },
       ...sourceOptions,
     ],
-    load: () => import("../runs/follow-command.ts"),
+    load: async () => ({ run: (await import("../runs/ls-command.ts")).follow }),
   },
   {
     name: "runs blame",
@@ -97,7 +97,7 @@ export const runCommands: readonly CommandSpec[] = [
       { name: "<after>", description: "the run to compare it with" },
     ],
     options: [{ flags: "-o, --output <format>", description: "text or json", default: "text" }, ...sourceOptions],
-    load: () => import("../runs/diff-command.ts"),
+    load: async () => ({ run: (await import("../runs/show-command.ts")).diff }),
   },
   {
     name: "runs replay",
@@ -140,7 +140,7 @@ export const runCommands: readonly CommandSpec[] = [
     summary: "record the messages of a pipeline inspector from a file",
     arguments: [{ name: "<file>", description: "a JSON object for each message, one on each line" }],
     options: [dataOption, targetOption, redactOption],
-    load: () => import("../runs/import-command.ts"),
+    load: async () => ({ run: (await import("../runs/import-command.ts")).importRuns }),
   },
   {
     name: "runs listen",
@@ -151,6 +151,6 @@ export const runCommands: readonly CommandSpec[] = [
       targetOption,
       redactOption,
     ],
-    load: () => import("../runs/listen-command.ts"),
+    load: async () => ({ run: (await import("../runs/import-command.ts")).listen }),
   },
 ];

@@ -161,7 +161,7 @@ export const serverCommands: readonly CommandSpec[] = [
     summary: "write everything that a control plane keeps to one file, while it runs",
     arguments: [{ name: "<file>", description: "file to create" }],
     options: [dataOption, dataDirOption],
-    load: () => import("../backup/backup-command.ts"),
+    load: async () => ({ run: (await import("../backup/backup-command.ts")).backup }),
   },
   {
     name: "restore",
@@ -172,7 +172,7 @@ export const serverCommands: readonly CommandSpec[] = [
       dataDirOption,
       { flags: "--replace", description: "move a data directory that is not empty aside" },
     ],
-    load: () => import("../backup/restore-command.ts"),
+    load: async () => ({ run: (await import("../backup/backup-command.ts")).restore }),
   },
   {
     name: "export",

@@ -15,8 +15,8 @@ import {
   Target,
 } from "@purlin/function-protocol";
 import type { CallOutcome, Round } from "../function-call/call-function.ts";
+import { formatTable } from "../terminal/screen.ts";
 import type { Style } from "../terminal/style.ts";
-import { formatTable } from "../terminal/table.ts";
 
 /** What a function asks for, in words; undefined when it asks for nothing. */
 export function requirementsText(requirements: Requirements | undefined): string | undefined {

@@ -11,7 +11,7 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
 import { harmless } from "../terminal/harmless.ts";
-import { formatTable } from "../terminal/table.ts";
+import { formatTable } from "../terminal/screen.ts";
 
 const acronyms = new Set(["API", "URL", "UID", "OSB", "GUID"]);
 

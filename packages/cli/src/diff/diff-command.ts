@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { createInterface } from "node:readline/promises";
 import { compositionKinds, definitionFacts } from "@purlin/composition";
 import { guardTransport, type KubeTransport } from "@purlin/kube-client";
 import { isNotFound } from "@purlin/kube-objects/errors";
@@ -16,7 +17,7 @@ import { type ApplyStage, diffText, type Plan, planMarkdown, planReport, planTex
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets } from "../cluster/find-resource.ts";
 import { printYaml } from "../files/yaml-file.ts";
-import { readClientCertificates } from "../function-call/client-certificates.ts";
+import { readClientCertificates } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { applyStages } from "../manifests/apply-manifests.ts";
 import { type Manifest, readManifests, skippedLine } from "../manifests/manifest.ts";
@@ -248,4 +249,36 @@ function outcomeOf({ composites: all, inputs, errors }: Plan): Parameters<typeof
     isInvalid: [...failures, ...refusals].some(({ isInvalid }) => isInvalid),
     hasChanges: changes.length > 0,
   };
+}
+
+/** Previews files and asks whether to apply them. With a hash it asks nothing: the plan must be the one with that hash. */
+export async function confirmPlan(input: CommandInput, hash: string | undefined, io: Io): Promise<boolean> {
+  const diff = readDiffInput(input, io);
+  const plan = await previewFiles(input, diff, { io });
+  if (hash !== undefined && plan.hash !== hash) {
+    throw new UserError(
+      `the plan has changed: its hash is ${plan.hash}, not ${hash}: preview it again with purlin diff`,
+    );
+  }
+  printPlan(plan, diff, io);
+  if (plan.isStale) throw new UserError("the control plane changes too fast to preview: nothing was applied");
+  if (plan.errors.length > 0) throw new UserError("the preview has errors: nothing was applied");
+  if (hash !== undefined) return true;
+  if (!io.stdout.isTTY)
+    throw new UserError(
+      "--confirm needs a terminal; elsewhere use --confirm HASH with the hash of purlin diff -o json",
+      { exitCode: 2 },
+    );
+  return asked(io);
+}
+
+async function asked(io: Io): Promise<boolean> {
+  io.stdout.write("Apply these changes? Only 'yes' is accepted: ");
+  const lines = createInterface({ input: io.stdin });
+  try {
+    for await (const line of lines) return line.trim() === "yes";
+    return false;
+  } finally {
+    lines.close();
+  }
 }

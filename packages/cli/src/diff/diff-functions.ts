@@ -25,7 +25,7 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { ApplyStage, PassFunctions } from "@purlin/preview";
 import type { Cluster } from "../cluster/cluster-client.ts";
-import type { ClientCertificates } from "../function-call/client-certificates.ts";
+import type { ClientCertificates } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import type { CommandInput } from "../options/command-spec.ts";

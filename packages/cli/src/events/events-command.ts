@@ -9,7 +9,7 @@ import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
 import { harmlessJson } from "../terminal/harmless.ts";
-import { growingTable } from "../terminal/table.ts";
+import { growingTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "./event-rows.ts";
 

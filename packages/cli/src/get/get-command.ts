@@ -15,7 +15,7 @@ import {
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { formatTable, growingTable } from "../terminal/table.ts";
+import { formatTable, growingTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import { type Fetched, fetchTarget, objectsOf, queryOf, type Selection, tableType } from "./fetch-objects.ts";
 import { type OutputFormat, printList, printObject, readFormat } from "./print-objects.ts";

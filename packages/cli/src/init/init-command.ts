@@ -3,12 +3,12 @@ import { basename, join, resolve } from "node:path";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
-import { isProjectName, makeProject } from "../scaffold/make-project.ts";
+import { isProjectName, makeProject, projectName } from "../scaffold/make-project.ts";
 import { writeProjectTypes } from "../types/project-types.ts";
 import { UserError } from "../user-error.ts";
 
 /** `purlin init [DIR]` */
-export async function run(input: CommandInput, io: Io): Promise<undefined> {
+export async function initPlatform(input: CommandInput, io: Io): Promise<undefined> {
   const { folder, ...values } = readPlatformOptions(input, io);
   await makeProject(
     {
@@ -88,4 +88,34 @@ function pluralOf(singular: string): string {
 
 function wrong(message: string): UserError {
   return new UserError(message, { exitCode: 2 });
+}
+
+/** `purlin function init NAME` */
+export async function initFunction({ args }: CommandInput, io: Io): Promise<undefined> {
+  const [folder = ""] = args;
+  const name = projectName(folder);
+  await makeProject(
+    {
+      folder,
+      layers: ["common", "function"],
+      values: { name, function: name },
+      next: ["npm install", "npm test", "npm start -- --insecure"],
+    },
+    io,
+  );
+}
+
+/** `purlin provider init NAME` */
+export async function initProvider({ args }: CommandInput, io: Io): Promise<undefined> {
+  const [folder = ""] = args;
+  await makeProject(
+    {
+      folder,
+      layers: ["common", "provider"],
+      sdk: "provider",
+      values: { name: projectName(folder, "provider") },
+      next: ["npm install", "npm test", "npx purlin up provider.yaml"],
+    },
+    io,
+  );
 }

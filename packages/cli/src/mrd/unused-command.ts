@@ -6,7 +6,7 @@ import { openCluster } from "../cluster/cluster-client.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
-import { formatTable } from "../terminal/table.ts";
+import { formatTable } from "../terminal/screen.ts";
 
 /** How many kinds are counted at the same time. */
 const atOnce = 8;

@@ -9,7 +9,7 @@ import {
 } from "@purlin/function-runner";
 import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
 import { printYaml } from "../files/yaml-file.ts";
-import { type ClientCertificates, readClientCertificates } from "../function-call/client-certificates.ts";
+import { type ClientCertificates, readClientCertificates } from "../function-call/probe-target.ts";
 import { readOpenAPI } from "../function-call/requirement-files.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";

@@ -18,8 +18,7 @@ import {
   settleRequirements,
   type TlsSource,
 } from "@purlin/function-runner";
-import type { ClientCertificates } from "../function-call/client-certificates.ts";
-import { type ProbeAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
+import { type ClientCertificates, type ProbeAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { harmless } from "../terminal/harmless.ts";
 import {

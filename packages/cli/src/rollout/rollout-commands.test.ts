@@ -14,7 +14,7 @@ import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { run } from "../run.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
-import { rolloutType } from "./rollout-object.ts";
+import { rolloutType } from "./rollout-command.ts";
 
 const closing = new AsyncDisposableStack();
 let folder: TempFolder;

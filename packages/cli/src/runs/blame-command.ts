@@ -28,7 +28,7 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { jsonText, readOutput } from "../options/data-output.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { formatTable } from "../terminal/table.ts";
+import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import { openRuns, type RunsSource } from "./runs-source.ts";
 import { revisionText, shortJson } from "./show-command.ts";

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { join, resolve } from "node:path";
+import { crossplaneAnnotations } from "@purlin/composition";
+import type { State } from "@purlin/function-protocol";
 import { isNoMatch } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
-import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { Run } from "@purlin/run-store";
+import { compositeName, desiredObjects, lastCall, type Run } from "@purlin/run-store";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { makeFolder, replaceFile } from "../files/write-files.ts";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
+import { isOperation } from "../operation/operation-state.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { UserError } from "../user-error.ts";
-import { exportedFiles } from "./exported-test.ts";
 import { openRuns } from "./runs-source.ts";
 
 /** `purlin runs export RUN… -o DIR`: writes each run as a test case. */
@@ -68,4 +69,218 @@ async function definitionsOf(
     ),
   );
   return [...items.filter(isOurs), ...functions.filter((one) => one !== undefined)].map((one) => one as JsonObject);
+}
+
+const { resourceName } = crossplaneAnnotations;
+/** Members of metadata that the API server of the run set. */
+const serverSet: ReadonlySet<string> = new Set(["managedFields", "selfLink"]);
+
+/** The files of a test case, by name. */
+type Files = Map<string, readonly JsonValue[]>;
+
+/** A run as a test case of `purlin test`: its inputs as fixtures, and its desired state as what is expected. */
+export function exportedFiles(run: Run, definitions: readonly JsonObject[]): ReadonlyMap<string, readonly JsonValue[]> {
+  const redactions = createRedactions();
+  const clean = (value: JsonObject): JsonObject => asStored(redactions.replace(portable(value)) as JsonObject);
+  const files: Files = new Map();
+  const inputs: Record<string, JsonValue> = {};
+  const add = (input: string, name: string, documents: readonly JsonObject[]): void => {
+    if (documents.length === 0) return;
+    inputs[input] = name;
+    files.set(name, documents.map(clean));
+  };
+  const last = run.steps.at(-1);
+  // An Operation observes nothing but what its functions require.
+  const observed = isOperation(run.xr) ? [] : resourcesIn(last && lastCall(last)?.request.observed);
+  if (isOperation(run.xr)) add("operation", "fixtures/operation.yaml", [run.composite]);
+  else add("xr", "fixtures/xr.yaml", [run.composite]);
+  add(
+    "xrd",
+    "fixtures/xrd.yaml",
+    definitions.filter(({ kind }) => kind === "CompositeResourceDefinition"),
+  );
+  add("composition", "fixtures/composition.yaml", run.revision === undefined ? [] : [compositionOf(run, run.revision)]);
+  add("functions", "functions.yaml", functionsOf(run, definitions));
+  for (const [name, object] of observed) files.set(`fixtures/observed/${fileName(name)}.yaml`, [clean(object)]);
+  if (observed.length > 0) inputs["observed"] = "fixtures/observed";
+  const required = requiredOf(run);
+  for (const [name, objects] of required) files.set(`fixtures/required/${fileName(name)}.yaml`, objects.map(clean));
+  if (required.length > 0) inputs["required"] = "fixtures/required";
+  if (redactions.values.size > 0) {
+    if (!isOperation(run.xr)) inputs["secrets"] = "fixtures/redacted.yaml";
+    files.set("fixtures/redacted.yaml", [Object.fromEntries(redactions.values)]);
+  }
+  files.set(`${caseName(run)}.test.yaml`, [caseOf(run, inputs, redactions.replace)]);
+  return files;
+}
+
+function caseName({ id, xr }: Run): string {
+  return `${xr.name}-${id.slice(0, 8).toLowerCase()}`;
+}
+
+function caseOf(run: Run, inputs: JsonObject, replace: (value: JsonValue) => JsonValue): JsonObject {
+  const conditions = run.conditions
+    .filter(({ type }) => type !== "Responsive")
+    .map(({ type, status, reason }) => ({ type, status, reason }));
+  const fatal = run.outcome === "failed" && run.error !== undefined ? { fatal: escaped(run.error) } : {};
+  // An attempt that fails is recorded before its conditions are written.
+  const failed = isOperation(run.xr) ? fatal : { ...fatal, conditions };
+  const expect = run.outcome === "failed" ? failed : { ...desiredOf(run), ...outputsOf(run), conditions };
+  return {
+    apiVersion: "test.purlin.dev/v1alpha1",
+    kind: isOperation(run.xr) ? "OperationTest" : "CompositionTest",
+    metadata: { name: caseName(run), annotations: { "purlin.dev/run": run.id } },
+    spec: { inputs, cases: [{ name: "as recorded", expect: withStored(replace(expect) as JsonObject) }] },
+  };
+}
+
+/** Expected Secrets are those that an API server would return. Values that were hidden may be any. */
+function withStored(expect: JsonObject): JsonObject {
+  const { resource } = expect;
+  const stored = membersOf(resource).map(([name, object]) => [
+    name,
+    isJsonObject(object) ? expectedSecret(object) : object,
+  ]);
+  return stored.length === 0 ? expect : { ...expect, resource: Object.fromEntries(stored) as JsonObject };
+}
+
+function expectedSecret(object: JsonObject): JsonObject {
+  const stored = asStored(object);
+  if (stored === object) return object;
+  const hidden = new Set(
+    [...membersOf(object["data"]), ...membersOf(object["stringData"])].filter(isHidden).map(([key]) => key),
+  );
+  const data = membersOf(stored["data"]).map(([key, value]) => [key, hidden.has(key) ? { $any: true } : value]);
+  return { ...stored, data: Object.fromEntries(data) as JsonObject };
+}
+
+const isHidden = ([, value]: readonly [string, JsonValue]): boolean => /^redacted-\d+$/.test(String(value));
+
+/** A regular expression that matches a text. */
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+/** Each secret value has one name in all fixtures. */
+function createRedactions() {
+  const values = new Map<string, string>();
+  const nameOf = (mark: string): string => {
+    const known = [...values].find(([, one]) => one === mark)?.[0];
+    const name = known ?? `redacted-${values.size + 1}`;
+    values.set(name, mark);
+    return name;
+  };
+  const replace = (value: JsonValue): JsonValue => {
+    if (typeof value === "string") return value.replaceAll(/\*\*REDACTED(?::[0-9a-f]{8})?\*\*/g, nameOf);
+    if (Array.isArray(value)) return value.map(replace);
+    if (!isJsonObject(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, replace(member)]));
+  };
+  return { values, replace };
+}
+
+function portable(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (!isJsonObject(metadata ?? null)) return object;
+  const kept = Object.entries(metadata as JsonObject).filter(([name]) => !serverSet.has(name));
+  return { ...object, metadata: Object.fromEntries(kept) };
+}
+
+function compositionOf({ composition }: Run, revision: JsonObject): JsonObject {
+  const { revision: _, ...spec } = revision["spec"] as JsonObject;
+  return { apiVersion: "apiextensions.crossplane.io/v1", kind: "Composition", metadata: { name: composition }, spec };
+}
+
+function functionsOf({ steps }: Run, definitions: readonly JsonObject[]): readonly JsonObject[] {
+  const names = [...new Set(steps.map((step) => step.function))];
+  return names.map((name) => {
+    const known = definitions.find(
+      ({ kind, metadata }) => kind === "Function" && (metadata as JsonObject)["name"] === name,
+    );
+    const pkg = steps.find((step) => step.function === name)?.package ?? "";
+    const type = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+    if (known === undefined) return { ...type, metadata: { name }, spec: { package: pkg } };
+    const { annotations } = known["metadata"] as JsonObject;
+    const { spec } = known;
+    // A function that runs from a source file has no package.
+    return {
+      ...type,
+      metadata: { name, ...(annotations !== undefined && { annotations }) },
+      ...(spec !== undefined && { spec }),
+    };
+  });
+}
+
+function resourcesIn(state: State | undefined): readonly (readonly [string, JsonObject])[] {
+  return [...(state?.resources ?? [])].map(
+    ([name, { resource }]) => [name, named(resource?.value ?? {}, name)] as const,
+  );
+}
+
+function requiredOf({ steps }: Run): readonly (readonly [string, readonly JsonObject[]])[] {
+  const found = new Map<string, readonly JsonObject[]>();
+  for (const step of steps) {
+    const request = lastCall(step)?.request;
+    const all = [...(request?.requiredResources ?? []), ...(request?.extraResources ?? [])];
+    for (const [name, { items }] of all) {
+      if (items.length > 0)
+        found.set(
+          `${step.name}-${name}`,
+          items.map(({ resource }): JsonObject => resource?.value ?? {}),
+        );
+    }
+  }
+  return [...found];
+}
+
+/** What the pipeline wants in the end: the status of the composite resource, and every field of the composed resources. */
+function desiredOf(run: Run): JsonObject {
+  const last = run.steps.findLast((step) => lastCall(step)?.response !== undefined);
+  const desired = desiredObjects(last && lastCall(last)?.response?.desired);
+  const names = [...desired.keys()].filter((name) => name !== compositeName).sort();
+  const { status } = (isOperation(run.xr) ? undefined : desired.get(compositeName)) ?? {};
+  return {
+    ...(status !== undefined && { xr: { status } }),
+    resources: { only: names },
+    ...(names.length > 0 && {
+      resource: Object.fromEntries(names.map((name) => [name, plain(desired.get(name) ?? {})])),
+    }),
+  };
+}
+
+/** The outputs of the steps of an Operation. */
+function outputsOf(run: Run): JsonObject {
+  if (!isOperation(run.xr)) return {};
+  const outputs = run.steps.flatMap((step) => {
+    const output = lastCall(step)?.response?.output;
+    return output === undefined ? [] : [[step.name, output.value] as const];
+  });
+  return outputs.length === 0 ? {} : { outputs: Object.fromEntries(outputs) };
+}
+
+/** A Secret as an API server stores it: text is in `data`, and replaced values are base64 as those before them were. */
+function asStored(object: JsonObject): JsonObject {
+  if (object["apiVersion"] !== "v1" || object["kind"] !== "Secret") return object;
+  const { stringData, data, ...rest } = object;
+  const base64 = (text: JsonValue): JsonValue => Buffer.from(String(text)).toString("base64");
+  const encoded = membersOf(data).map(([key, value]) => [key, isHidden([key, value]) ? base64(value) : value]);
+  const written = membersOf(stringData).map(([key, value]) => [key, base64(value)]);
+  return { ...rest, data: Object.fromEntries([...encoded, ...written]) as JsonObject };
+}
+
+const membersOf = (value: JsonValue | undefined): [string, JsonValue][] =>
+  isJsonObject(value ?? null) ? (Object.entries(value as JsonObject) as [string, JsonValue][]) : [];
+
+function plain({ "(ready)": _, ...object }: JsonObject): JsonObject {
+  return object as JsonObject;
+}
+
+function named(object: JsonObject, name: string): JsonObject {
+  const metadata = isJsonObject(object["metadata"] ?? null) ? (object["metadata"] as JsonObject) : {};
+  const annotations = { ...(metadata["annotations"] as JsonObject | undefined), [resourceName]: name };
+  return { ...object, metadata: { ...metadata, annotations } };
+}
+
+function fileName(name: string): string {
+  return name.replaceAll(/[^\w.-]/g, "_") || "_";
 }

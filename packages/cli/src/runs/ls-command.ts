@@ -6,7 +6,7 @@ import type { Io } from "../io.ts";
 import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
-import { formatTable, growingTable } from "../terminal/table.ts";
+import { formatTable, growingTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import { openRuns } from "./runs-source.ts";
 

@@ -26,9 +26,9 @@ import {
 import { ensureNamespace } from "@purlin/package-manager";
 import { openRunStore, type RunStore } from "@purlin/run-store";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { kubeconfigVariable, readAccess } from "../cluster/read-kubeconfig.ts";
+import { kubeconfigVariable, readAccess } from "../cluster/cluster-client.ts";
 import { explain } from "../files/read-text.ts";
-import { readClientCertificates } from "../function-call/client-certificates.ts";
+import { readClientCertificates } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, listOption, textOption } from "../options/command-spec.ts";
 import { readFunctionLimits } from "../options/function-limits.ts";

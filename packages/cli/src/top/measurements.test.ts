@@ -2,9 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunSummary } from "@purlin/run-store";
-import { processesDocument, processesPath } from "./processes-document.ts";
 import { compositeRates } from "./top-command.ts";
-import { quantile, readFunctionCalls } from "./usage.ts";
+import { processesDocument, processesPath, quantile, readFunctionCalls } from "./usage.ts";
 
 const labels = (code: string, severity: string): string =>
   `function_name="fn",function_package="r/fn:v1",grpc_target="x",grpc_method="RunFunction",grpc_code="${code}",result_severity="${severity}"`;

@@ -6,10 +6,18 @@ import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, parseDuration, textOption } from "../options/command-spec.ts";
 import { harmless } from "../terminal/harmless.ts";
-import { formatTable } from "../terminal/table.ts";
+import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
-import { type ProcessUsage, processesPath } from "./processes-document.ts";
-import { type FunctionCalls, podSummary, podTable, podUsage, quantile, readFunctionCalls } from "./usage.ts";
+import {
+  type FunctionCalls,
+  type ProcessUsage,
+  podSummary,
+  podTable,
+  podUsage,
+  processesPath,
+  quantile,
+  readFunctionCalls,
+} from "./usage.ts";
 
 /** What is known of one function. */
 interface FunctionRow {

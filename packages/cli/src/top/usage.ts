@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import type { FunctionProcess } from "@purlin/function-process";
 import { isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { quantityValue } from "@purlin/kube-objects/typed";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Io } from "../io.ts";
-import { formatTable } from "../terminal/table.ts";
+import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 
 /** What a Pod of the control plane uses. */
@@ -158,4 +161,26 @@ export function quantile({ buckets }: Pick<FunctionCalls, "buckets">, q: number)
     [below, countBelow] = [bound, count];
   }
   return below;
+}
+
+/** Where a control plane on this machine serves what the processes of its functions use. */
+export const processesPath = "/purlin/v1/processes";
+
+/** What the processes of one function use. */
+export interface ProcessUsage {
+  readonly name: string;
+  readonly phase: string;
+  /** Processors, on average since the measurement before. */
+  readonly cpus?: number;
+  readonly memoryBytes?: number;
+  readonly processes?: number;
+}
+
+/** The processes of all functions; undefined for any other path. */
+export function processesDocument(
+  processes: readonly Pick<FunctionProcess, "name" | "state" | "usage">[],
+  path: string,
+): JsonValue | undefined {
+  if (path !== processesPath) return undefined;
+  return { items: processes.map(({ name, state, usage }) => ({ name, phase: state.phase, ...usage })) };
 }

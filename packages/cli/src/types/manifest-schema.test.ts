@@ -8,8 +8,7 @@ import { projectFileFields, readProjectFile } from "../project/project-file.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
 import type { CustomKind } from "./custom-module.ts";
 import { projectSchema } from "./generate-types.ts";
-import { toJsonSchema } from "./json-schema.ts";
-import { manifestSchema } from "./manifest-schema.ts";
+import { manifestSchema, toJsonSchema } from "./manifest-schema.ts";
 
 const context = { metadata: "#/definitions/meta", isCustom: true };
 

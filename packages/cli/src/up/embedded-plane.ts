@@ -47,13 +47,12 @@ import { controlPlaneRoles, controlPlaneUser, grantorUser, simulatorRoles } from
 import { type EmbeddedServer, type EmbeddedServerOptions, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { simulateWorkloads } from "../apiserver/server-options.ts";
 import { eachOnce, type Io } from "../io.ts";
-import { processesDocument } from "../top/processes-document.ts";
+import { processesDocument } from "../top/usage.ts";
 import { UserError } from "../user-error.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
-import { followFunctions, guardDevelopment, sourceFolders, upTrust } from "./source-functions.ts";
+import { followFunctions, guardDevelopment, sourceFolders, upTrust, wakeComposites } from "./source-functions.ts";
 import { followProviders, openSourceProviders, type SourceProviders } from "./source-providers.ts";
 import type { UpOptions } from "./up-options.ts";
-import { wakeComposites } from "./wake-composites.ts";
 
 /** A whole control plane in this process. */
 export interface EmbeddedPlane extends AsyncDisposable {

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import type { SandboxSupport } from "@purlin/function-process";
-import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
+import { kubeconfigVariable } from "../cluster/cluster-client.ts";
 import { commandName } from "../command-name.ts";
 import { terminalText } from "../help/help-text.ts";
 import type { Io } from "../io.ts";

@@ -8,10 +8,10 @@ import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { TestIo } from "../testing/test-io.ts";
 import { plainStyle } from "../testing/test-style.ts";
-import type { PackageSource } from "./package-parts.ts";
 import {
   collectStatus,
   isSettled,
+  type PackageSource,
   type StatusSource,
   snapshotLines,
   snapshotTexts,

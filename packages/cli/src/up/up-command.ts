@@ -16,13 +16,17 @@ import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
 import { textOf, UserError } from "../user-error.ts";
-import { createFileApplier, type FileApplier } from "./apply-files.ts";
+import { createFileApplier, type FileApplier, type Inventory, inventoryPath, openInventory } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
-import { type Inventory, inventoryPath, openInventory } from "./inventory.ts";
-import { type PackageWatch, watchPackages } from "./package-parts.ts";
 import { createTypesRefresher } from "./refresh-types.ts";
-import { type AppliedObject, collectStatus, unsettledLines } from "./status-snapshot.ts";
+import {
+  type AppliedObject,
+  collectStatus,
+  type PackageWatch,
+  unsettledLines,
+  watchPackages,
+} from "./status-snapshot.ts";
 import {
   createLiveView,
   createStatusWatcher,

@@ -12,7 +12,7 @@ import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
-import { formatTable } from "../terminal/table.ts";
+import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import { type OpenedImage, openFileOrImage, sizeText } from "./open-package.ts";
 import { inWorkspace, platformOption } from "./xpkg-workspace.ts";

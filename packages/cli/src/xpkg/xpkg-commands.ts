@@ -60,7 +60,7 @@ export const xpkgCommands: readonly CommandSpec[] = [
       },
       registryConfig,
     ],
-    load: () => import("./push-command.ts"),
+    load: async () => ({ run: (await import("./transfer-command.ts")).push }),
   },
   {
     name: "xpkg pull",
@@ -71,7 +71,7 @@ export const xpkgCommands: readonly CommandSpec[] = [
       platform,
       registryConfig,
     ],
-    load: () => import("./pull-command.ts"),
+    load: async () => ({ run: (await import("./transfer-command.ts")).pull }),
   },
   {
     name: "xpkg install",

@@ -21,7 +21,7 @@ import {
   type RegistryClient,
   type RegistryCredentials,
 } from "@purlin/oci";
-import { kubeconfigVariable } from "../cluster/read-kubeconfig.ts";
+import { kubeconfigVariable } from "../cluster/cluster-client.ts";
 import { explain, readText, readTextIfThere } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";

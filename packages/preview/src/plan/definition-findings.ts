@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import { compositionKinds, definitionFacts } from "@purlin/composition";
 import { textOf } from "@purlin/kube-objects/errors";
-import { isJsonObject, isNumber, type JsonObject, type JsonValue, jsonEqual, ownValue, printJson } from "@purlin/kube-objects/json";
+import {
+  isJsonObject,
+  isNumber,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  ownValue,
+  printJson,
+} from "@purlin/kube-objects/json";
 import {
   type KubeObject,
   keyOf,

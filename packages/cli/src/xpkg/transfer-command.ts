@@ -12,6 +12,7 @@ import {
   pushPackage,
   readArchive,
   readPackageText,
+  writeArchive,
 } from "@purlin/oci";
 import { commandName } from "../command-name.ts";
 import { explain } from "../files/read-text.ts";
@@ -19,10 +20,11 @@ import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { createStyle } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
-import { inWorkspace, type Workspace } from "./xpkg-workspace.ts";
+import { defaultFile, openImage } from "./open-package.ts";
+import { inWorkspace, platformOption, type Workspace } from "./xpkg-workspace.ts";
 
 /** `purlin xpkg push IMAGE` */
-export function run(input: CommandInput, io: Io): Promise<undefined> {
+export function push(input: CommandInput, io: Io): Promise<undefined> {
   return inWorkspace(input, io, async (workspace) => {
     const to = parseReference(input.args[0] ?? "");
     if (to.tag === undefined || to.digest !== undefined) {
@@ -87,4 +89,22 @@ function refuseStrangers(packages: readonly Opened[]): void {
     }
     seen.set(platform, file);
   }
+}
+
+/** `purlin xpkg pull IMAGE` */
+export function pull(input: CommandInput, io: Io): Promise<undefined> {
+  return inWorkspace(input, io, async (workspace) => {
+    const reference = parseReference(input.args[0] ?? "");
+    const name = formatReference(reference);
+    const { digest, manifestDigest, manifest } = await openImage(reference, io, {
+      platform: platformOption(input),
+      workspace,
+    });
+    const text = await readPackageText(manifest, workspace.store, name);
+    const { meta } = await parsePackage(text, `${name}: package.yaml`);
+    const output = textOption(input, "output") ?? defaultFile(meta.name, manifestDigest);
+    await writeArchive(workspace.store, { manifest }, resolve(io.cwd, output));
+    io.stdout.write(`${createStyle(io.stdout, io.env).good("Pulled")} ${name} into ${output}\n  ${digest}\n`);
+    return undefined;
+  });
 }

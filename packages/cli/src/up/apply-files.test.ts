@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import type { Manifest } from "../manifests/manifest.ts";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { openInventory } from "./inventory.ts";
+import { openInventory } from "./apply-files.ts";
 
 function object(name: string, namespace?: string, apiVersion = "e.org/v1"): KubeObject {
   return { apiVersion, kind: "App", metadata: { name, ...(namespace && { namespace }) } };

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TestIo } from "../testing/test-io.ts";
+import { formatTable } from "./screen.ts";
 import { createStyle } from "./style.ts";
-import { formatTable } from "./table.ts";
 
 test("columns are as wide as their widest cell and lines end with their last word", () => {
   assert.equal(

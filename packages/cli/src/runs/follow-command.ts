@@ -1,3 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-
-export { follow as run } from "./ls-command.ts";
