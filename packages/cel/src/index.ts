@@ -15,6 +15,7 @@ export { type AccessCheck, authorizerValue, type CheckAccess, requestResourceVal
 export { parseUrl, UrlProblem } from "./library/parse-url.ts";
 export { evaluateExpression, syntaxProblem } from "./program.ts";
 export { type CheckOptions, checkRules } from "./rules/check-rules.ts";
+export { deviceSelectorProblem } from "./rules/device-selector.ts";
 export { FieldPathProblem, type FoundField, resolveFieldPath } from "./rules/field-path.ts";
 export { createRuleSet, declaresRules } from "./rules/rule-set.ts";
 export { validateRules, validatingRules } from "./rules/validate-rules.ts";

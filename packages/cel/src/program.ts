@@ -71,7 +71,7 @@ interface CheckedExpression {
 
 function checkWithin(text: string, env: Environment): CheckedExpression | CompileFailure {
   const source = createSource(text);
-  const parsed = parse(source);
+  const parsed = parse(source, env);
   if ("issues" in parsed) return { stage: "compile", problem: renderIssues(source, parsed.issues) };
   const { ast } = parsed;
   const patterns = new PatternStore();

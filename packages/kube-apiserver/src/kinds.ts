@@ -31,6 +31,7 @@ export {
   selectorProblems,
   within,
 } from "./objects/checks.ts";
+export { inMetaOrder } from "./objects/member-order.ts";
 export { metaOf, textFields, withMeta } from "./objects/object-meta.ts";
 export type { ResourceType } from "./registry/registry.ts";
 export { StoreFollower } from "./server/store-follower.ts";

@@ -39,6 +39,39 @@ for (const { path, spec, object, code, message } of answers) {
   });
 }
 
+/** What the same server said to a merge patch of an object, after a first status was written. */
+interface ChangeAnswer extends Answer {
+  readonly object: JsonObject;
+  readonly first?: JsonObject;
+  readonly endpoint?: string;
+  readonly change: JsonObject;
+}
+
+const changes = readFileSync(new URL("testdata/changes.jsonl", import.meta.url), "utf8")
+  .trim()
+  .split("\n")
+  .map((line) => JSON.parse(line) as ChangeAnswer);
+
+const withoutUid = (text: unknown): string =>
+  String(text).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uid>");
+
+for (const [index, { path, object, first, endpoint, change, code, message }] of changes.entries()) {
+  const title = `${path.split("/").at(-1)} ${JSON.stringify(object)} ${JSON.stringify(first ?? {})} ${JSON.stringify(change)}`;
+  test(`a change as in the reference: ${title}`, async () => {
+    const at = `${path}/change-${index}`;
+    const headers = { "content-type": "application/merge-patch+json" };
+    await server.post(path, { metadata: { name: `change-${index}` }, ...object });
+    if (first) await server.send(`${at}/status`, { method: "PATCH", headers, body: { status: first } });
+    const to = endpoint === undefined ? at : `${at}/${endpoint}`;
+    const response = await server.send(to, { method: "PATCH", headers, body: change });
+    const said = (answerValue(response) as JsonObject)["message"];
+    assert.deepEqual(
+      [response.code, code === 200 ? undefined : withoutUid(said)],
+      [code, message && withoutUid(message)],
+    );
+  });
+}
+
 test("every kind with rules of its own is asked about, and both answers come", () => {
   const kinds = new Set(answers.map(({ path }) => path.split("/").at(-1)));
   assert.deepEqual([...kinds].sort(), [
@@ -80,6 +113,7 @@ test("every kind with rules of its own is asked about, and both answers come", (
     "resourceclaims",
     "resourceclaimtemplates",
     "resourcequotas",
+    "resourceslices",
     "rolebindings",
     "roles",
     "runtimeclasses",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `npm run compare-kinds [-- KIND… --requests=N --seed=N]`: random objects of built-in kinds, answered by both servers.
+// `npm run compare-kinds [-- KIND… --requests=N --seed=N]`: random objects of built-in kinds, answered by both servers. `--all` reports known gaps
+// too, `--groups=N` limits the differences that are printed, `--text=N` the length of their texts.
 import { unexplained } from "./known-gaps.ts";
 import { describeFindings } from "./report.ts";
 import { compareRandomKinds } from "./run.ts";
@@ -15,7 +16,7 @@ const started = performance.now();
 const referenceOnly = words.includes("--reference-only");
 const all = await compareRandomKinds({ seed, requests, referenceOnly, ...(kinds.length > 0 && { kinds }) });
 const findings = words.includes("--all") ? all : unexplained(all);
-console.log(describeFindings(findings, Number(option("groups") ?? 60)));
+console.log(describeFindings(findings, Number(option("groups") ?? 60), Number(option("text") ?? 400)));
 const seconds = ((performance.now() - started) / 1000).toFixed(1);
 console.log(
   `${findings.length} of ${requests} answers differ, ${all.length - findings.length} more in known gaps (${seconds} s).`,

@@ -2,18 +2,19 @@
 import type { Loose } from "../harness/loose.ts";
 import type { Finding } from "./run.ts";
 
-/** Findings by what differs, the most frequent first, each with one example. */
-export function describeFindings(findings: readonly Finding[], limit = 60): string {
+/** Findings by what differs, the most frequent first, each with one example, whose texts are cut at a length. */
+export function describeFindings(findings: readonly Finding[], limit = 60, textLength = 400): string {
   const groups = Map.groupBy(findings, signature);
   const sorted = [...groups].toSorted(([, a], [, b]) => b.length - a.length);
   return sorted
     .slice(0, limit)
-    .map(([text, members]) => describeGroup(text, members))
+    .map(([text, members]) => describeGroup(text, members, textLength))
     .join("\n");
 }
 
-function describeGroup(text: string, members: readonly Finding[]): string {
+function describeGroup(text: string, members: readonly Finding[], textLength: number): string {
   const [example] = members as [Finding];
+  const short = (value: unknown): string => shortened(value, textLength);
   const changes = example.mutations.map(({ path, value }) => `${path.join(".")} = ${short(value)}`).join("; ");
   const first = example.differences.find(({ path }) => path !== ".code") ?? example.differences[0];
   return `${members.length} × ${text}\n    request ${example.number}: ${changes}\n    ours:   ${short(first?.ours)}\n    theirs: ${short(first?.theirs)}`;
@@ -43,9 +44,9 @@ function causes({ body, warning }: Loose): string[] {
   );
 }
 
-function short(value: unknown): string {
+function shortened(value: unknown, most: number): string {
   const text =
     JSON.stringify(value, (_, member) => (typeof member === "bigint" ? `${member}n` : (member as unknown))) ??
     "(removed)";
-  return text.length > 400 ? `${text.slice(0, 400)}…` : text;
+  return text.length > most ? `${text.slice(0, most)}…` : text;
 }

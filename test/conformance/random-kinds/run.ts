@@ -192,7 +192,7 @@ async function askBoth(
 const emptyText = (text: string): string =>
   text
     .replaceAll(/(Invalid|Unsupported) value: (?:null|""|\[\]|\{\}):/g, "$1 value: <empty>:")
-    .replaceAll(/"(\w+)":(?:null|\[\])/g, '"$1":<empty>')
+    .replaceAll(/"(\w+)": ?(?:null|\[\]|\{\})/g, '"$1":<empty>')
     .replaceAll(/"10\.0\.\d+\.\d+"/g, '"<address>"');
 const withoutEmptiness = (cause: Loose): Loose => ({ ...cause, message: emptyText(cause.message) });
 

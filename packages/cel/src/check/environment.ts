@@ -33,6 +33,8 @@ export interface Environment {
   readonly objects: ReadonlyMap<string, Fields>;
   /** Whether expressions can construct patches: `Object{…}`, `Object.spec{…}`, `JSONPatch{…}`. */
   readonly hasPatchTypes?: boolean;
+  /** Whether `cel.bind` names a value. */
+  readonly hasBindings?: boolean;
 }
 
 /** The fields of an operation of a JSON patch. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { boolType, doubleType, intType, stringType, structType } from "../types/types.ts";
+import { boolType, type CelType, doubleType, intType, stringType, structType } from "../types/types.ts";
 import type { Meter } from "../values/meter.ts";
 import { CelError, isError, noSuchOverload, OpaqueValue, type Value } from "../values/value.ts";
 import { fixedCost, traversal } from "./costs.ts";
@@ -16,7 +16,8 @@ import {
   signOf,
 } from "./quantity-amount.ts";
 
-const quantityType = structType("kubernetes.Quantity");
+/** The type of exact amounts. */
+export const quantityType: CelType = structType("kubernetes.Quantity");
 
 /** A Kubernetes quantity. */
 class QuantityValue extends OpaqueValue {

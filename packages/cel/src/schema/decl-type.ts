@@ -27,6 +27,10 @@ export interface DeclType {
   readonly fields?: ReadonlyMap<string, DeclType>;
   /** The elements of a list or the values of a map. */
   readonly element?: DeclType;
+  /** The keys of a map that are bounded. */
+  readonly key?: DeclType;
+  /** A map whose entries have the same bound when they are selected by name. */
+  readonly hasBoundedEntries?: boolean;
   /** How many characters, elements or entries there can be. */
   readonly maxElements: bigint;
   /** The bytes the shortest value takes as JSON. */
@@ -154,8 +158,8 @@ export function follow(root: DeclType, path: readonly string[]): DeclType | unde
   let current: DeclType | undefined = root;
   for (const step of path) {
     if (step === "@items" || step === "@values") current = current?.element;
-    else if (step === "@keys") current = current?.kind === "map" ? mapKey : undefined;
-    else current = current?.fields?.get(step);
+    else if (step === "@keys") current = current?.kind === "map" ? (current.key ?? mapKey) : undefined;
+    else current = current?.hasBoundedEntries ? current.element : current?.fields?.get(step);
   }
   return current;
 }

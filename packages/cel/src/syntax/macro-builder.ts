@@ -30,10 +30,13 @@ export class AstBuilder {
   readonly source: Source;
   readonly offsets: Map<number, number> = new Map();
   readonly issues: Issue[] = [];
+  /** Whether `cel.bind` is a macro. */
+  readonly hasBindings: boolean;
   #nextId = 1;
 
-  constructor(source: Source) {
+  constructor(source: Source, hasBindings = false) {
     this.source = source;
+    this.hasBindings = hasBindings;
   }
 
   newId(offset: number | undefined): number {

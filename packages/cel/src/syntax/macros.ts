@@ -175,10 +175,35 @@ const has: Macro = ({ build, args }) => {
 const globalMacros: ReadonlyMap<string, Macro> = new Map([["has/1", has]]);
 const memberMacros: ReadonlyMap<string, Macro> = new Map([...comprehensionMacros, ...optionalMacros]);
 
-/** The call, or what the macro of that name and number of arguments makes of it. */
-export function expandMacro(builder: AstBuilder, { id, name, target, args }: CallSite): Expr {
+/** `cel.bind(x, value, body)`: a name for a value. */
+const bind: Macro = ({ build, args }) => {
+  const [variable, value, body] = args;
+  if (variable?.kind !== "ident") {
+    throw new MacroProblem(variable?.id ?? 0, "cel.bind() variable names must be simple identifiers");
+  }
+  return build.comprehension({
+    range: build.list(),
+    iterVar: "#unused",
+    iterVar2: undefined,
+    accuVar: variable.name,
+    accuInit: given(value),
+    condition: build.literal(false),
+    step: build.ident(variable.name),
+    result: given(body),
+  });
+};
+
+function macroOf({ hasBindings }: AstBuilder, { name, target, args }: CallSite): Macro | undefined {
   const key = `${name}/${args.length}`;
-  const macro = target ? memberMacros.get(key) : globalMacros.get(key);
+  if (target === undefined) return globalMacros.get(key);
+  const isBinding = hasBindings && key === "bind/3" && target.kind === "ident" && target.name === "cel";
+  return isBinding ? bind : memberMacros.get(key);
+}
+
+/** The call, or what the macro of that name and number of arguments makes of it. */
+export function expandMacro(builder: AstBuilder, site: CallSite): Expr {
+  const { id, name, target, args } = site;
+  const macro = macroOf(builder, site);
   if (!macro) {
     return target ? builder.memberCall(id, name, { target, args }) : builder.call(id, name, args);
   }

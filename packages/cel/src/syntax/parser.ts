@@ -25,16 +25,21 @@ interface Chain {
 const maxCodePoints = 100_000;
 const maxNesting = 250;
 
+/** The macros that only some expressions have. */
+interface MacroOptions {
+  readonly hasBindings?: boolean | undefined;
+}
+
 type ParseResult = { readonly ast: Ast } | { readonly issues: readonly Issue[] };
 
-/** Parses an expression and expands its macros. */
-export function parse(source: Source): ParseResult {
+/** Parses an expression and expands its macros. `hasBindings` adds `cel.bind`. */
+export function parse(source: Source, { hasBindings = false }: MacroOptions = {}): ParseResult {
   const size = source.points.length;
   if (size > maxCodePoints) {
     const message = `expression code point size exceeds limit: size: ${size}, limit ${maxCodePoints}`;
     return { issues: [{ location: noLocation, message }] };
   }
-  const builder = new AstBuilder(source);
+  const builder = new AstBuilder(source, hasBindings);
   const { tokens, issues } = tokenize(source);
   builder.issues.push(...issues);
   const root = tokens.length === 0 ? undefined : parseTokens(builder, tokens);

@@ -62,7 +62,9 @@ function serviceErrors(service: JsonObject, path: string): FieldError[] {
 function pathProblems(text: string): string[] {
   if (text === "" || text === "/") return [];
   if (text === "//") return ["segment[0] may not be empty"];
-  const parts = text.slice(1).replace(/\/$/, "").split("/");
+  // The reference skips one byte: of a longer character, the rest of it stays.
+  const rest = text.codePointAt(0) === undefined || text.charCodeAt(0) < 0x80 ? text.slice(1) : text;
+  const parts = rest.replace(/\/$/, "").split("/");
   return [
     ...(text.startsWith("/") ? [] : ["must start with a '/'"]),
     ...parts.flatMap((part, index) =>

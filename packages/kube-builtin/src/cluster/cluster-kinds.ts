@@ -7,11 +7,11 @@ import {
   type Store,
   scaleSubresource,
   statusSubresource,
-  textFields,
 } from "@purlin/kube-apiserver/kinds";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { pathSegmentName } from "@purlin/kube-objects/metadata";
 import { claimRules, claimTemplateRules, deviceClassRules } from "../devices/device-rules.ts";
+import { sliceRules } from "../devices/slice-rules.ts";
 import { defaultIngressClass, defaultStorageClass } from "../quota/default-classes.ts";
 import { limitRangeRules } from "../quota/limit-range-rules.ts";
 import { limitRanger } from "../quota/limit-ranger.ts";
@@ -102,10 +102,11 @@ const flowKind: Pick<KindRow, "cluster" | "subresources" | "write"> = {
   write: { generation: "spec" },
 };
 
-const sliceFields: ReadonlySet<string> = new Set(["metadata.name", "spec.nodeName", "spec.driver"]);
-
 /** Kinds of small groups about requests, priorities, runtimes and devices. */
-export const groupKinds = ({ now }: Pick<Parameters<KindSource>[0], "now">): readonly KindDefinition[] => [
+export const groupKinds = ({
+  now,
+  store,
+}: Pick<Parameters<KindSource>[0], "now" | "store">): readonly KindDefinition[] => [
   ...defineKinds({ group: "certificates.k8s.io", version: "v1", priority: 17_300 }, [
     {
       resource: "certificatesigningrequests",
@@ -150,26 +151,20 @@ export const groupKinds = ({ now }: Pick<Parameters<KindSource>[0], "now">): rea
       kind: "ResourceClaim",
       subresources: [statusSubresource],
       write: { returnsDeleted: true },
-      rules: claimRules,
+      rules: claimRules(store),
     },
     {
       resource: "resourceclaimtemplates",
       kind: "ResourceClaimTemplate",
       write: { returnsDeleted: true },
-      rules: claimTemplateRules,
+      rules: claimTemplateRules(store),
     },
     {
       resource: "resourceslices",
       kind: "ResourceSlice",
       cluster: true,
       write: { generation: "spec", returnsDeleted: true },
-      rules: {
-        fields: textFields("spec.nodeName", "spec.driver"),
-        fieldProblem: (field) =>
-          sliceFields.has(field)
-            ? undefined
-            : `field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: ${field}`,
-      },
+      rules: sliceRules(now),
     },
   ]),
   ...defineKinds({ group: "flowcontrol.apiserver.k8s.io", version: "v1", priority: 16_100 }, [

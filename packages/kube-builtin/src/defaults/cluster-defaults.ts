@@ -99,16 +99,28 @@ const priorityLevel: Edit = inside(
   ),
 );
 
+const deviceTolerations: Edit = each(
+  "tolerations",
+  when(
+    (one) => (one["operator"] ?? "") === "",
+    (one) => ({ ...one, operator: "Equal" }),
+  ),
+);
 const exactly: Edit = all(
   when(
     (one) => (one["allocationMode"] ?? "") === "",
     (one) => ({ ...one, allocationMode: "ExactCount" }),
   ),
   when((one) => one["allocationMode"] === "ExactCount", zero("count", 1)),
+  deviceTolerations,
 );
 const deviceClaim: Edit = inside(
   "devices",
   each("requests", all(inside("exactly", exactly), each("firstAvailable", exactly))),
+);
+const allocatedDevices: Edit = inside(
+  "status",
+  inside("allocation", inside("devices", each("results", deviceTolerations))),
 );
 
 const matchResources: Edit = all(
@@ -121,19 +133,17 @@ const admissionPolicy: Edit = inside(
 );
 const admissionBinding: Edit = inside("spec", inside("matchResources", matchResources));
 
+const volumeSource: Edit = all(
+  inside("hostPath", fill({ type: "" })),
+  inside("iscsi", fill({ iscsiInterface: "default" })),
+  inside("rbd", fill({ pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" })),
+  inside("scaleIO", fill({ storageMode: "ThinProvisioned", fsType: "xfs" })),
+  inside("azureDisk", fill({ cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" })),
+);
+
 const volume: Edit = all(
   fill({ spec: {}, status: {} }),
-  inside(
-    "spec",
-    all(
-      fill({ persistentVolumeReclaimPolicy: "Retain", volumeMode: "Filesystem" }),
-      inside("hostPath", fill({ type: "" })),
-      inside("iscsi", fill({ iscsiInterface: "default" })),
-      inside("rbd", fill({ pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" })),
-      inside("scaleIO", fill({ storageMode: "ThinProvisioned", fsType: "xfs" })),
-      inside("azureDisk", fill({ cachingMode: "ReadWrite", fsType: "ext4", readOnly: false, kind: "Shared" })),
-    ),
-  ),
+  inside("spec", all(fill({ persistentVolumeReclaimPolicy: "Retain", volumeMode: "Filesystem" }), volumeSource)),
   inside("status", fill({ phase: "Pending" })),
 );
 
@@ -184,7 +194,8 @@ export const clusterDefaults: Readonly<Record<string, Edit>> = {
   "flowcontrol.apiserver.k8s.io/v1/PriorityLevelConfiguration": priorityLevel,
   "networking.k8s.io/v1/IngressClass": inside("spec", inside("parameters", fill({ scope: "Cluster" }))),
   "networking.k8s.io/v1/NetworkPolicy": networkPolicy,
-  "resource.k8s.io/v1/ResourceClaim": inside("spec", deviceClaim),
+  "storage.k8s.io/v1/VolumeAttachment": inside("spec", inside("source", inside("inlineVolumeSpec", volumeSource))),
+  "resource.k8s.io/v1/ResourceClaim": all(inside("spec", deviceClaim), allocatedDevices),
   "resource.k8s.io/v1/ResourceClaimTemplate": inside("spec", inside("spec", deviceClaim)),
   "scheduling.k8s.io/v1/PriorityClass": fill({ preemptionPolicy: "PreemptLowerPriority" }),
   "storage.k8s.io/v1/CSIDriver": driver,

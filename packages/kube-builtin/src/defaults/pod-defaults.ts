@@ -70,7 +70,8 @@ const pullPolicy: Edit = (container) => {
   const tag = /:([^/:]+)$/.exec(reference)?.[1];
   // An image that cannot be parsed has no tag at all, not even an implied one.
   const repository = repositoryOf(reference);
-  const isName = /^[a-z0-9][a-z0-9._/-]*$/.test(repository) && reference.length <= maxReference;
+  const isName =
+    /^[a-z0-9][a-z0-9._/-]*$/.test(repository) && reference.length <= maxReference && !/::/.test(reference);
   const latest = digest === undefined && isName && (tag === undefined || tag === "latest");
   return { ...container, imagePullPolicy: latest ? "Always" : "IfNotPresent" };
 };

@@ -153,8 +153,8 @@ function withPriority(pod: JsonObject, store: Store<JsonObject>): JsonObject {
     const rule = `the integer value of priority (${given}) must not be provided in pod spec`;
     throw refused(pod, `${rule}; ${computed} ${priority} from the given PriorityClass name`);
   }
-  const sent = stringAt(spec, ["preemptionPolicy"]);
-  if (sent !== "" && policy !== "" && sent !== policy) {
+  const sent = memberAt(spec, ["preemptionPolicy"]);
+  if (typeof sent === "string" && policy !== "" && sent !== policy) {
     const rule = `the string value of PreemptionPolicy (${sent}) must not be provided in pod spec`;
     throw refused(pod, `${rule}; ${computed} ${policy} from the given PriorityClass name`);
   }

@@ -24,6 +24,7 @@ import {
   withResources,
 } from "./pod-parts.ts";
 import { podSpecErrors } from "./pod-spec.ts";
+import { podStatusErrors, withQuality } from "./pod-status.ts";
 import { nameWarnings, podWarnings } from "./pod-warnings.ts";
 
 /** What only a Pod itself must not have, a template may. */
@@ -95,7 +96,8 @@ export const podRules = (now: () => Date): KindRules => ({
   prepareUpdate: (pod, old, endpoint) => {
     if (endpoint === "ephemeralcontainers") return withEphemeralContainers(pod, old);
     if (endpoint === "resize") return withResources(pod, old);
-    return endpoint === "status" ? withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }) : pod;
+    if (endpoint !== "status") return pod;
+    return withQuality(withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }), old);
   },
   validate: (pod) => {
     const spec = objectAt(pod, ["spec"]);
@@ -107,7 +109,8 @@ export const podRules = (now: () => Date): KindRules => ({
     old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
   validateChange: (pod, old, endpoint) => {
     if (endpoint === "ephemeralcontainers") return ephemeralContainerErrors(pod, old);
-    return endpoint === "resize" ? resizeErrors(pod, old) : podChangeErrors(pod, old);
+    if (endpoint === "resize") return resizeErrors(pod, old);
+    return endpoint === "status" ? podStatusErrors(pod, old) : podChangeErrors(pod, old);
   },
   fields: textFields(
     "spec.nodeName",

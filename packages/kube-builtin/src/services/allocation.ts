@@ -135,10 +135,10 @@ function* fromRandom(size: number, last: number): Generator<number> {
   for (let index = 0; index < size; index += 1) yield (last + index) % size;
 }
 
-/** What is wrong with the ports of nodes a Service asks for, beyond those it has. */
+/** What is wrong with the first port of nodes that a Service asks for, beyond those it has, and cannot get. */
 export function nodePortErrors(spec: JsonObject, old: JsonObject, { isPortTaken }: TakenPlaces): FieldError[] {
   const had = new Set(listAt(old, "ports").map((port) => memberAt(port, ["nodePort"])));
-  return listAt(spec, "ports").flatMap((port, index) => {
+  const errors = listAt(spec, "ports").flatMap((port, index) => {
     const wanted = memberAt(port, ["nodePort"]);
     if (typeof wanted !== "number" || wanted === 0 || had.has(wanted)) return [];
     const path = `spec.ports[${index}].nodePort`;
@@ -148,6 +148,7 @@ export function nodePortErrors(spec: JsonObject, old: JsonObject, { isPortTaken 
     }
     return isPortTaken(wanted) ? [invalidValue(path, wanted, "provided port is already allocated")] : [];
   });
+  return errors.slice(0, 1);
 }
 
 const prefix = "//services/";

@@ -94,7 +94,7 @@ function firstOf(...checks: readonly (() => FieldError[])[]): FieldError[] {
 
 function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): FieldError[] {
   const spec = objectAt(object, ["spec"]);
-  return needsPorts(spec) ? nodePortErrors(spec, objectAt(old, ["spec"]), taken) : [];
+  return isExternal(spec) ? nodePortErrors(spec, objectAt(old, ["spec"]), taken) : [];
 }
 
 function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpoint: Endpoint): string[] {

@@ -14,6 +14,7 @@ import {
 import { isNumber, type JsonObject, jsonEqual, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { goForm } from "../checks/go-form.ts";
 import {
   changes,
   driverName,
@@ -198,5 +199,8 @@ export const attachmentRules: KindRules = {
     ...inMember("spec", attachment)(object),
     ...inMember("status", all(within("attachError", volumeError), within("detachError", volumeError)))(object),
   ],
-  validateChange: immutable(["spec"]),
+  validateChange: (object, old) => {
+    const [now, before] = [object, old].map((one) => goForm("VolumeAttachmentSpec", memberAt(one, ["spec"])));
+    return now === before ? [] : [invalidPrinted("spec", now ?? "", "field is immutable")];
+  },
 };

@@ -15,20 +15,25 @@ import {
   forbiddenValue,
   invalidPrinted,
   invalidValue,
+  keyPath,
   requiredValue,
+  unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goQuote, isJsonObject, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { goQuote, isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
+  labelKeyProblems,
   validateAnnotations,
   validateLabels,
 } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
+import { goDifference } from "../checks/go-form.ts";
 import { immutable, inMember, selectorAt } from "../checks/rule-checks.ts";
+import { amountErrors, isNative } from "../quota/resource-names.ts";
 import { volumeSources } from "./volume-sources.ts";
-import { accessModes, positiveAmount, volumeMode, volumeSpec } from "./volume-spec.ts";
+import { accessModes, basicAmount, positiveAmount, volumeMode, volumeSpec } from "./volume-spec.ts";
 
 const sourceNames = Object.keys(volumeSources);
 
@@ -36,11 +41,17 @@ function volumeChange(volume: JsonObject, old: JsonObject, endpoint: Endpoint): 
   if (endpoint === "status") return [];
   const sourceOf = (one: JsonObject): JsonObject =>
     Object.fromEntries(Object.entries(objectAt(one, ["spec"])).filter(([name]) => sourceNames.includes(name)));
-  const isSame = jsonEqual(sourceOf(volume), sourceOf(old));
-  const why = "spec.persistentvolumesource is immutable after creation";
+  // A volume that has no secret for its expansion can get one.
+  const secret = ["csi", "controllerExpandSecretRef"];
+  const [before, given] = [sourceOf(old), sourceOf(volume)];
+  const isNewSecret =
+    isJsonObject(before["csi"]) && memberAt(before, secret) === undefined && isJsonObject(given["csi"]);
+  const now = isNewSecret ? withMember(given, secret, undefined) : given;
+  const difference = goDifference("PersistentVolumeSource", before, now);
+  const why = `spec.persistentvolumesource is immutable after creation\n${difference}`;
   return [
     ...inMember("spec", volumeSpec)(volume),
-    ...(isSame ? [] : [forbiddenValue("spec.persistentvolumesource", why)]),
+    ...(difference === "" ? [] : [forbiddenValue("spec.persistentvolumesource", why)]),
     ...immutable(["spec", "volumeMode"], "volumeMode")(volume, old, endpoint),
   ];
 }
@@ -163,8 +174,8 @@ const templateMembers: Readonly<Record<string, string>> = {
   ),
 };
 
-/** The template of a claim in a volume of a Pod. */
-export const claimTemplateErrors: Check = (template, path) => {
+/** The metadata of a template: only labels and annotations. */
+export const templateMetadata: Check = (template, path) => {
   const metadata = objectAt(template, ["metadata"]);
   const texts = (name: string): Record<string, string> => objectAt(metadata, [name]) as Record<string, string>;
   return [
@@ -173,32 +184,73 @@ export const claimTemplateErrors: Check = (template, path) => {
     ...Object.entries(templateMembers)
       .filter(([name]) => (metadata[name] ?? null) !== null)
       .map(([, shown]) => forbiddenValue(`${path}.metadata.${shown}`, "cannot be set")),
-    ...claimSpec(objectAt(template, ["spec"]), `${path}.spec`),
   ];
 };
 
-/** The spec of a claim without the members that may change. */
-function fixedSpec(claim: JsonObject, old: JsonObject): JsonObject {
-  const before = objectAt(old, ["spec"]);
+/** The template of a claim in a volume of a Pod. */
+export const claimTemplateErrors: Check = all(templateMetadata, (template, path) =>
+  claimSpec(objectAt(template, ["spec"]), `${path}.spec`),
+);
+
+/** The specs of a claim before and after a change, without the changes that are accepted. */
+function comparedSpecs(claim: JsonObject, old: JsonObject): readonly [JsonObject, JsonObject] {
+  const [before, now] = [objectAt(old, ["spec"]), objectAt(claim, ["spec"])];
   const isBound = stringAt(claim, ["status", "phase"]) === "Bound";
-  const spec = { ...objectAt(claim, ["spec"]) };
-  if (stringAt(before, ["volumeName"]) === "") delete spec["volumeName"];
-  if (before["storageClassName"] === undefined) delete spec["storageClassName"];
-  if (isBound) delete spec["volumeAttributesClassName"];
-  return isBound ? withMember(spec, ["resources", "requests", "storage"], undefined) : spec;
+  const storage = ["resources", "requests", "storage"];
+  const named =
+    stringAt(before, ["volumeName"]) === "" ? withMember(before, ["volumeName"], now["volumeName"]) : before;
+  const classed = before["storageClassName"] === undefined ? withMember(now, ["storageClassName"], undefined) : now;
+  if (!isBound) return [named, classed];
+  const sized = memberAt(classed, ["resources", "requests"])
+    ? withMember(classed, storage, memberAt(before, storage))
+    : classed;
+  return [named, withMember(sized, ["volumeAttributesClassName"], before["volumeAttributesClassName"])];
+}
+
+const resizeStates = [
+  ...["ControllerResizeInProgress", "ControllerResizeInfeasible"],
+  ...["NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"],
+].sort();
+
+/** Of the names without a domain, a claim knows one. */
+function claimResourceErrors(name: string, path: string): FieldError[] {
+  const problems = labelKeyProblems(name).map((problem) => invalidValue(path, name, problem));
+  if (problems.length > 0) return problems;
+  return isNative(name) && name !== "storage" ? [unsupportedValue(path, name, ["storage"])] : [];
+}
+
+/** What a claim got, and how far the change of its size is. */
+function claimStatusErrors(status: JsonObject): FieldError[] {
+  const [capacity, states, allocated] = ["capacity", "allocatedResourceStatuses", "allocatedResources"].map((name) => [
+    `status.${name}`,
+    objectAt(status, [name]),
+  ]) as [[string, JsonObject], [string, JsonObject], [string, JsonObject]];
+  return [
+    ...sortedKeys(capacity[1]).flatMap((name) => basicAmount(String(capacity[1][name]), keyPath(capacity[0], name))),
+    ...sortedKeys(states[1]).flatMap((name) => [
+      ...claimResourceErrors(name, states[0]),
+      ...(resizeStates.includes(String(states[1][name])) ? [] : [unsupportedValue(states[0], name, resizeStates)]),
+    ]),
+    ...sortedKeys(allocated[1]).flatMap((name) => {
+      const problems = claimResourceErrors(name, allocated[0]);
+      const [amount, at] = [String(allocated[1][name]), keyPath(allocated[0], name)];
+      const basic = problems.length > 0 ? problems : basicAmount(amount, at);
+      return basic.length > 0 ? basic : amountErrors("storage", amount, at);
+    }),
+  ];
 }
 
 function claimChange(claim: JsonObject, old: JsonObject, endpoint: Endpoint): FieldError[] {
-  if (endpoint === "status") return [];
+  if (endpoint === "status") return claimStatusErrors(objectAt(claim, ["status"]));
   const storage = ["spec", "resources", "requests", "storage"];
   const [now, before] = [claim, old].map((one) => stringAt(one, storage) || "0") as [string, string];
   const isLess = compareQuantities(now, before) < 0;
   const capacity = stringAt(old, ["status", "capacity", "storage"]) || "0";
-  const isFixed = jsonEqual(fixedSpec(claim, old), fixedSpec(withMember(old, ["status"], claim["status"]), old));
+  const difference = goDifference("PersistentVolumeClaimSpec", ...comparedSpecs(claim, old));
   const why =
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
   return [
-    ...(isFixed ? [] : [forbiddenValue("spec", why)]),
+    ...(difference === "" ? [] : [forbiddenValue("spec", `${why}\n${difference}`)]),
     ...(isLess && compareQuantities(now, capacity) <= 0 ? [forbiddenValue(storage.join("."), claimText)] : []),
     ...immutable(["spec", "volumeMode"], "volumeMode")(claim, old, endpoint),
   ];

@@ -95,7 +95,8 @@ export function positiveAmount(amount: string, path: string): FieldError[] {
   return compareQuantities(amount, "0") <= 0 ? [invalidValue(path, amount, "must be greater than zero")] : [];
 }
 
-function basicAmount(amount: string, path: string): FieldError[] {
+/** An amount that is not below zero. */
+export function basicAmount(amount: string, path: string): FieldError[] {
   const nanos = quantityNanos(amount);
   // A fraction is rounded up to the next whole number, away from zero.
   const whole = nanos < 0n ? -((-nanos + 999_999_999n) / 1_000_000_000n) : 0n;

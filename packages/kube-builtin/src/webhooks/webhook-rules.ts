@@ -59,10 +59,10 @@ const reviewVersions: Check = (hook, path) => {
   if (versions.length === 0) return [requiredValue(at, `must specify one of ${knownReviewVersions.join(", ")}`)];
   const isKnown = versions.some((one) => knownReviewVersions.includes(one));
   return [
-    ...versions.flatMap((one, index) => [
-      ...dns1035LabelProblems(one).map((problem) => invalidValue(`${at}[${index}]`, one, problem)),
-      ...(versions.indexOf(one) < index ? [invalidValue(`${at}[${index}]`, one, "duplicate version")] : []),
-    ]),
+    ...versions.flatMap((one, index) => {
+      const problems = versions.indexOf(one) < index ? ["duplicate version"] : dns1035LabelProblems(one);
+      return problems.map((problem) => invalidValue(`${at}[${index}]`, one, problem));
+    }),
     ...(isKnown ? [] : [invalidValue(at, versions, `must include at least one of ${knownReviewVersions.join(", ")}`)]),
   ];
 };

@@ -31,6 +31,8 @@ import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
+import { jobChangeErrors } from "./job-changes.ts";
+import { jobStatusErrors } from "./job-status.ts";
 import { failurePolicyErrors, successPolicyErrors } from "./pod-failure-policy.ts";
 import { endingTemplateErrors } from "./template.ts";
 
@@ -135,7 +137,7 @@ const mostOfMany = 10_000;
 function indexErrors(spec: JsonObject, path: string): FieldError[] {
   const number = (name: string): number => Number(memberAt(spec, [name]) ?? 0);
   const above = (name: string, limit: number, text: string): FieldError[] =>
-    number(name) > limit
+    typeof memberAt(spec, [name]) === "number" && number(name) > limit
       ? [invalidValue(`${path}.${name}`, number(name), `must be less than or equal to ${text}`)]
       : [];
   const hasCompletions = typeof memberAt(spec, ["completions"]) === "number";
@@ -189,28 +191,6 @@ function ownSelectorErrors(job: JsonObject): FieldError[] {
   return [...generatedErrors(job), ...problems, ...(problems.length > 0 || picks(selector, own) ? [] : [mismatch])];
 }
 
-const fixedFields = ["completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"];
-
-/** What a Job does and how it knows its Pods stays as it is. */
-function changeErrors(job: JsonObject, old: JsonObject): FieldError[] {
-  const members = ["selector", "template", ...fixedFields];
-  const isIndexed = memberAt(job, ["spec", "completionMode"]) === "Indexed";
-  const fixed = (isIndexed ? members : ["completions", ...members]).flatMap((name) => {
-    const [now, before] = [memberAt(job, ["spec", name]), memberAt(old, ["spec", name])];
-    const same = jsonEqual((now ?? null) as JsonValue, (before ?? null) as JsonValue);
-    return same ? [] : [invalidValue(`spec.${name}`, now ?? null, "field is immutable")];
-  });
-  return isIndexed ? [...fixed, ...completionErrors(job, old)] : fixed;
-}
-
-/** An indexed Job grows and shrinks with its parallelism. */
-function completionErrors(job: JsonObject, old: JsonObject): FieldError[] {
-  const [now, before] = [memberAt(job, ["spec", "completions"]), memberAt(old, ["spec", "completions"])];
-  const parallelism = memberAt(job, ["spec", "parallelism"]);
-  if (typeof now !== "number" || now === before || now === parallelism || typeof parallelism !== "number") return [];
-  return [invalidValue("spec.completions", now, "can only be modified in tandem with spec.parallelism")];
-}
-
 const many =
   "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail";
 
@@ -237,7 +217,8 @@ export const jobRules: KindRules = {
   decode: withLabels,
   prepareCreate: withOwnSelector,
   validate: (job) => [...specErrors(objectAt(job, ["spec"]), "spec"), ...ownSelectorErrors(job)],
-  validateChange: changeErrors,
+  validateChange: (job, old, endpoint) =>
+    endpoint === "status" ? jobStatusErrors(job, old) : jobChangeErrors(job, old),
   fields: { "status.successful": (job) => String(memberAt(job, ["status", "succeeded"]) ?? 0) },
   fieldProblem: (field) => (selectable.has(field) ? undefined : `field label ${goQuote(field)} not supported for Job`),
 };

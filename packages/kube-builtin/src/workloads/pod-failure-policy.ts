@@ -187,25 +187,37 @@ function countErrors(count: number, path: string, { completions, total }: Counts
   ];
 }
 
+/** The indexes of one part of a text such as `0,2-4`, or why it is not such a part. */
+export function indexInterval(
+  text: string,
+  completions: number,
+): { readonly first: number; readonly last: number } | { readonly problem: string } {
+  const parts = text.split("-");
+  if (parts.length > 2) {
+    const why = "violates the requirement that an index interval can have at most two parts separated by '-'";
+    return { problem: `the fragment ${goQuote(text)} ${why}` };
+  }
+  for (const part of parts) {
+    if (!/^[+-]?\d+$/.test(part)) return { problem: `cannot convert string to integer for index: ${goQuote(part)}` };
+    if (Number(part) >= completions) return { problem: `too large index: ${goQuote(part)}` };
+  }
+  const [first = 0, last = first] = parts.map(Number);
+  return parts.length === 2 && first >= last ? { problem: order(first, last) } : { first, last };
+}
+
 /** The number of indexes in a text such as `0,2-4`, or why it is not such a text. */
-function countedIndexes(text: string, completions: number): { readonly total: number } | { readonly problem: string } {
-  let [total, last] = [0, -1];
+export function countedIndexes(
+  text: string,
+  completions: number,
+): { readonly total: number } | { readonly problem: string } {
+  let [total, end] = [0, -1];
   if (text === "") return { total };
-  for (const interval of text.split(",")) {
-    const parts = interval.split("-");
-    if (parts.length > 2) {
-      const why = "violates the requirement that an index interval can have at most two parts separated by '-'";
-      return { problem: `the fragment ${goQuote(interval)} ${why}` };
-    }
-    for (const part of parts) {
-      if (!/^[+-]?\d+$/.test(part)) return { problem: `cannot convert string to integer for index: ${goQuote(part)}` };
-      if (Number(part) >= completions) return { problem: `too large index: ${goQuote(part)}` };
-    }
-    const [first = 0, end = first] = parts.map(Number);
-    if (parts.length === 2 && first >= end) return { problem: order(first, end) };
-    if (total > 0 && last >= first) return { problem: order(last, first) };
-    total += end - first + 1;
-    last = end;
+  for (const part of text.split(",")) {
+    const interval = indexInterval(part, completions);
+    if ("problem" in interval) return interval;
+    if (total > 0 && end >= interval.first) return { problem: order(end, interval.first) };
+    total += interval.last - interval.first + 1;
+    end = interval.last;
   }
   return { total };
 }

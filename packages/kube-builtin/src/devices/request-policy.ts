@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much of a capacity a request of a shared device can ask for.
+import {
+  duplicateValue,
+  type FieldError,
+  forbiddenValue,
+  invalidValue,
+  requiredValue,
+  tooMany,
+} from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
+import { hasObject } from "../checks/rule-checks.ts";
+
+const bothPolicies =
+  'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time';
+
+/** The errors of a policy. `most` is the capacity. */
+export function requestPolicy(policy: JsonObject, path: string, most: string): FieldError[] {
+  const [values, hasRange] = [textsAt(policy, ["validValues"]), hasObject(policy, "validRange")];
+  if (values.length > 0 && hasRange) return [forbiddenValue(path, bothPolicies)];
+  if (values.length === 0 && !hasRange) return [];
+  const [kind, initial] = [hasRange ? "validRange" : "validValues", stringAt(policy, ["default"])];
+  if (initial === "") return [requiredValue(`${path}.default`, `required when ${kind} is defined`)];
+  const at = `${path}.${kind}`;
+  return hasRange
+    ? rangeErrors(objectAt(policy, ["validRange"]), at, { initial, most })
+    : valueErrors(values, at, { initial, most });
+}
+
+interface Bounds {
+  readonly initial: string;
+  readonly most: string;
+}
+
+const maxValues = 10;
+
+function valueErrors(values: readonly string[], path: string, { initial, most }: Bounds): FieldError[] {
+  const unsorted = values.flatMap((value, index) =>
+    index > 0 && compareQuantities(values[index - 1] ?? "", value) > 0
+      ? [invalidValue(`${path}[${index}]`, value, "values must be sorted in ascending order")]
+      : [],
+  );
+  const isListed = values.length <= maxValues && values.some((value) => compareQuantities(value, initial) === 0);
+  return [
+    ...unsorted,
+    ...(values.length > maxValues ? [tooMany(path, values.length, maxValues)] : optionErrors(values, path, most)),
+    ...(isListed ? [] : [invalidValue(path, initial, "default value is not valid according to the requestPolicy")]),
+  ];
+}
+
+function optionErrors(values: readonly string[], path: string, most: string): FieldError[] {
+  const keys = values.map((value) => String(wholeOf(value)));
+  return [
+    ...values.flatMap((value, index) =>
+      compareQuantities(value, most) > 0
+        ? [invalidValue(`${path}[${index}]`, value, `option is larger than capacity value: ${most}`)]
+        : [],
+    ),
+    ...keys.flatMap((key, index) => (keys.indexOf(key) < index ? [duplicateValue(`${path}[${index}]`, key)] : [])),
+  ];
+}
+
+function rangeErrors(range: JsonObject, path: string, { initial, most }: Bounds): FieldError[] {
+  const [min, max, step] = ["min", "max", "step"].map((name) => stringAt(range, [name])) as [string, string, string];
+  if (min === "") return [requiredValue(`${path}.min`, "required when validRange is defined")];
+  const above = (one: string, other: string): boolean => compareQuantities(one, other) > 0;
+  const found: (readonly [boolean, string, string, string])[] = [
+    [above(min, most), "min", min, `min is larger than capacity value: ${most}`],
+    [above(min, initial), "min", initial, `default is less than min: ${min}`],
+    [max !== "" && above(min, max), "max", min, `min is larger than max: ${max}`],
+    [max !== "" && above(max, most), "max", max, `max is larger than capacity value: ${most}`],
+    [max !== "" && above(initial, max), "max", initial, `default is more than max: ${max}`],
+  ];
+  return [
+    ...found.flatMap(([isWrong, name, value, why]) => (isWrong ? [invalidValue(`${path}.${name}`, value, why)] : [])),
+    ...(step === "" ? [] : stepErrors({ min, step, values: max === "" ? [initial] : [initial, max] }, path, most)),
+  ];
+}
+
+interface Steps {
+  readonly min: string;
+  readonly step: string;
+  readonly values: readonly string[];
+}
+
+function stepErrors({ min, step, values }: Steps, path: string, most: string): FieldError[] {
+  const at = `${path}.step`;
+  const first = quantityText(quantityNanos(min) + quantityNanos(step), min);
+  const why = `value is not a multiple of a given step (${step}) from (${min})`;
+  return [
+    ...(compareQuantities(first, most) > 0
+      ? [invalidValue(at, step, `one step ${first} is larger than capacity value: ${most}`)]
+      : []),
+    ...values.flatMap((value) =>
+      wholeOf(step) !== 0n && (wholeOf(value) - wholeOf(min)) % wholeOf(step) !== 0n
+        ? [invalidValue(at, value, why)]
+        : [],
+    ),
+  ];
+}
+
+/** A quantity as a whole number, rounded away from zero. */
+function wholeOf(quantity: string): bigint {
+  const [nanos, one] = [quantityNanos(quantity), 1_000_000_000n];
+  return nanos < 0n ? -((-nanos + one - 1n) / one) : (nanos + one - 1n) / one;
+}
