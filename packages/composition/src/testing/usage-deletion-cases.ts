@@ -221,7 +221,7 @@ const denying: readonly UsageCase[] = [
     title: "deleting a collection deletes all but the protected object",
     run: async (s) => {
       const ns = await s.namespace();
-      const all = await Promise.all(["a", "b", "c"].map((name) => s.configMap(ns, name, { labels: { all: "1" } })));
+      for (const name of ["a", "b", "c"]) await s.configMap(ns, name, { labels: { all: "1" } });
       await s.ready(await s.usage(ns, { of: refTo("b"), reason: "r" }));
       await assert.rejects(
         s.users.deleteCollection(configMapType, { namespace: ns, labelSelector: "all=1" }),
@@ -229,7 +229,8 @@ const denying: readonly UsageCase[] = [
       );
       const { items } = await s.users.list(configMapType, { namespace: ns, labelSelector: "all=1" });
       const left = items.map(({ metadata }) => metadata.name);
-      assert.ok(left.includes("b") && all.length === 3, String(left));
+      assert.ok(left.includes("b"), String(left));
+      // A cluster ends the request at the first refusal, and deletes in no certain order; clients that delete one by one go on.
       if (s.isEmbedded) assert.deepEqual(left, ["b"]);
     },
   },
@@ -276,7 +277,8 @@ const releasing: readonly UsageCase[] = [
     },
   },
   {
-    title: "a refused deletion is made again by the last of several Usages, if it asks for it",
+    title:
+      "one of two Usages that is deleted leaves label and protection; the last one makes the refused deletion again, if it asks for it",
     run: async (s) => {
       const ns = await s.namespace();
       const used = await s.configMap(ns, "used");
@@ -359,7 +361,7 @@ const releasing: readonly UsageCase[] = [
     },
   },
   {
-    title: "two Usages that are deleted together remove the label, and one of two does not",
+    title: "two Usages that are deleted together remove the label",
     run: async (s) => {
       for (let round = 0; round < 5; round += 1) {
         const ns = await s.namespace();

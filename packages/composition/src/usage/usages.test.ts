@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { silentLog } from "@purlin/base";
+import { silentLog, systemClock } from "@purlin/base";
 import { manualClock } from "@purlin/base/testing";
 import { eventually } from "@purlin/kube-controller/testing";
 import { testUsages } from "../testing/usage-cases.ts";
 import { configMapType, refTo, UsageScene } from "../testing/usage-scene.ts";
 import { createUsageControllers } from "./usage-controller.ts";
+import { UsageIndex, usageTypes } from "./usage-index.ts";
 import { UsedObjects } from "./usage-objects.ts";
+import { usageControllerName } from "./usage-watches.ts";
 
 let scene: UsageScene;
 before(async () => {
@@ -28,11 +30,17 @@ test("Usages watch used objects only, and all objects of a kind while one is awa
       .watchesOf("usage/usage.protection.crossplane.io")
       .filter(({ object }) => object.kind !== "Usage")
       .map(({ type, object }) => `${type} ${object.kind}`);
+  const selectors: unknown[] = [];
+  own.control.failWhen(({ path, query }) => {
+    if (path === "/api/v1/configmaps") selectors.push(query?.["labelSelector"]);
+    return undefined;
+  });
   const account = { apiVersion: "v1", kind: "ServiceAccount" };
   await own.users.create({ ...account, metadata: { name: "using", namespace: "default" } });
   await own.configMap("default", "used");
   await own.ready(await own.usage("default", { of: refTo("used"), by: refTo("using", {}, account) }));
   assert.deepEqual(watched(), ["Used ConfigMap"], "the using object is read once");
+  assert.deepEqual([...new Set(selectors)], ["crossplane.io/in-use=true"], "no other ConfigMap is listed or watched");
   const waiting = await own.usage("default", { of: refTo("late"), by: refTo("absent", {}, account) });
   assert.match(await own.unready(waiting), /cannot get used: .*"late" not found/);
   assert.deepEqual(watched(), ["Used ConfigMap", "Dependency ConfigMap"]);
@@ -47,6 +55,36 @@ test("Usages watch used objects only, and all objects of a kind while one is awa
     return watched().length === 1;
   });
   assert.deepEqual(watched(), ["Used ConfigMap"]);
+});
+
+test("after a restart, an object that is created between the look for it and the wait for it is found", async () => {
+  await using own = await UsageScene.start();
+  const { client, engine, events } = own.control;
+  const [, usage] = [
+    await own.usage("default", { of: refTo("absent"), reason: "r" }),
+    await own.usage("default", { of: refTo("racy"), reason: "r" }),
+  ];
+  assert.match(await own.unready(usage), /"racy" not found/);
+  const controllers = usageTypes.map(usageControllerName);
+  for (const name of controllers) await engine.stop(name);
+  let isMade = false;
+  const get: typeof client.live.get = (type, key, options) =>
+    client.live.get(type, key, options).catch(async (error: unknown) => {
+      if (key.name !== "racy" || isMade) throw error;
+      isMade = true;
+      await eventually("the kind is watched for the other Usage", () =>
+        engine.watchesOf(controllers[0] ?? "").some(({ type: purpose }) => purpose === "Dependency"),
+      );
+      await own.configMap("default", "racy");
+      // The watch has delivered it before the look fails.
+      for (let turns = 0; turns < 50; turns++) await new Promise(setImmediate);
+      throw error;
+    });
+  const racing = { ...client, live: { ...client.live, get } };
+  const deps = { engine, events, clock: systemClock, log: silentLog, index: new UsageIndex() };
+  for (const controller of createUsageControllers({ ...deps, client: racing })) await own.control.run(controller);
+  await own.ready(usage);
+  assert.ok(isMade);
 });
 
 test("used objects are cached without their contents, and kinds that are not watched are read from the server", async () => {

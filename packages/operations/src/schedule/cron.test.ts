@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { parseCron, systemClock } from "@purlin/base";
+import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds, labels } from "../names.ts";
@@ -143,6 +144,27 @@ test("of many Operations that run at the same time the newest 100 are listed, an
   const fewer = await scene.until(kinds.cron, "slow", (one) => !isFull(one));
   assert.equal(condition(fewer, "Synced"), "True ReconcileSuccess");
   assert.equal(listed(fewer).length, 100);
+});
+
+test("with a history of none an Operation that is done is deleted, and the times of the last one stay", async () => {
+  offset = 0;
+  await scene.create(cron("none", { schedule: hourly, successfulHistoryLimit: 0 }));
+  await scene.until(kinds.cron, "none", scheduling("True"));
+  await pass("none", 60);
+  const timeOf = (name: string) => (one: KubeObject) => memberAt(one, ["status", name]);
+  const lastScheduleTime = timeOf("lastScheduleTime")(
+    await scene.until(kinds.cron, "none", (one) => timeOf("lastScheduleTime")(one) !== undefined),
+  );
+  const [made] = await operationsOf("none");
+  assert.ok(made);
+  const lastTransitionTime = "2026-01-01T00:00:00Z";
+  const succeeded = { type: "Succeeded", status: "True", reason: "PipelineSuccess", lastTransitionTime };
+  await scene.control.users.update({ ...made, status: { conditions: [succeeded] } }, { subresource: "status" });
+  await eventually("it is deleted", async () => (await operationsOf("none")).length === 0);
+  const after = await pass("none", 61);
+  assert.equal(timeOf("lastScheduleTime")(after), lastScheduleTime);
+  assert.equal(timeOf("lastSuccessfulTime")(after), lastTransitionTime);
+  assert.deepEqual(await operationsOf("none"), [], "the time is not run again");
 });
 
 test("an Operation that exists counts as scheduled", async () => {
