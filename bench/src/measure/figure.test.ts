@@ -52,4 +52,11 @@ test("the confidence interval of a ratio holds it, is narrow for quiet rounds an
   const [from = 0, at = 0, to = 0] = confidenceOfRatio(uneven, quiet);
   assert.ok(from < at && at < to && to - from > 0.2, `${from} ${at} ${to}`);
   assert.deepEqual(confidenceOfRatio(uneven, quiet), [from, at, to], "the same rounds, the same interval");
+  const slower = quiet.map((value, at) => value * (1 + at / 10));
+  const both = slower.map((value) => value * 2);
+  assert.equal(
+    confidenceOfRatio(both, slower)[2]?.toFixed(6),
+    "2.000000",
+    "what slows both sides down changes nothing",
+  );
 });

@@ -62,21 +62,19 @@ export function ratiosOfSums(numerators: readonly number[], denominators: readon
 const resamples = 2000;
 
 /**
- * The quotient of the medians of rounds that were measured in turns, between the ends of its 95 % confidence interval: pairs of rounds
- * are drawn again and again. Medians, because a few rounds that a busy machine disturbs say nothing. The same rounds give the same interval.
+ * The median of the ratios of rounds that were measured in turns, between the ends of its 95 % confidence interval: the ratios are drawn again and
+ * again. A ratio is one of neighbors in time, so that what else the machine does falls on both, and the median leaves out those that fall on one. The same
+ * rounds give the same interval.
  */
 export function confidenceOfRatio(numerators: readonly number[], denominators: readonly number[]): number[] {
-  const count = numerators.length;
-  if (count !== denominators.length) throw new Error("a ratio needs as many rounds above as below");
+  const pairs = ratios(numerators, denominators);
   let seed = 1;
   const draw = (): number => {
     seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((seed / 2 ** 32) * count);
+    return pairs[Math.floor((seed / 2 ** 32) * pairs.length)] ?? Number.NaN;
   };
-  const ratioOf = (rounds: readonly number[]): number =>
-    medianOf(rounds.map((at) => numerators[at] ?? 0)) / medianOf(rounds.map((at) => denominators[at] ?? 0));
-  const drawn = Array.from({ length: resamples }, () => ratioOf(Array.from({ length: count }, draw)));
+  const drawn = Array.from({ length: resamples }, () => medianOf(pairs.map(draw)));
   const sorted = drawn.toSorted((a, b) => a - b);
   const at = (share: number): number => sorted[Math.floor(share * (resamples - 1))] ?? Number.NaN;
-  return [at(0.025), ratioOf([...numerators.keys()]), at(0.975)];
+  return [at(0.025), medianOf(pairs), at(0.975)];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Part } from "../measure/suite.ts";
 import { restFigures, scheduleFigures } from "./at-rest.ts";
-import { usageFigures } from "./usages.ts";
+import { deletionFigures, usageFigures } from "./usages.ts";
 
 /** Everything `npm run bench -- workloads` measures. */
 export const parts: readonly Part[] = [
@@ -22,10 +22,15 @@ export const parts: readonly Part[] = [
   {
     name: "usages",
     measure: (quick) =>
-      usageFigures(
+      usageFigures(quick ? { usages: 20, rounds: 1, seconds: 1 } : { usages: 1000, rounds: 3, seconds: 30 }),
+  },
+  {
+    name: "deletions",
+    measure: (quick) =>
+      deletionFigures(
         quick
-          ? { usages: 20, deletions: 50, slices: 2, rounds: 1, seconds: 1 }
-          : { usages: 1000, deletions: 250, slices: 100, rounds: 3, seconds: 30 },
+          ? { usages: 5, deletions: 5, rounds: 2, blocks: 2 }
+          : { usages: 200, deletions: 20, rounds: 50, blocks: 4 },
       ),
   },
 ];
