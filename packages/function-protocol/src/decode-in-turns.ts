@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Turns } from "@purlin/base";
-import { type DecodeLimits, defaultDecodeLimits } from "./decode-limits.ts";
 import { create, type Field, type Message, type MessageType } from "./descriptor.ts";
 import {
+  type DecodeLimits,
   decode,
+  defaultDecodeLimits,
   type Fields,
   finish,
   inField,

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
-import { defaultDecodeLimits, entryLimits } from "./decode-limits.ts";
 import { create, type Message, type MessageType } from "./descriptor.ts";
 import { Duration } from "./gen/duration.ts";
 import {
@@ -18,7 +17,7 @@ import {
   Schema,
   State,
 } from "./gen/run-function.ts";
-import { decode } from "./message-decode.ts";
+import { decode, defaultDecodeLimits, entryLimits } from "./message-decode.ts";
 import { encode } from "./message-encode.ts";
 import { Struct } from "./struct.ts";
 

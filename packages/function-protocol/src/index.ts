@@ -2,7 +2,6 @@
 
 export { parseGoDuration } from "@purlin/base";
 export { decodeInTurns } from "./decode-in-turns.ts";
-export { type DecodeLimits, type EntryLimit, entryLimits } from "./decode-limits.ts";
 export { create, type Message, type MessageType } from "./descriptor.ts";
 export { CachedResponse } from "./gen/cached-response.ts";
 export { Duration } from "./gen/duration.ts";
@@ -34,12 +33,12 @@ export {
   Target,
 } from "./gen/run-function.ts";
 export { Timestamp } from "./gen/timestamp.ts";
-export { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./json.ts";
-export { decode } from "./message-decode.ts";
+export { type DecodeLimits, decode, type EntryLimit, entryLimits } from "./message-decode.ts";
 export { encode, encodeCanonical } from "./message-encode.ts";
 export { fromJson, toJson } from "./message-json.ts";
 export { isProtocolError, ProtocolError } from "./protocol-error.ts";
 export { isFatal, type RequirementSource, runUntilSettled } from "./requirements-loop.ts";
 export { isStruct, Struct } from "./struct.ts";
+export { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./struct-decode.ts";
 export { maxMessageDepth } from "./struct-encode.ts";
 export { allCapabilities, type ProtocolVersion, runFunctionPaths, serviceNames } from "./wire-methods.ts";

@@ -2,10 +2,9 @@
 import { Buffer } from "node:buffer";
 import { create, type EnumType, type Field, type Message, type MessageType, type ValueType } from "./descriptor.ts";
 import { Duration } from "./gen/duration.ts";
-import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "./json.ts";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
 import { Struct } from "./struct.ts";
-import { decodeStrictJson } from "./struct-decode.ts";
+import { decodeStrictJson, isJsonObject, type JsonObject, type JsonValue, setOwn } from "./struct-decode.ts";
 
 /**
  * Reads the protobuf-JSON form of a message, with lowerCamelCase or .proto names. Throws a ProtocolError that names the

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type JsonObject, type JsonValue, setOwn } from "./json.ts";
 import { ProtocolError } from "./protocol-error.ts";
 import { maxMessageDepth } from "./struct-encode.ts";
 import { readName, readText } from "./struct-keys.ts";
@@ -155,4 +154,23 @@ function notJson(what: string): ProtocolError {
 
 function tooDeep(): ProtocolError {
   return new ProtocolError("TOO_DEEP", `a Struct is nested deeper than ${maxMessageDepth} messages`);
+}
+
+/** Anything JSON can say. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  [key: string]: JsonValue;
+}
+
+/** Sets an own property whatever its name: a plain assignment to `__proto__` would change the prototype. */
+export function setOwn(object: JsonObject, key: string, value: JsonValue): void {
+  if (key !== "__proto__") object[key] = value;
+  else Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+}
+
+/** True for an object that is neither null nor an array. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

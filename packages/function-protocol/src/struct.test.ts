@@ -4,8 +4,8 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
-import type { JsonObject } from "./json.ts";
 import { isStruct, Struct } from "./struct.ts";
+import type { JsonObject } from "./struct-decode.ts";
 import { compareUtf8 } from "./struct-encode.ts";
 import { arbitraryObject } from "./testing/arbitrary-message.ts";
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
-import type { JsonObject } from "./json.ts";
-import { decodeStruct } from "./struct-decode.ts";
+import { decodeStruct, type JsonObject } from "./struct-decode.ts";
 import { encodeStruct } from "./struct-encode.ts";
 import { sortStruct } from "./struct-sort.ts";
 

@@ -51,8 +51,15 @@ export { Target, type Ttl } from "./response/to.ts";
 export * as response from "./response.ts";
 export * as result from "./result.ts";
 export type { OnHandlerError } from "./runtime/function-call.ts";
-export { type MainOptions, main } from "./runtime/main.ts";
-export { type CustomFlag, type FlagsInput, type ParsedFlags, parseFlags, usageText } from "./runtime/parse-flags.ts";
+export {
+  type CustomFlag,
+  type FlagsInput,
+  type MainOptions,
+  main,
+  type ParsedFlags,
+  parseFlags,
+  usageText,
+} from "./runtime/main.ts";
 export type {
   CallContext,
   FunctionHandler,

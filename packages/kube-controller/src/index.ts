@@ -6,7 +6,7 @@ export type {
   CachedListOptions,
   ClosableControllerClient,
   ControllerClient,
-} from "./client/controller-client.ts";
+} from "./client/create-controller-client.ts";
 export { createControllerClient } from "./client/create-controller-client.ts";
 export type { Reconcile, ReconcileResult } from "./controller/controller.ts";
 export {

@@ -6,7 +6,7 @@ import { defineController, type WatchingController, type WatchSpec } from "@purl
 import { type KubeObject, labelOf, type ObjectKey, textAt } from "@purlin/kube-objects/object";
 import { createEstablished } from "./establish/establish.ts";
 import { isActiveDefinition, managedDefinitionType, revisionOf } from "./establish/package-objects.ts";
-import { concernsFetching, longestPrefix } from "./image-configs/select-image-config.ts";
+import { concernsFetching, longestPrefix } from "./fetch/package-request.ts";
 import { lockName } from "./lock/lock-store.ts";
 import { lockReconciler, type ResolverOptions } from "./lock/reconciler.ts";
 import { packageReconciler } from "./manager/reconciler.ts";

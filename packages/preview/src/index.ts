@@ -8,8 +8,7 @@ export { compareDefinitions } from "./plan/definition-findings.ts";
 export type { Plan } from "./plan/plan.ts";
 export { type PreviewOptions, preview } from "./preview.ts";
 // Formats.
-export { diffText } from "./print/diff-text.ts";
-export { planMarkdown } from "./print/markdown.ts";
+export { diffText, planMarkdown } from "./print/diff-text.ts";
 export { headline, planText } from "./print/plan-text.ts";
 export { planReport } from "./print/report.ts";
 // Controllers over objects in memory, moved by hand.

@@ -6,7 +6,7 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, type ObjectKey, objectsAt, parseApiVersion, type TypeRef } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, pathOf, refuseSelectedNames } from "../cluster/find-resource.ts";
-import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
+import { fetchTarget, objectsOf } from "../get/selected-objects.ts";
 import type { Io } from "../io.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";

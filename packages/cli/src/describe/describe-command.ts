@@ -6,7 +6,7 @@ import type { KubeObject } from "@purlin/kube-objects/object";
 import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { findTargets, namespaceFor, refuseSelectedNames } from "../cluster/find-resource.ts";
 import { byTime, type ShownEvent, seenText, toShownEvent } from "../events/event-rows.ts";
-import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
+import { fetchTarget, objectsOf } from "../get/selected-objects.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";

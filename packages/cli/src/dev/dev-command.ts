@@ -6,7 +6,7 @@ import type { FunctionProcess } from "@purlin/function-process";
 import { untilStopped } from "../apiserver/embedded-server.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { type KeyActions, keysOf, onKeys, quitKeys } from "../terminal/keys.ts";
+import { type KeyActions, keysOf, onKeys, quitKeys } from "../terminal/screen.ts";
 import { announceReady, runControlPlane, type UpScene, untilEnded, watchManifests } from "../up/up-command.ts";
 import { readUpOptions, type UpOptions } from "../up/up-options.ts";
 import { textOf, UserError } from "../user-error.ts";

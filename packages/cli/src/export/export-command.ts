@@ -7,7 +7,7 @@ import { type Cluster, openCluster } from "../cluster/cluster-client.ts";
 import { allResources, findTargets, type Resource } from "../cluster/find-resource.ts";
 import { replaceFile } from "../files/write-files.ts";
 import { printYaml } from "../files/yaml-file.ts";
-import { fetchTarget, objectsOf } from "../get/fetch-objects.ts";
+import { fetchTarget, objectsOf } from "../get/selected-objects.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { definitionType } from "../tree/defined-kinds.ts";

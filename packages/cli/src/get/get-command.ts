@@ -17,8 +17,18 @@ import { type CommandInput, isSet, textOption } from "../options/command-spec.ts
 import { harmlessLine } from "../terminal/harmless.ts";
 import { formatTable, growingTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
-import { type Fetched, fetchTarget, objectsOf, queryOf, type Selection, tableType } from "./fetch-objects.ts";
-import { type OutputFormat, printList, printObject, readFormat } from "./print-objects.ts";
+import {
+  type Fetched,
+  fetchTarget,
+  type OutputFormat,
+  objectsOf,
+  printList,
+  printObject,
+  queryOf,
+  readFormat,
+  type Selection,
+  tableType,
+} from "./selected-objects.ts";
 
 /** A Table as API servers make it of objects. */
 type Table = {

@@ -7,7 +7,7 @@ import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
 import { findManifests, isTestFile } from "../manifests/manifest.ts";
 import { type CommandInput, isSet } from "../options/command-spec.ts";
-import { KeyPrompt, keysOf, onKeys, quitKeys } from "../terminal/keys.ts";
+import { KeyPrompt, keysOf, onKeys, quitKeys } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
 import { runOnSaves } from "../up/watch-files.ts";
 import { isUserError, textOf } from "../user-error.ts";

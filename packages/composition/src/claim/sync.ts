@@ -36,10 +36,10 @@ import {
   revisionRefOf,
   revisionSelectorOf,
   secretText,
+  unusedName,
   updatePolicyOf,
   withCrossplaneFields,
 } from "../composite-resource/crossplane-fields.ts";
-import { unusedName } from "../composite-resource/names.ts";
 import { type AddedStatusFields, addedStatusFields, referenceableVersion } from "../definition/definition-facts.ts";
 import {
   annotationsFor,

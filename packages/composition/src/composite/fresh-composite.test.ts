@@ -2,7 +2,7 @@
 // What a new XR costs, write by write, and that a steady one costs nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { composedName } from "../composite-resource/names.ts";
+import { composedName } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";

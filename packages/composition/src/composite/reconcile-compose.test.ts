@@ -7,8 +7,7 @@ import { forbidden, internalError, isNotFound } from "@purlin/kube-objects/error
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { annotations, kinds, labels } from "../composite-resource/constants.ts";
-import { resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
-import { composedName } from "../composite-resource/names.ts";
+import { composedName, resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
 import { type ClientCall, type Intercept, intercepted } from "../testing/failing-client.ts";

@@ -6,7 +6,7 @@ import { after, before, beforeEach, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt, textAt } from "@purlin/kube-objects/object";
 import { annotations } from "../composite-resource/constants.ts";
-import { composedName } from "../composite-resource/names.ts";
+import { composedName } from "../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
 import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";

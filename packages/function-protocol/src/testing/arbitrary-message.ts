@@ -2,8 +2,8 @@
 // Random messages of any type, made from its descriptor.
 import fc from "fast-check";
 import { create, type Field, type Message, type MessageType, type Scalar, type ValueType } from "../descriptor.ts";
-import type { JsonObject } from "../json.ts";
 import { Struct } from "../struct.ts";
+import type { JsonObject } from "../struct-decode.ts";
 
 const text = fc.string({ unit: "grapheme", maxLength: 60 });
 

@@ -2,7 +2,7 @@
 
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import type { CompositeSubject } from "../function-runner.ts";
-import { rank, type ShadowClass, type ShadowDetail, shadowClasses, worse } from "./shadow-class.ts";
+import { rank, type ShadowClass, type ShadowDetail, shadowClasses, worse } from "./compare-answers.ts";
 
 /** What shadow runs of a rollout found, in numbers. Every composite resource counts once, by its worst step. */
 export interface ShadowReport {

@@ -5,8 +5,7 @@ import type { RunFunctionRequest, RunFunctionResponse, State } from "@purlin/fun
 import type { createRedactor } from "@purlin/run-store";
 import { type FunctionRunner, observing, type RunCall, type ShadowOrder, textOf } from "../function-runner.ts";
 import type { RunStep } from "../resolution/function-resolver.ts";
-import { compareAnswers } from "./compare-answers.ts";
-import { type ShadowDetail, worse } from "./shadow-class.ts";
+import { compareAnswers, type ShadowDetail, worse } from "./compare-answers.ts";
 import type { ShadowStore } from "./shadow-store.ts";
 
 /** A step that was answered, and is to be run once more on another revision. */

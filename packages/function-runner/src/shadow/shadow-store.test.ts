@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { manualClock } from "@purlin/base/testing";
-import type { ShadowClass, ShadowDetail } from "./shadow-class.ts";
+import type { ShadowClass, ShadowDetail } from "./compare-answers.ts";
 import { ShadowStore } from "./shadow-store.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "purlin-shadow-store-"));

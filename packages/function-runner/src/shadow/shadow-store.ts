@@ -6,8 +6,8 @@ import { dirname } from "node:path";
 import { type Clock, type Log, silentLog, systemClock, Turns } from "@purlin/base";
 import { isJsonObject, parseJson, printJson } from "@purlin/kube-objects/json";
 import { type CompositeSubject, textOf } from "../function-runner.ts";
+import type { ShadowDetail } from "./compare-answers.ts";
 import { RolloutReports, type ShadowReport } from "./rollout-reports.ts";
-import type { ShadowDetail } from "./shadow-class.ts";
 
 /** The reports of shadow runs, by the uid of their rollout. */
 export interface ShadowReports {

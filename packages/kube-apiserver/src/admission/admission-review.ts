@@ -15,7 +15,7 @@ import {
 import { objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/registry.ts";
-import { maxValues } from "../request/value-limit.ts";
+import { maxValues } from "../request/plain-refusals.ts";
 import { reviewResponse } from "../webhooks/review-response.ts";
 import { WebhookCallError } from "../webhooks/webhook-client.ts";
 import type { AdmissionAttributes } from "./admission.ts";

@@ -16,7 +16,7 @@ import { dns1035LabelProblems } from "@purlin/kube-objects/metadata";
 import { optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { Schema } from "@purlin/kube-objects/schema";
 import type { CrdSpec, CrdVersionSpec } from "./crd-spec.ts";
-import { schemaStruct } from "./schema-struct.ts";
+import { schemaStruct } from "./schema-props.ts";
 
 const columnTypes = ["boolean", "date", "integer", "number", "string"];
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];

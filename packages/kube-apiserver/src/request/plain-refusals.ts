@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { StatusError, type StatusReason } from "@purlin/kube-objects/errors";
+import { requestEntityTooLarge, StatusError, type StatusReason } from "@purlin/kube-objects/errors";
 
 /** 404 for a path below a group the server itself has, where nothing is. */
 export function noSuchResource(): StatusError {
@@ -33,4 +33,19 @@ function refusal(code: number, reason: StatusReason, message: string): StatusErr
     details: {},
     code,
   });
+}
+
+/**
+ * Most values (members, items, lists and objects) that the body of a request may have. Kubernetes has no such limit, but its storage takes
+ * no object of more than 1.5 MB, and those have fewer as a rule.
+ */
+export const maxValues = 100_000;
+
+/** Throws 413 for too many values. */
+export function requireFewValues(values: number): void {
+  if (values > maxValues) {
+    throw requestEntityTooLarge(
+      `limit is ${maxValues} values (fields, items, lists and objects together): split the object into several smaller ones`,
+    );
+  }
 }

@@ -28,8 +28,7 @@ import {
   type WrittenValue,
 } from "@purlin/kube-objects/patch";
 import type { ApiRequest } from "../request/api-request.ts";
-import { unsupportedPatchType } from "../request/plain-refusals.ts";
-import { requireFewValues } from "../request/value-limit.ts";
+import { requireFewValues, unsupportedPatchType } from "../request/plain-refusals.ts";
 import { countParts } from "./object-codec.ts";
 import { contentTypeOf } from "./request-body.ts";
 import { type PatchOptions, patchOptions } from "./write-options.ts";

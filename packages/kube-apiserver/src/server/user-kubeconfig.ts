@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { issueCertificate, type KeyPair } from "@purlin/certificates";
 import { printYaml } from "@purlin/kube-objects/yaml";
 import { load } from "js-yaml";
-import { readPair } from "./stored-pair.ts";
+import { readPair } from "./serving-certificates.ts";
 
 /** What a kubeconfig contains. */
 interface KubeconfigParts {

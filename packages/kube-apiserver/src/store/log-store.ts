@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Log } from "./change-log.ts";
-import type { DataDirectory } from "./data-directory.ts";
+import { type DataDirectory, fullError, isBeyondRepair, isFull, writeError } from "./data-directory.ts";
 import type { DiskReserve } from "./disk-reserve.ts";
 import { GroupCommit } from "./group-commit.ts";
 import type { HistoryLimits } from "./history.ts";
@@ -24,7 +24,6 @@ import type {
 import { StoreError } from "./store-error.ts";
 import { type Decoder, isNoLarger, rowOf, Version } from "./version.ts";
 import { Watcher, WatchHub } from "./watch-hub.ts";
-import { fullError, isBeyondRepair, isFull, writeError } from "./write-error.ts";
 
 export interface LogStoreOptions<T extends object> {
   readonly log: Log;

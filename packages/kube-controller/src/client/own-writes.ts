@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Informer } from "@purlin/kube-client";
 import { controllerOf, type KubeObject, keyOf, keyText, type ObjectKey, textAt } from "@purlin/kube-objects/object";
-import type { CachedListOptions, FieldValue } from "./controller-client.ts";
+import type { CachedListOptions, FieldValue } from "./create-controller-client.ts";
 
 type OwnWrite =
   | { readonly kind: "stored"; readonly object: KubeObject; readonly lists: number }

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { ControllerClient } from "../client/controller-client.ts";
+import type { ControllerClient } from "../client/create-controller-client.ts";
 import { withConditionTexts, writeStatus } from "./define-controller.ts";
 
 const signal = new AbortController().signal;

@@ -16,7 +16,7 @@ import {
   type TypeRef,
   withConditions,
 } from "@purlin/kube-objects/object";
-import type { ControllerClient } from "../client/controller-client.ts";
+import type { ControllerClient } from "../client/create-controller-client.ts";
 import {
   type ConflictStreaks,
   createConflictStreaks,

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { RegistryError } from "./registry-reply.ts";
+import { RegistryError } from "./routes.ts";
 
 /** Blobs on their way in, each a file that grows. */
 export interface Uploads {

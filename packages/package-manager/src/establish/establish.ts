@@ -13,7 +13,7 @@ import {
   withOwner,
 } from "@purlin/kube-objects/object";
 import { digestOf } from "@purlin/oci";
-import { createMemory } from "../fetch/memory.ts";
+import { createMemory } from "../fetch/package-client.ts";
 import { packageFieldManagers } from "../package-deps.ts";
 import { type WebhookClient, withWebhookClient } from "./package-objects.ts";
 

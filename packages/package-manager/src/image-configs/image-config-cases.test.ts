@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import fc from "fast-check";
-import { applyImageConfigs, longestPrefix, selectImageConfig } from "./select-image-config.ts";
+import { applyImageConfigs, longestPrefix, selectImageConfig } from "../fetch/package-request.ts";
 
 const config = (name: string, prefixes: unknown, spec: object = {}): KubeObject =>
   ({

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { printYaml } from "@purlin/kube-objects/yaml";
 import type { Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
-import { diffText, lineDiff } from "./diff-text.ts";
-import { planMarkdown } from "./markdown.ts";
+import { diffText, lineDiff, planMarkdown } from "./diff-text.ts";
 import { planText } from "./plan-text.ts";
 import { planReport } from "./report.ts";
 

@@ -20,7 +20,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { listNamespace } from "../owned/claim-children.ts";
-import { replicasOf } from "../pods/new-pod.ts";
+import { replicasOf } from "../pods/pod.ts";
 import { simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 

@@ -19,7 +19,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { isEnded } from "../jobs/job-status.ts";
 import { kinds } from "../kinds.ts";
-import { createdAt } from "../pods/pod-state.ts";
+import { createdAt } from "../pods/pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark, storeStatus } from "../simulator-deps.ts";
 

@@ -5,11 +5,16 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { isDeleted, type KubeObject, keyOf, numberAt, objectAt, objectsAt, textAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { nodeName } from "../node.ts";
-import { claimChildren } from "../owned/claim-children.ts";
-import { withoutEmpty } from "../owned/status-fields.ts";
-
-import { createPod, podFromTemplate, templateOf } from "../pods/new-pod.ts";
-import { isAvailable, isFinished, isReady, nextAvailableMs } from "../pods/pod-state.ts";
+import { claimChildren, withoutEmpty } from "../owned/claim-children.ts";
+import {
+  createPod,
+  isAvailable,
+  isFinished,
+  isReady,
+  nextAvailableMs,
+  podFromTemplate,
+  templateOf,
+} from "../pods/pod.ts";
 import { dropRevisions, type Revisions, revisionLabel, syncRevisions } from "../revisions/revisions.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";

@@ -15,8 +15,8 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { type ConditionClaim, setCondition } from "../owned/status-fields.ts";
-import { replicasOf, templateHash, templateOf } from "../pods/new-pod.ts";
+import { type ConditionClaim, setCondition } from "../owned/claim-children.ts";
+import { replicasOf, templateHash, templateOf } from "../pods/pod.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
 import {
   byAge,

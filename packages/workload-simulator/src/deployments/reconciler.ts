@@ -16,9 +16,8 @@ import {
   withMember,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { claimChildren } from "../owned/claim-children.ts";
-import { setCondition } from "../owned/status-fields.ts";
-import { replicasOf } from "../pods/new-pod.ts";
+import { claimChildren, setCondition } from "../owned/claim-children.ts";
+import { replicasOf } from "../pods/pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 import { revisionOf, type Synced, splitSets, syncRevision } from "./current-set.ts";

@@ -16,9 +16,8 @@ import {
   type UpdatedCondition,
   withoutCondition,
   withoutEmpty,
-} from "../owned/status-fields.ts";
-import { replicasOf, scaledCount } from "../pods/new-pod.ts";
-import { createdAt } from "../pods/pod-state.ts";
+} from "../owned/claim-children.ts";
+import { createdAt, replicasOf, scaledCount } from "../pods/pod.ts";
 import { fieldManager, type SimulatorDeps } from "../simulator-deps.ts";
 
 export const revisionAnnotation = "deployment.kubernetes.io/revision";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { annotationOf, type KubeObject, numberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { replicasOf } from "../pods/new-pod.ts";
-import { isFinished } from "../pods/pod-state.ts";
+import { isFinished, replicasOf } from "../pods/pod.ts";
 import {
   activeOf,
   allOf,

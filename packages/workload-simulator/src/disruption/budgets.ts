@@ -18,8 +18,7 @@ import {
 import { formatLabelSelector } from "@purlin/kube-objects/selector";
 import { kinds } from "../kinds.ts";
 import { isSelected, listNamespace, selectorOf } from "../owned/claim-children.ts";
-import { replicasOf, scaledCount } from "../pods/new-pod.ts";
-import { isReady } from "../pods/pod-state.ts";
+import { isReady, replicasOf, scaledCount } from "../pods/pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 

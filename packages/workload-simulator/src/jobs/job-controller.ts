@@ -19,9 +19,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { claimChildren } from "../owned/claim-children.ts";
-
-import { createPod, inParts, podFromTemplate, templateOf } from "../pods/new-pod.ts";
-import { isActive, isTerminating, phaseOf } from "../pods/pod-state.ts";
+import { createPod, inParts, isActive, isTerminating, phaseOf, podFromTemplate, templateOf } from "../pods/pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 import {

@@ -11,7 +11,7 @@ import {
   stringAt,
   textsAt,
 } from "@purlin/kube-objects/object";
-import { isActive, isReady, isTerminating, phaseOf } from "../pods/pod-state.ts";
+import { isActive, isReady, isTerminating, phaseOf } from "../pods/pod.ts";
 
 /** Keeps a Pod until its end is counted. */
 export const trackingFinalizer = "batch.kubernetes.io/job-tracking";

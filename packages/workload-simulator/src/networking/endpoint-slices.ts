@@ -19,7 +19,7 @@ import {
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { listNamespace } from "../owned/claim-children.ts";
-import { isFinished, isReady } from "../pods/pod-state.ts";
+import { isFinished, isReady } from "../pods/pod.ts";
 import { simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
 

@@ -18,8 +18,8 @@ import { kinds } from "../kinds.ts";
 import { nodeAddress, nodeName } from "../node.ts";
 import { simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
+import { isFinished } from "./pod.ts";
 import { hasSchedulingGates, type PodPlan, planOf } from "./pod-plan.ts";
-import { isFinished } from "./pod-state.ts";
 import { nextPod } from "./pod-status.ts";
 
 const addressIndex = "podIP";

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { KubeObject } from "@purlin/kube-objects/object";
-import { memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { type KubeObject, memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene } from "../testing/scene.ts";
-import { templateHash } from "./new-pod.ts";
+import { isReady, templateHash } from "./pod.ts";
 import { matchesGlob, planOf } from "./pod-plan.ts";
-import { isReady } from "./pod-state.ts";
 import { nextPod } from "./pod-status.ts";
 
 const podWith = (annotations: Readonly<Record<string, string>>, spec: object = {}): KubeObject => ({

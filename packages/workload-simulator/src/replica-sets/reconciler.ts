@@ -13,20 +13,24 @@ import {
   textMapAt,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { claimChildren } from "../owned/claim-children.ts";
-import { setCondition, withoutCondition, withoutEmpty } from "../owned/status-fields.ts";
-import { createPod, inParts, PartialError, podFromTemplate, replicasOf, templateOf } from "../pods/new-pod.ts";
+import { claimChildren, setCondition, withoutCondition, withoutEmpty } from "../owned/claim-children.ts";
 import {
   createdAt,
+  createPod,
+  inParts,
   isActive,
   isAvailable,
   isReady,
   isTerminating,
   nextAvailableMs,
+  PartialError,
   phaseOf,
+  podFromTemplate,
   readySince,
+  replicasOf,
   restartsOf,
-} from "../pods/pod-state.ts";
+  templateOf,
+} from "../pods/pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 

@@ -12,7 +12,7 @@ import {
   textMapAt,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { templateHash, templateOf } from "../pods/new-pod.ts";
+import { templateHash, templateOf } from "../pods/pod.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark } from "../simulator-deps.ts";
 
 /** The label by which Pods of DaemonSets and StatefulSets name their revision. */

@@ -17,10 +17,19 @@ import {
   textMapAt,
 } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
-import { claimChildren } from "../owned/claim-children.ts";
-import { withoutEmpty } from "../owned/status-fields.ts";
-import { createPod, podFromTemplate, replicasOf, scaledCount, templateOf } from "../pods/new-pod.ts";
-import { isAvailable, isFinished, isReady, nextAvailableMs, phaseOf } from "../pods/pod-state.ts";
+import { claimChildren, withoutEmpty } from "../owned/claim-children.ts";
+import {
+  createPod,
+  isAvailable,
+  isFinished,
+  isReady,
+  nextAvailableMs,
+  phaseOf,
+  podFromTemplate,
+  replicasOf,
+  scaledCount,
+  templateOf,
+} from "../pods/pod.ts";
 import { dropRevisions, type Revisions, revisionLabel, syncRevisions, templateIn } from "../revisions/revisions.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { fieldManager, type SimulatorDeps, simulatedMark, storeStatus } from "../simulator-deps.ts";

@@ -14,7 +14,7 @@ import {
   withOwner,
 } from "@purlin/kube-objects/object";
 import { annotations, labels } from "../../composite-resource/constants.ts";
-import { requireValidName, withComposedName } from "../../composite-resource/names.ts";
+import { requireValidName, withComposedName } from "../../composite-resource/crossplane-fields.ts";
 import { isNotServed } from "../../not-served.ts";
 import { described, kindAndName, type Observation, type Observed, sameKind } from "../observe/observe.ts";
 import type { PipelineEvent } from "../run/step-results.ts";

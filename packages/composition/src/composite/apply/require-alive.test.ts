@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ignoreNotFound, isConflict } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { composedName } from "../../composite-resource/names.ts";
+import { composedName } from "../../composite-resource/crossplane-fields.ts";
 import { type CompositeBench, configMap, createCompositeBench } from "../../testing/composite-bench.ts";
 import { cacheDefinition } from "../../testing/definitions.ts";
 import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { PipelineEvent } from "../run/step-results.ts";
-import { boundedEvents } from "./emit-events.ts";
+import { boundedEvents } from "./report-failure.ts";
 
 const event = (message: string, more: Partial<PipelineEvent> = {}): PipelineEvent => ({
   type: "Normal",

@@ -41,7 +41,7 @@ import { type CompositeContext, type CompositeSettings, stampFor, steps } from "
 import { type ConnectionDetails, noDetails } from "../observe/observe.ts";
 import { ComposeError } from "../run/compose-error.ts";
 import { startDependencyWatches } from "../watch/watches.ts";
-import { emitPipelineEvents } from "./emit-events.ts";
+import { emitPipelineEvents } from "./report-failure.ts";
 import { afterHold } from "./report-held.ts";
 import { appliedStatus, desiredStatus, type StatusRules, statusAfter } from "./status-after.ts";
 import {

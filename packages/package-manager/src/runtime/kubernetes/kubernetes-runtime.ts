@@ -15,10 +15,8 @@ import {
   textAt,
 } from "@purlin/kube-objects/object";
 import { type PackageKind, runtimeLabel } from "@purlin/oci";
-import { createMemory } from "../../fetch/memory.ts";
-import type { PackageClient } from "../../fetch/package-client.ts";
-import { referenceOfRevision, requestOf } from "../../fetch/package-request.ts";
-import { concernsPulling, longestPrefix } from "../../image-configs/select-image-config.ts";
+import { createMemory, type PackageClient } from "../../fetch/package-client.ts";
+import { concernsPulling, longestPrefix, referenceOfRevision, requestOf } from "../../fetch/package-request.ts";
 import { otherKinds, type PackageType, packageLabels } from "../../package-kinds.ts";
 import { type CertificateDeps, ensureLeaf, type Leaf } from "../certificates/certificate-secrets.ts";
 import { createRetirements, type PackageRuntime, type Retirements, type RuntimeReport } from "../package-runtime.ts";

@@ -3,7 +3,7 @@ import { type ControllerClient, ReconcileError } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt, textAt } from "@purlin/kube-objects/object";
-import { selectImageConfig } from "../../image-configs/select-image-config.ts";
+import { selectImageConfig } from "../../fetch/package-request.ts";
 import { numberOf } from "../../manager/package-revision.ts";
 import { otherKinds, packageLabels } from "../../package-kinds.ts";
 import type { RuntimeContext } from "../package-runtime.ts";

@@ -10,8 +10,7 @@ import { installCrds } from "../crd/install-crds.ts";
 import { object, text } from "../crd/schema.ts";
 import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
 import { eventually } from "../testing/eventually.ts";
-import type { ClosableControllerClient } from "./controller-client.ts";
-import { createControllerClient } from "./create-controller-client.ts";
+import { type ClosableControllerClient, createControllerClient } from "./create-controller-client.ts";
 
 const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 const secret = { apiVersion: "v1", kind: "Secret" };

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { composedFieldManager } from "../composite/apply/apply-composed.ts";
-import { composedName, unusedName } from "./names.ts";
+import { composedName, unusedName } from "./crossplane-fields.ts";
 
 const uid = "2f6c1f0e-9a3b-4f0e-8b1d-0c5d7a9e4b21";
 

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { printSchema, schemaFields, schemaStruct } from "./schema-struct.ts";
+import { printSchema, schemaFields, schemaStruct } from "./schema-props.ts";
 
 /** The fields of a structure that are not as they are in an empty one. */
 function given(schema: JsonObject): JsonObject {

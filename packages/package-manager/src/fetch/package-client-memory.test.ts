@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createMemory } from "./memory.ts";
+import { createMemory } from "./package-client.ts";
 
 test("the values used last are remembered, and no more than there is room for", () => {
   const memory = createMemory<number>(2);

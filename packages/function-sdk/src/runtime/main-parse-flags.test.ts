@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isFunctionError } from "../errors/function-error.ts";
-import { parseFlags, usageText } from "./parse-flags.ts";
+import { parseFlags, usageText } from "./main.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
 const parsed: Record<string, { argv: string[]; env?: Record<string, string>; want: ServeOptions }> = {

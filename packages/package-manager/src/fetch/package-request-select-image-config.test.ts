@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { applyImageConfigs, concernsFetching, concernsPulling, selectImageConfig } from "./select-image-config.ts";
+import { applyImageConfigs, concernsFetching, concernsPulling, selectImageConfig } from "./package-request.ts";
 
 const config = (name: string, prefixes: readonly string[], spec: object): KubeObject => ({
   apiVersion: "pkg.crossplane.io/v1beta1",
