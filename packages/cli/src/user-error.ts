@@ -45,6 +45,16 @@ export function isUserError(value: unknown): value is UserError {
   return typeof value === "object" && value !== null && brand in value;
 }
 
+/** Reads what the command line names. A file that cannot be read or parsed is wrong input: the exit code is 2. */
+export async function asInput<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!isUserError(error) || error.exitCode !== 1) throw error;
+    throw new UserError(error.message, { cause: error, exitCode: 2 });
+  }
+}
+
 const answer = Symbol.for("purlin.dev/kube-objects/StatusError");
 
 /** Whether an error is a response of the API server, and not a bug here. Checked by its brand, so that errors need no imports. */

@@ -21,16 +21,23 @@ import { readClientCertificates } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { applyStages } from "../manifests/apply-manifests.ts";
 import { type Manifest, readManifests, skippedLine } from "../manifests/manifest.ts";
-import type { CommandInput } from "../options/command-spec.ts";
+import { type CommandInput, textOption } from "../options/command-spec.ts";
 import { harmless, harmlessJson, harmlessLine } from "../terminal/harmless.ts";
-import { errorEntry, textOf, UserError } from "../user-error.ts";
+import { asInput, errorEntry, textOf, UserError } from "../user-error.ts";
 import { openDiffFunctions } from "./diff-functions.ts";
 import { type DiffInput, exitCodeOf, readAssumptions, readDiffInput, refuseDuplicates } from "./diff-input.ts";
 import { UsedRights } from "./used-rights.ts";
 
 /** `purlin diff [PATH…]` */
 export async function run(input: CommandInput, io: Io): Promise<number> {
-  const diff = readDiffInput(input, io);
+  try {
+    return await printDiff(input, readDiffInput(input, io), io);
+  } catch (error) {
+    throw io.signal.aborted ? error : inStyle(error, textOption(input, "exitCode"));
+  }
+}
+
+async function printDiff(input: CommandInput, diff: DiffInput, io: Io): Promise<number> {
   try {
     if (diff.printsRights) return await printRights(input, diff, io);
     const plan = await previewFiles(input, diff, { io });
@@ -44,6 +51,14 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     );
     throw error;
   }
+}
+
+/** In the styles of other tools, the exit code of an error is never one that means changes. */
+function inStyle(error: unknown, style: string | undefined): unknown {
+  if (style !== "kubectl" && style !== "terraform") return error;
+  const { code, message } = errorEntry(error);
+  const exitCode = exitCodeOf({ hasFailed: true, isInvalid: false, hasChanges: false }, style);
+  return new UserError(message, { cause: error, exitCode, code });
 }
 
 /** Prints what a preview reads and dry-runs, whatever it finds. */
@@ -61,12 +76,13 @@ export async function previewFiles(
   { io, rights = new UsedRights() }: { readonly io: Io; readonly rights?: UsedRights },
 ): Promise<Plan> {
   const onSkipped = (files: readonly string[]): void => void io.stderr.write(`${skippedLine(files)}\n`);
-  const manifests = diff.paths.length === 0 ? [] : await readManifests(diff.paths, io, { stdin: true, onSkipped });
+  const manifests =
+    diff.paths.length === 0 ? [] : await asInput(() => readManifests(diff.paths, io, { stdin: true, onSkipped }));
   if (diff.paths.length > 0 && manifests.length === 0)
     throw new UserError(`${diff.paths.join(", ")}: no objects found: nothing to preview`, { exitCode: 2 });
   refuseDuplicates(manifests);
   const credentials = await readCredentials(diff, io);
-  const assume = await readAssumptions(input, io);
+  const assume = await asInput(() => readAssumptions(input, io));
   const transport = (inner: KubeTransport): KubeTransport => rights.collecting(guardTransport(inner));
   await using cluster = await openCluster(input, io, { transport, ignoresWarnings: true, impersonates: true });
   const deadline = AbortSignal.timeout(diff.timeoutMs);
@@ -129,7 +145,7 @@ function stagesOf(manifests: readonly Manifest[]): readonly (readonly Manifest["
 /** Secrets of --function-credentials; nothing else may be in the file. */
 async function readCredentials({ credentialsFile }: DiffInput, io: Io): Promise<readonly KubeObject[]> {
   if (credentialsFile === undefined) return [];
-  const manifests = await readManifests([credentialsFile], io);
+  const manifests = await asInput(() => readManifests([credentialsFile], io));
   const other = manifests.find(({ object }) => object.kind !== "Secret");
   if (other !== undefined)
     throw new UserError(`${other.at()}: --function-credentials: expected Secrets, not ${other.object.kind}`, {

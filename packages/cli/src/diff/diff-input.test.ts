@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { runInProcess, TestIo } from "../testing/test-io.ts";
 import { exitCodeOf, readAssumptions, readDiffInput } from "./diff-input.ts";
 
 const io = new TestIo();
@@ -25,6 +25,20 @@ test("each style of exit codes, for nothing, changes, wrong files and failures",
       codes[style],
       style,
     );
+  }
+});
+
+test("files that are wrong end with 2, and no error ends with the code that another tool has for changes", async () => {
+  const noName = "apiVersion: v1\nkind: ConfigMap\n";
+  using folder = tempFolder({ "bad.yaml": "a: [\n b: }\n", "noname.yaml": noName, "empty.yaml": "" });
+  const codes = { purlin: [2, 1], none: [2, 1], kubectl: [2, 2], terraform: [1, 1] } as const;
+  const codeOf = async (...args: string[]): Promise<number> =>
+    (await runInProcess(["diff", ...args], { cwd: folder.path, env: { HOME: folder.path } })).exitCode;
+  for (const [style, [wrong, failed]] of Object.entries(codes)) {
+    for (const file of ["bad.yaml", "noname.yaml", "empty.yaml", "missing.yaml"])
+      assert.equal(await codeOf(file, "--exit-code", style), wrong, `${style} ${file}`);
+    assert.equal(await codeOf("-o", "html", "--exit-code", style), wrong, `${style} -o html`);
+    assert.equal(await codeOf("--exit-code", style), failed, `${style} without a control plane`);
   }
 });
 

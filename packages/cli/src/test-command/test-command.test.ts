@@ -329,6 +329,7 @@ test("a wrong test file ends with 2, with the place and the closest key", async 
   await ends("  - {name: a, each: [{patch: {}}]}\n", /apps\.test\.yaml:7:\d+: name: required field is missing/);
   await ends("  - {name: a}\n  - {name: a}\n", /the file has another case "a": make it unique/);
   await ends("  - {name: a, only: true}\n", /only: remove it; CI is set/, { CI: "1" });
+  await ends("  - {name: [\n", /apps\.test\.yaml:\d+:\d+: invalid YAML/);
   await ends("  - {name: a, inputs: {xr: nothing.yaml}}\n", /case "a": cannot read nothing\.yaml/);
   await ends(
     "  - {name: a, inputs: {xrd: xr.yaml, composition: [{apiVersion: apiextensions.crossplane.io/v1, kind: Composition, metadata: {name: x}, spec: {}}]}}\n",

@@ -10,7 +10,7 @@ import { type CommandInput, isSet } from "../options/command-spec.ts";
 import { KeyPrompt, keysOf, onKeys, quitKeys } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
 import { runOnSaves } from "../up/watch-files.ts";
-import { isUserError, textOf } from "../user-error.ts";
+import { asInput, isUserError, textOf } from "../user-error.ts";
 import { cacheFolder } from "../validate/packages.ts";
 import { Coverage } from "./coverage.ts";
 import { Goldens, obsoleteGoldens } from "./goldens.ts";
@@ -188,7 +188,9 @@ async function readCases(files: readonly string[], { allowHooks }: TestOptions, 
   const suites: SuiteOptions = { hooks: [], allowHooks };
   const cases: TestCase[] = [];
   for (const file of files)
-    cases.push(...(isXprinFile(file) ? await readXprinFile(file, io, suites) : await readTestFile(file, io)));
+    cases.push(
+      ...(await asInput(() => (isXprinFile(file) ? readXprinFile(file, io, suites) : readTestFile(file, io)))),
+    );
   return cases;
 }
 

@@ -11,7 +11,7 @@ import { readProjectFile } from "../project/project-file.ts";
 import { harmless, harmlessJson } from "../terminal/harmless.ts";
 import { crdType, definitionType, isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { runOnSaves } from "../up/watch-files.ts";
-import { isUserError, UserError } from "../user-error.ts";
+import { asInput, UserError } from "../user-error.ts";
 import { type Finding, placeOf } from "./finding.ts";
 import { findPackages, type KnownPackage } from "./packages.ts";
 import {
@@ -88,10 +88,10 @@ async function validate(paths: readonly string[], input: CommandInput, io: Io): 
     from.length === 0
       ? Promise.resolve([])
       : readManifests(from, io, { stdin: true, onSkipped, nameless: true, ignore: isRenderOutput });
-  const manifests = await asInvalid(() => read(paths.filter((path) => !isPackage(path))));
+  const manifests = await asInput(() => read(paths.filter((path) => !isPackage(path))));
   if (manifests.length === 0)
     throw new UserError(`${paths.join(", ")}: no objects found: nothing to validate`, { exitCode: invalidExit });
-  const old = await asInvalid(() => read(listOption(input, "old")));
+  const old = await asInput(() => read(listOption(input, "old")));
   const sources = { files: paths.filter(isPackage), manifests, isFetching: isSet(input, "fetchPackages") };
   const { packages, missing } = await findPackages(sources, input, io);
   const live = isSet(input, "cluster") ? await clusterPackages(input, io) : [];
@@ -101,16 +101,6 @@ async function validate(paths: readonly string[], input: CommandInput, io: Io): 
 
 /** Results and context, which `purlin render` prints beside objects. */
 const isRenderOutput = ({ apiVersion }: JsonObject): boolean => String(apiVersion).startsWith("render.crossplane.io/");
-
-/** A file that cannot be parsed is as wrong as an object that fails its schema. */
-async function asInvalid<T>(read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!isUserError(error)) throw error;
-    throw new UserError(error.message, { cause: error, exitCode: invalidExit });
-  }
-}
 
 /** What a running control plane offers, as if it came from packages. */
 async function clusterPackages(input: CommandInput, io: Io): Promise<KnownPackage[]> {
