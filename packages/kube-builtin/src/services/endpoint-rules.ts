@@ -107,9 +107,22 @@ export const endpointsRules: KindRules = {
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
 const maxAddresses = 100;
 
+const fewSegments = "should be a domain with at least two segments separated by dots";
+
+function nameErrors(text: string, path: string): FieldError[] {
+  if (text === "") return [requiredValue(path)];
+  const name = text.replace(/\.$/, "");
+  const problems = dns1123SubdomainProblems(name);
+  if (problems.length > 0) return [invalidValue(path, name, problems.join(","))];
+  const labels = name.split(".");
+  if (labels.length < 2) return [invalidValue(path, name, fewSegments)];
+  const long = labels.find((label) => dns1123LabelProblems(label).length > 0);
+  return long === undefined ? [] : [invalidValue(path, long, dns1123LabelProblems(long).join(","))];
+}
+
 function sliceAddressErrors(type: string, text: string, path: string): FieldError[] {
   if (!addressTypes.includes(type)) return [];
-  if (type === "FQDN") return dns1123SubdomainProblems(text).map((problem) => invalidValue(path, text, problem));
+  if (type === "FQDN") return nameErrors(text, path);
   const problem = addressProblem(text);
   if (problem !== undefined) return [invalidValue(path, text, problem)];
   const family = type === "IPv4" ? 4 : 6;

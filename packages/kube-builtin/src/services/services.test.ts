@@ -55,6 +55,12 @@ test("a balancer may do without, and one for nearby Pods is asked for its health
   assert.ok(inRange(spec["healthCheckNodePort"]));
 });
 
+test("a balancer that does without ports of nodes cannot take the one of another Service", async () => {
+  await create("owner", { type: "NodePort", ports: [{ port: 1, nodePort: 30_013 }] });
+  const spec = { type: "LoadBalancer", allocateLoadBalancerNodePorts: false, ports: [{ port: 1, nodePort: 30_013 }] };
+  assert.match(await refused("thief", spec), /spec\.ports\[0\]\.nodePort: .* provided port is already allocated$/);
+});
+
 test("a port of nodes is one Service's, and in their range", async () => {
   await create("first", { type: "NodePort", ports: [{ port: 1, nodePort: 30_012 }] });
   const invalid = (name: string, port: number): string =>

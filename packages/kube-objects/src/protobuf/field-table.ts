@@ -90,14 +90,25 @@ const scalars = ["string", "bool", "int32", "int64", "float64"] as const;
 function parseType(text: string): FieldType {
   if (text === "[]byte") return { kind: "scalar", scalar: "bytes" };
   if (text.startsWith("[]")) return { kind: "list", of: parseType(text.slice(2)) };
-  if (text.startsWith("map[")) return { kind: "map", of: mapValueType(text.slice(text.indexOf("]") + 1)) };
+  if (text.startsWith("map[")) return parseMap(text);
   const scalar = scalars.find((name) => name === text);
   if (scalar !== undefined) return { kind: "scalar", scalar };
   if (text === "types.UID") return { kind: "scalar", scalar: "string", goName: text };
   const entry = Object.hasOwn(rows(), text) ? rows()[text] : undefined;
   if (typeof entry !== "string") return { kind: "message", name: text };
   const type = parseType(entry.slice(1));
-  return type.kind === "message" ? type : { ...type, goName: text.split(".").slice(-2).join(".") };
+  return type.kind === "message" ? type : { ...type, goName: shortName(text) };
+}
+
+const shortName = (text: string): string => text.split(".").slice(-2).join(".");
+
+/** A map; with its name where that is not made of the types of its keys and values. */
+function parseMap(text: string): FieldType {
+  const end = text.indexOf("]");
+  const [key, value] = [text.slice("map[".length, end), text.slice(end + 1)];
+  const of = mapValueType(value);
+  const isPlain = key === "string" && !(of.kind === "message" && of.name === "=list");
+  return { kind: "map", of, ...(!isPlain && { goName: `map[${shortName(key)}]${shortName(value)}` }) };
 }
 
 /** A list cannot be the value of a protobuf map, so Go wraps it in a message with one repeated field. */

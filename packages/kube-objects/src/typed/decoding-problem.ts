@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Go's JSON decoder says about a value that does not fit its type: the first one in the order of the document.
+// What Go's JSON decoder says about a value that does not fit its type: the first one in the order of the document. Types that decode
+// themselves, such as times and quantities, end the decoding, so that their errors come before those of other values.
 
 import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonKind, ownValue } from "../json/json-value.ts";
@@ -11,7 +12,14 @@ import { canonicalBase64, specialForms, TypedFormError } from "./special-forms.t
  * `fractions`, whatever its value.
  */
 export function refuseMisfits(message: string, value: JsonValue, fractions?: Fractions): void {
-  checkMessage(message, value, { struct: "", fields: [], written: fractions });
+  const misfits: Misfits = { first: undefined };
+  checkMessage(message, value, { struct: "", fields: [], written: fractions, misfits });
+  if (misfits.first !== undefined) throw misfits.first;
+}
+
+/** The first value that does not fit, of those that do not end the decoding. */
+interface Misfits {
+  first: TypedFormError | undefined;
 }
 
 /** Where the decoder is: the struct it fills, and the fields that led there. */
@@ -20,6 +28,7 @@ interface Place {
   readonly fields: readonly string[];
   /** How the value there was written, when it is a number that is not written as an integer; those below it, when it has members. */
   readonly written: Fractions | string | undefined;
+  readonly misfits: Misfits;
 }
 
 const below = ({ written }: Place, step: string | number): Place["written"] =>
@@ -37,12 +46,12 @@ function checkMessage(name: string, value: JsonValue, place: Place): void {
     checkSchemaUnion(name, value, place);
     return;
   }
-  if (!isJsonObject(value)) throw misfit(value, goName(name), place);
-  checkFields(name, value, place);
+  if (isJsonObject(value)) checkFields(name, value, place);
+  else save(misfit(value, goName(name), place), place);
 }
 
 function checkFields(name: string, object: JsonObject, place: Place): void {
-  const { fields } = place;
+  const { fields, misfits } = place;
   const struct = name.split(".").at(-1) ?? "";
   const known = fieldsByName(name);
   for (const key of Object.keys(object)) {
@@ -53,6 +62,7 @@ function checkFields(name: string, object: JsonObject, place: Place): void {
       struct,
       fields: [...fields, ...field.through, key],
       written: below(place, key),
+      misfits,
     });
   }
 }
@@ -83,12 +93,12 @@ function checkValue(type: FieldType, value: JsonValue, place: Place): void {
       checkMessage(type.name, value, place);
       return;
     case "list":
-      if (!isJsonArray(value)) throw misfit(value, typeText(type), place);
-      checkMembers(type.of, value.entries(), place);
+      if (isJsonArray(value)) checkMembers(type.of, value.entries(), place);
+      else save(misfit(value, typeText(type), place), place);
       return;
     case "map":
-      if (!isJsonObject(value)) throw misfit(value, typeText(type), place);
-      checkMembers(type.of, Object.entries(value), place);
+      if (isJsonObject(value)) checkMembers(type.of, Object.entries(value), place);
+      else save(misfit(value, typeText(type), place), place);
       return;
     case "scalar":
       checkScalar(type, value, place);
@@ -101,7 +111,21 @@ function checkMembers(type: FieldType, members: Iterable<readonly [string | numb
   }
 }
 
+function save(error: TypedFormError, { misfits }: Place): void {
+  misfits.first ??= error;
+}
+
+/** A value that does not fit a plain type is skipped, and reported at the end. */
 function checkScalar(type: FieldType & { readonly kind: "scalar" }, value: JsonValue, place: Place): void {
+  try {
+    requireScalar(type, value, place);
+  } catch (error) {
+    if (!(error instanceof TypedFormError)) throw error;
+    save(error, place);
+  }
+}
+
+function requireScalar(type: FieldType & { readonly kind: "scalar" }, value: JsonValue, place: Place): void {
   switch (type.scalar) {
     case "string":
       if (typeof value !== "string") throw misfit(value, typeText(type), place);
