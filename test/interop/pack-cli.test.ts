@@ -43,6 +43,7 @@ test("the package is JavaScript, without sources and tests, and asks npm for oth
 
 test("help and version come from the package", () => {
   assert.match(purlin("--version"), /^0\.1\.0\n$/);
+  assert.match(purlin("version", "--client"), /^Client Version: v0\.1\.0 /);
   assert.match(purlin("apiserver", "--help"), /--data-dir/);
 });
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import type { Io } from "./io.ts";
 
 /** How the user would type this command again: npx and npm scripts leave nothing on the path behind them. */
@@ -13,8 +13,10 @@ export function withCommandName(text: string, env: Io["env"]): string {
   return text.replaceAll(/(?<![\w/-])purlin (?=[a-z])/g, `${commandName(env)} `);
 }
 
-/** The version of this command. */
+/** The version of this command. A command that is built into one file is in a folder of its own, one below the others. */
 export function ownVersion(): string {
-  const manifest: unknown = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const beside = new URL("../package.json", import.meta.url);
+  const file = existsSync(beside) ? beside : new URL("../../package.json", import.meta.url);
+  const manifest: unknown = JSON.parse(readFileSync(file, "utf8"));
   return (manifest as { readonly version: string }).version;
 }
