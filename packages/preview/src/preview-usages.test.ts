@@ -2,7 +2,8 @@
 // Deletions that the guard of the embedded API server refuses.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import { eventually } from "@purlin/kube-controller/testing";
+import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import type { Plan } from "./plan/plan.ts";
 import { type Scene, startScene } from "./testing/scene.ts";
 import { app, appType } from "./testing/scene-objects.ts";
@@ -17,6 +18,30 @@ const all = (plan: Plan): string[] =>
   plan.composites.flatMap(({ changes }) =>
     changes.map(({ class: change, kind, resource, name }) => `${change} ${kind} ${resource ?? name}`),
   );
+
+test("an object that only a Usage of its own composite resource protects is deleted with both, also if that was refused before", async () => {
+  const whole = app("whole", { text: "one", kind: "Usage" });
+  await scene.apply(whole);
+  await scene.settled(whole);
+  const key = { ...appType, namespace: "default", name: "whole" };
+  const maps = { apiVersion: "v1", kind: "ConfigMap" };
+  const labelSelector = "crossplane.io/composite=whole";
+  const child = await eventually("the ConfigMap is in use", async () => {
+    const [found] = (await scene.users.list(maps, { labelSelector })).items;
+    return found?.metadata.labels?.["crossplane.io/in-use"] === "true" && found;
+  });
+  const deleted = ["delete App whole", "delete ConfigMap map", "delete Usage usage"];
+  const before = await scene.preview({ deletes: [key] });
+  assert.deepEqual(all(before).toSorted(), deleted);
+  await assert.rejects(scene.users.delete({ ...maps, ...keyOf(child) }), /in-use by 1 usage/);
+  const after = await scene.preview({ deletes: [key] });
+  assert.deepEqual(all(after).toSorted(), deleted);
+  await scene.users.delete(key);
+  await eventually(
+    "the server does so",
+    async () => (await scene.users.list(maps, { labelSelector })).items.length === 0,
+  );
+});
 
 test("a deletion that a Usage refuses is refused with its words, of a composite resource and of what it composes", async () => {
   const spec = (of: object): object => ({ of, reason: "billing reads it" });

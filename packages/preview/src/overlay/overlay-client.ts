@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
+import { UsageIndex, usageRefusal, usageTypes, usageWebhookName } from "@purlin/composition";
 import { type DeleteOptions, type KubeReader, NoMatchError, type RestMapper } from "@purlin/kube-client";
 import { type CachedListOptions, type ControllerClient, wouldApplyChange } from "@purlin/kube-controller";
 import { conflict, isForbidden, notFound, textOf } from "@purlin/kube-objects/errors";
@@ -246,6 +247,10 @@ async function judgeDelete(overlay: Overlay, target: KubeObject, { signal }: Del
     await overlay.live.client.delete({ ...target, ...keyOf(target) }, { dryRun: true, signal });
   } catch (error) {
     const entry = await overlay.touch(target);
+    if (textOf(error).includes(usageWebhookName) && !(await isInUse(overlay, target, signal))) {
+      entry.refusal = undefined;
+      return;
+    }
     if (isForbidden(error) && !/denied|usage|in-use/i.test(textOf(error))) {
       entry.approximate.add("forbidden");
       return;
@@ -253,6 +258,20 @@ async function judgeDelete(overlay: Overlay, target: KubeObject, { signal }: Del
     entry.refusal = { text: textOf(error), isInvalid: false };
     throw error;
   }
+}
+
+/** Whether a Usage protects an object in the overlay: those that the live server knows may be deleted here, or hold it no longer. */
+async function isInUse(overlay: Overlay, target: KubeObject, signal: AbortSignal | undefined): Promise<boolean> {
+  const index = new UsageIndex();
+  for (const type of usageTypes) {
+    const usages = (await overlay.live.serves(type, signal))
+      ? await overlay.list(type, { signal, accepts: () => true })
+      : [];
+    for (const usage of usages) index.written(identityAt(type, keyOf(usage)), usage);
+  }
+  const { group } = parseApiVersion(target.apiVersion);
+  const deletion = { group, kind: target.kind, object: target, user: { name: "" }, policy: "Background" };
+  return usageRefusal(index, deletion) !== undefined;
 }
 
 /**
@@ -274,9 +293,7 @@ export async function collectGarbage(
       metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid),
     );
     for (const one of dependents) {
-      // What was refused once stays: a Usage protects it, or a policy does.
-      const isRefused = overlay.entries.get(identityAt(one, keyOf(one)))?.refusal !== undefined;
-      if (one.metadata.deletionTimestamp || isRefused) continue;
+      if (one.metadata.deletionTimestamp || (await staysRefused(overlay, one))) continue;
       changed = (await isDeleted(overlay, one, isWaiting ? { propagationPolicy: "Foreground" } : {})) || changed;
     }
     if (now !== undefined && isWaiting && dependents.length === 0) {
@@ -286,6 +303,13 @@ export async function collectGarbage(
     }
   }
   return changed;
+}
+
+/** Whether the deletion of an object was refused and would be again: what a Usage protected goes after the Usage. */
+async function staysRefused(overlay: Overlay, object: KubeObject): Promise<boolean> {
+  const text = overlay.entries.get(identityAt(object, keyOf(object)))?.refusal?.text;
+  if (text === undefined) return false;
+  return !text.includes(usageWebhookName) || isInUse(overlay, object, undefined);
 }
 
 /** Deletes an object; resolves to whether that was allowed. */

@@ -70,6 +70,11 @@ function compose(rsp: RunFunctionResponse, { xr, spec, mode, version, req }: Com
   }
   if (spec.kind === "Rotate")
     set("secret", { apiVersion: "v1", kind: "Secret", stringData: { password: `rotated-${randomUUID()}` } });
+  if (spec.kind === "Usage") {
+    const of = { apiVersion: "v1", kind: "ConfigMap", resourceSelector: { matchControllerRef: true } };
+    const apiVersion = "protection.crossplane.io/v1beta1";
+    set("usage", { apiVersion, kind: "Usage", spec: { of, reason: "order", replayDeletion: true } });
+  }
   if (spec.kind === "Loop") {
     const kind = xr["kind"] === "App" ? "Part" : "App";
     set("loop", { apiVersion: "example.org/v1", kind, spec: { kind: "Loop" } });
