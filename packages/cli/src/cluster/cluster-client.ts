@@ -15,7 +15,7 @@ import { commandName } from "../command-name.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import { eachOnce, type Io } from "../io.ts";
-import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
+import { type CommandInput, listOption, parseDuration, textOption } from "../options/command-spec.ts";
 import { currentDataDir, readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -34,7 +34,7 @@ interface ConnectOptions {
   readonly transport?: ((inner: KubeTransport) => KubeTransport) | undefined;
   /** Leave out the warnings that the API server sends. */
   readonly ignoresWarnings?: boolean;
-  /** --as and --as-group of the command name the user to impersonate. */
+  /** Whether --as and --as-group of the command name the user to impersonate: they do unless given. */
   readonly impersonates?: boolean;
 }
 
@@ -47,8 +47,8 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
   try {
     const place = findKubeconfig(input, io);
     const own = await readAccess(place.files, input, io);
-    const access = options.impersonates ? asUser(own, input) : own;
-    const client = createKubeClient(transport(createHttpsTransport(access)), {
+    const access = options.impersonates === false ? own : asUser(own, input);
+    const client = createKubeClient(transport(withTimeout(createHttpsTransport(access), input)), {
       ...(!options.ignoresWarnings && {
         onWarning: eachOnce((text) => io.stderr.write(`warning: ${harmlessLine(text)}\n`)),
       }),
@@ -65,6 +65,32 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
 /** The names of the contexts that --context can choose. */
 export function contextNames(input: CommandInput, io: Io): Promise<readonly string[]> {
   return readContexts(findKubeconfig(input, io).files, io);
+}
+
+/** A transport whose requests, but not watches, end after --request-timeout. */
+function withTimeout(transport: KubeTransport, input: CommandInput): KubeTransport {
+  const text = textOption(input, "requestTimeout");
+  if (text === undefined || text === "0") return transport;
+  const ms = parseDuration(text);
+  if (ms === undefined)
+    throw new UserError(`--request-timeout ${text}: expected a duration, such as 30s`, { exitCode: 2 });
+  return {
+    async request(request) {
+      const limit = AbortSignal.timeout(ms);
+      const signal = request.signal === undefined ? limit : AbortSignal.any([request.signal, limit]);
+      try {
+        return await transport.request({ ...request, signal });
+      } catch (error) {
+        if (!limit.aborted || request.signal?.aborted) throw error;
+        const what = `${request.method} ${request.path}`;
+        throw new UserError(`${what}: the API server did not answer within ${text}: raise --request-timeout`, {
+          cause: error,
+        });
+      }
+    },
+    stream: (request) => transport.stream(request),
+    close: () => transport.close(),
+  };
 }
 
 /** The access with the user that --as and --as-group name. */

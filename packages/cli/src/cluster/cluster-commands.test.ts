@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // purlin apply, get, patch, delete and trace, on a real API server.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -62,6 +65,52 @@ before(async () => {
 after(async () => {
   await server[Symbol.asyncDispose]();
   folder[Symbol.dispose]();
+});
+
+test("every command that reads a control plane takes --as, --as-group and --request-timeout", async () => {
+  for (const args of [["get", "cm"], ["events"], ["describe", "cm"], ["delete", "cm", "c"]]) {
+    const { exitCode, stderr } = await purlin(...args, "--as", "guest");
+    const isForbidden = /forbidden: User "guest" cannot/.test(stderr);
+    assert.deepEqual([exitCode, isForbidden], [1, true], `${args.join(" ")}: ${stderr}`);
+  }
+  const flags = ["--as", "root", "--as-group", "system:masters", "--request-timeout", "1m"];
+  assert.deepEqual(await purlin("get", "ns", "default", "-o", "name", ...flags), {
+    exitCode: 0,
+    stdout: "namespace/default\n",
+    stderr: "",
+  });
+  for (const args of [["trace"], ["explain"], ["diff"], ["top"], ["runs", "ls"], ["logs"]])
+    assert.doesNotMatch((await purlin(...args, ...flags)).stderr, /unknown option/, args.join(" "));
+  const alone = await purlin("trace", "--as-group", "a");
+  assert.deepEqual(alone, { exitCode: 2, stdout: "", stderr: "error: --as-group: needs --as USER\n" });
+  const wrong = await purlin("events", "--request-timeout", "soon");
+  assert.deepEqual([wrong.exitCode, /--request-timeout soon: expected a duration/.test(wrong.stderr)], [2, true]);
+});
+
+test("--request-timeout ends a request that the API server does not answer", async () => {
+  const silent = createServer(() => {});
+  await once(silent.listen(0, "127.0.0.1"), "listening");
+  const { port } = silent.address() as AddressInfo;
+  folder.write(
+    "silent.yaml",
+    `apiVersion: v1
+kind: Config
+clusters: [{name: a, cluster: {server: "http://127.0.0.1:${port}"}}]
+contexts: [{name: a, context: {cluster: a, user: a}}]
+users: [{name: a, user: {}}]
+current-context: a
+`,
+  );
+  try {
+    for (const command of ["trace", "explain", "diff", "events"]) {
+      const { exitCode, stderr } = await purlin(command, "--kubeconfig", "silent.yaml", "--request-timeout", "200ms");
+      assert.equal(exitCode, 1);
+      assert.match(stderr, /GET \/version: the API server did not answer within 200ms: raise --request-timeout/);
+    }
+  } finally {
+    silent.close();
+    silent.closeAllConnections();
+  }
 });
 
 test("objects are applied after what defines them, and again without a change", async () => {
@@ -464,4 +513,21 @@ test("a control plane that does not run is reported with the command that starts
   const version = await runInProcess(["version"], { cwd: gone.path });
   assert.deepEqual([version.exitCode, version.stderr], [1, stderr]);
   assert.match(version.stdout, /^Client Version: v\S+ \(Node v\S+\)\n$/);
+});
+
+test("trace names the right that is missing, and does not say that there is no control plane", async () => {
+  folder.write(
+    "definitions.yaml",
+    crd
+      .replaceAll("example.org", "apiextensions.crossplane.io")
+      .replaceAll("widgets", "compositeresourcedefinitions")
+      .replace("Widget,", "CompositeResourceDefinition,")
+      .replace("name: v1", "name: v2"),
+  );
+  assert.equal((await purlin("apply", "definitions.yaml")).exitCode, 0);
+  for (const args of [["trace"], ["trace", "-o", "tree"]]) {
+    const { exitCode, stderr } = await purlin(...args, "--as", "guest");
+    assert.equal(exitCode, 1);
+    assert.match(stderr, /^error: compositeresourcedefinitions\S* is forbidden: User "guest" cannot list resource/);
+  }
 });

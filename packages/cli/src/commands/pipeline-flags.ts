@@ -84,12 +84,6 @@ export const diffFlags: readonly OptionSpec[] = [
     description: "print the rights that this preview needs, as a ClusterRole, instead of the plan",
   },
   {
-    flags: "--as <user>",
-    description:
-      "act as this user, such as the controllers: what that user may not do fails, as it would for the controllers",
-  },
-  { flags: "--as-group <group>", description: "with --as: a group of that user; repeatable", repeatable: true },
-  {
     flags: "-n, --namespace <name>",
     description: "namespace of objects that name none (from the kubeconfig context or purlin.yaml, otherwise default)",
   },

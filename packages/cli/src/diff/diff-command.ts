@@ -84,7 +84,7 @@ export async function previewFiles(
   const credentials = await readCredentials(diff, io);
   const assume = await asInput(() => readAssumptions(input, io));
   const transport = (inner: KubeTransport): KubeTransport => rights.collecting(guardTransport(inner));
-  await using cluster = await openCluster(input, io, { transport, ignoresWarnings: true, impersonates: true });
+  await using cluster = await openCluster(input, io, { transport, ignoresWarnings: true });
   const deadline = AbortSignal.timeout(diff.timeoutMs);
   const files = manifests.map(({ object }) => object);
   const { signal } = io;

@@ -26,7 +26,7 @@ interface Person {
 /** `purlin kubeconfig --as NAME [--group G] [--namespace N] [--role view|edit|admin]` */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const person = readPerson(input);
-  await using cluster = await openCluster(input, io);
+  await using cluster = await openCluster(input, io, { impersonates: false });
   const text = issue(input, io, person);
   if (person.role !== undefined) await bind(cluster.client, person, io);
   const output = textOption(input, "output");

@@ -14,6 +14,12 @@ export const clusterOptions: readonly OptionSpec[] = [
   dataDirOption,
   { flags: "--kubeconfig <file>", description: "kubeconfig of another API server ($KUBECONFIG)" },
   { flags: "--context <name>", description: "kubeconfig context (the current context)" },
+  { flags: "--as <user>", description: "act as this user: what that user may not do fails" },
+  { flags: "--as-group <group>", description: "with --as: a group of that user; repeatable", repeatable: true },
+  {
+    flags: "--request-timeout <duration>",
+    description: "time limit of each request to the API server, such as 30s (none); watches have none",
+  },
 ];
 
 /** How much a function may answer, for every command that runs a control plane. Apart from its reading, so that help stays quick. */

@@ -11,7 +11,13 @@ import {
   type TreeNode,
 } from "@purlin/explain";
 import { honoredDevelopmentOf } from "@purlin/function-runner";
-import { createInformerPool, type InformerLease, type KubeClient, type KubeReader } from "@purlin/kube-client";
+import {
+  createInformerPool,
+  type InformerLease,
+  isNoMatch,
+  type KubeClient,
+  type KubeReader,
+} from "@purlin/kube-client";
 import { conditionsOf, type KubeObject, keyOf, keyText, type TypeRef } from "@purlin/kube-objects/object";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Resource } from "../cluster/find-resource.ts";
@@ -59,8 +65,9 @@ export async function printTree(target: TreeTarget | undefined, { client }: Clus
   if (isOne && first !== undefined) io.stdout.write(await story(first, client, io));
 }
 
-/** The error of a command that needs the kinds of a control plane. */
-export function noControlPlane(error: unknown): UserError {
+/** The error of a command that needs the kinds of a control plane. Only a server without the kinds runs no control plane. */
+export function noControlPlane(error: unknown): Error {
+  if (!isNoMatch(error) && error instanceof Error) return error;
   const advice = "start one with purlin up or purlin start";
   return new UserError(`the API server runs no control plane: ${textOf(error)}: ${advice}`, { cause: error });
 }
