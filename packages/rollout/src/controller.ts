@@ -39,9 +39,8 @@ import { type RolloutPlan, readPlan } from "./plan.ts";
 import { createRolloutMetrics, type RolloutMetrics, supersededText, supersededType, withState } from "./report.ts";
 import { type Claims, conflict, createClaims, rivalOf, targets } from "./rivals.ts";
 import { type ShadowSource, shadowStatus } from "./shadow-numbers.ts";
-import { findSides } from "./sides.ts";
+import { findSides, release, withhold } from "./sides.ts";
 import { isEnded, type RolloutState, readState } from "./state.ts";
-import { release, withhold } from "./withhold.ts";
 
 /** The dependencies of the controller of rollouts. */
 export interface RolloutDeps {

@@ -2,4 +2,4 @@
 
 export { type CallSamples, createCallSamples, sampledRunner } from "./call-samples.ts";
 export { rolloutAnnotations } from "./observe.ts";
-export { rolloutControllers } from "./setup.ts";
+export { rolloutControllers } from "./policy.ts";

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import { functionRevisionType, functionType, packageLabel } from "@purlin/composition";
 import { isLiveRollout, readRollout, withheldAnnotation } from "@purlin/function-runner";
 import type { CacheChange } from "@purlin/kube-client";
@@ -24,7 +23,7 @@ import {
   textAt,
 } from "@purlin/kube-objects/object";
 import { policyMark, rolloutTemplateType, rolloutType } from "@purlin/package-manager";
-import type { RolloutDeps } from "./controller.ts";
+import { createRolloutController, type RolloutDeps } from "./controller.ts";
 import { rolloutAnnotations } from "./observe.ts";
 
 const name = "rollouts/policy.function.pkg.crossplane.io";
@@ -37,7 +36,7 @@ const steps = {
 } as const;
 
 /** The controller that starts a rollout for each new revision of a Function with a rolloutPolicy. */
-export function createPolicyController(deps: RolloutDeps): WatchingController {
+function createPolicyController(deps: RolloutDeps): WatchingController {
   const withPolicy = new Map<string, string>();
   const { client } = deps;
   return defineController({
@@ -163,4 +162,9 @@ async function report(
   const after = withConditionTexts(stored.object, [{ type: "RolloutStarted", ...condition }], clock);
   if (after !== stored.object && condition.status === "False") context.emit({ type: "Warning", ...condition });
   await context.writeStatus(after);
+}
+
+/** The controllers of rollouts. */
+export function rolloutControllers(deps: RolloutDeps): readonly WatchingController[] {
+  return [createRolloutController(deps), createPolicyController(deps)];
 }

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-
 import {
   compositionKinds,
   crossplaneLabels,
@@ -9,6 +8,7 @@ import {
 } from "@purlin/composition";
 import { carriesAll, type RolloutView, readRevision, withheldAnnotation } from "@purlin/function-runner";
 import type { ControllerClient } from "@purlin/kube-controller";
+import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import {
   annotationOf,
@@ -233,4 +233,52 @@ async function compositionSides(name: string, options: SidesOptions): Promise<On
   const valid = conditionOf(conditionsOf(candidate.revision), "ValidPipeline");
   const problem = `CompositionRevision "${sides.candidate}" does not have a valid pipeline yet: ${valid.message ?? ""}`;
   return { sides, waitingFor: valid.status === "True" ? "" : problem };
+}
+
+interface WithholdOptions {
+  readonly rollout: string;
+  readonly signal: AbortSignal;
+}
+
+/** Marks candidates, so that no step gets one for being the newest revision, also when the rollout is deleted before it succeeded. */
+export async function withhold(
+  client: ControllerClient,
+  sides: readonly FrozenSides[],
+  options: WithholdOptions,
+): Promise<void> {
+  await annotate(client, sides, { ...options, value: options.rollout, replaces: () => true });
+}
+
+/** Lets candidates be chosen like every other revision. The mark of another rollout stays. */
+export async function release(
+  client: ControllerClient,
+  sides: readonly FrozenSides[],
+  options: WithholdOptions,
+): Promise<void> {
+  await annotate(client, sides, { ...options, value: null, replaces: (mark) => mark === options.rollout });
+}
+
+interface Mark extends WithholdOptions {
+  readonly value: string | null;
+  /** Whether the mark of a revision is replaced. */
+  readonly replaces: (mark: string | null) => boolean;
+}
+
+async function annotate(
+  client: ControllerClient,
+  sides: readonly FrozenSides[],
+  { value, signal, replaces }: Mark,
+): Promise<void> {
+  for (const { candidate } of sides) {
+    if (candidate === "") continue;
+    const revision = await client.get(functionRevisionType, { name: candidate }, { signal });
+    const mark = revision && (annotationOf(revision, withheldAnnotation) ?? null);
+    if (mark === undefined || mark === value || !replaces(mark)) continue;
+    const patch = { metadata: { annotations: { [withheldAnnotation]: value } } };
+    try {
+      await client.patch({ ...functionRevisionType, name: candidate }, patch, { type: "merge", signal });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
 }

@@ -15,10 +15,17 @@ import { printJson } from "@purlin/kube-objects/json";
 import type { Schema, ValidationRule } from "@purlin/kube-objects/schema";
 import { maxSchemaDepth } from "../schema/decl-type.ts";
 import { trimSpace } from "../values/text.ts";
-import { CostTotal, costMessage, estimatedRuleCostLimit, multiplyCost } from "./cost-limits.ts";
 import { FieldPathProblem, resolveFieldPath } from "./field-path.ts";
 import { type CompiledRule, maxCardinality, RuleCompiler } from "./rule-set.ts";
-import { childPlaces, rootPlace, type SchemaPlace } from "./schema-places.ts";
+import {
+  CostTotal,
+  childPlaces,
+  costMessage,
+  estimatedRuleCostLimit,
+  multiplyCost,
+  rootPlace,
+  type SchemaPlace,
+} from "./schema-places.ts";
 
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"] as const;
 

@@ -7,8 +7,8 @@ import type { FieldError } from "@purlin/kube-objects/errors";
 import type { Schema } from "@purlin/kube-objects/schema";
 import { readTable } from "../testing/reference-cases.ts";
 import { checkRules } from "./check-rules.ts";
-import { objectCostLimit } from "./cost-limits.ts";
 import { createRuleSet } from "./rule-set.ts";
+import { objectCostLimit } from "./schema-places.ts";
 import { validateRules } from "./validate-rules.ts";
 
 interface ValidationCase {

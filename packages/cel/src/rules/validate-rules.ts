@@ -18,9 +18,9 @@ import type { Outcome } from "../program.ts";
 import { schemaValue } from "../schema/schema-value.ts";
 import { trimSpace } from "../values/text.ts";
 import { isError, none, OptionalValue, type Value } from "../values/value.ts";
-import { objectCostLimit, objectWorkLimit, ruleCostLimit } from "./cost-limits.ts";
 import { collectPlaces, isUnchanged, type Place } from "./places.ts";
 import type { CompiledRule, CostedProgram, RuleSet } from "./rule-set.ts";
+import { objectCostLimit, objectWorkLimit, ruleCostLimit } from "./schema-places.ts";
 
 const maxMessageBytes = 5 * 1024;
 const costExceeded = "operation cancelled: actual cost limit exceeded";

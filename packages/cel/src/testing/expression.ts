@@ -3,7 +3,7 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import type { Environment } from "../check/environment.ts";
 import { estimateCost } from "../estimate/estimate.ts";
 import { type CompileFailure, compile } from "../program.ts";
-import { ruleCostLimit } from "../rules/cost-limits.ts";
+import { ruleCostLimit } from "../rules/schema-places.ts";
 import { type DeclType, declare, environmentOf } from "../schema/decl-type.ts";
 import { isRawBacked } from "../schema/raw-json.ts";
 import { SchemaNode } from "../schema/schema-node.ts";

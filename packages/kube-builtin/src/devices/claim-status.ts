@@ -19,8 +19,19 @@ import { rangeOf } from "../checks/addresses.ts";
 import { goForm } from "../checks/go-form.ts";
 import { driverName, goStruct, hasObject, sharedConditions } from "../checks/rule-checks.ts";
 import { nodeSelector } from "../storage/volume-spec.ts";
-import { labelAt, limited, maxItems, poolName, repeated, requestErrors, requestNames, unique } from "./device-names.ts";
-import { bindingConditions, configuration, rawObjectErrors } from "./device-parts.ts";
+import {
+  bindingConditions,
+  configuration,
+  labelAt,
+  limited,
+  maxItems,
+  poolName,
+  rawObjectErrors,
+  repeated,
+  requestErrors,
+  requestNames,
+  unique,
+} from "./device-parts.ts";
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const plainUuid =

@@ -27,8 +27,17 @@ import { hasObject, inMember } from "../checks/rule-checks.ts";
 import { isExtended } from "../quota/resource-names.ts";
 import { templateMetadata } from "../storage/volume-rules.ts";
 import { claimStatusErrors, withoutDeallocated } from "./claim-status.ts";
-import { fullNameErrors, labelAt, limited, maxItems, requestNames, unique } from "./device-names.ts";
-import { configuration, selectors, toleration } from "./device-parts.ts";
+import {
+  configuration,
+  fullNameErrors,
+  labelAt,
+  limited,
+  maxItems,
+  requestNames,
+  selectors,
+  toleration,
+  unique,
+} from "./device-parts.ts";
 
 /** A constraint names the attribute that devices have in common. */
 const deviceConstraint: Check = (constraint, path) => {

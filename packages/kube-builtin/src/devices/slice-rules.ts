@@ -17,10 +17,16 @@ import { memberAt, numberAt, objectAt, stringAt, withMember } from "@purlin/kube
 import { goForm } from "../checks/go-form.ts";
 import { changes, driverName, hasObject, immutable, immutableText } from "../checks/rule-checks.ts";
 import { type Edit, each, fill, inside } from "../defaults/pod-defaults.ts";
-import { labelAt, limited, poolName, qualifiedNameErrors, unique } from "./device-names.ts";
-import { bindingConditions, taintEffects } from "./device-parts.ts";
-import { requestPolicy } from "./request-policy.ts";
-import { deviceNodes, sliceNodes } from "./slice-nodes.ts";
+import {
+  bindingConditions,
+  labelAt,
+  limited,
+  poolName,
+  qualifiedNameErrors,
+  taintEffects,
+  unique,
+} from "./device-parts.ts";
+import { deviceNodes, requestPolicy, sliceNodes } from "./slice-parts.ts";
 
 const pool: Check = all(poolName("name"), (one, path) => {
   const [slices, generation] = [numberAt(one, ["resourceSliceCount"]), numberAt(one, ["generation"])];

@@ -20,8 +20,13 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, type ConditionText, type KubeObject } from "@purlin/kube-objects/object";
 import type { OperationDeps } from "../deps.ts";
 import { annotations, operationContext } from "../names.ts";
-import { type AppliedRef, applyDesired, operationManager } from "./apply-desired.ts";
-import { type AttemptProgress, failuresOf } from "./operation-status.ts";
+import {
+  type AppliedRef,
+  type AttemptProgress,
+  applyDesired,
+  failuresOf,
+  operationManager,
+} from "./operation-status.ts";
 
 /** What an attempt has done so far. It counts also when the attempt fails. */
 export class Attempt implements AttemptProgress {
