@@ -33,6 +33,39 @@ export const kindRulesCases: readonly Case[] = [
     await s.get(core(s, "pods", "a"));
   }),
 
+  scenario("integers beyond doubles in built-in kinds", async (s) => {
+    await s.until(core(s, "serviceaccounts", "default"), ({ code }) => code === 200);
+    const [most, least] = [9223372036854775807n, -9223372036854775808n];
+    const exec = { exec: { command: ["true"] } };
+    const toleration = { operator: "Exists", effect: "NoExecute", tolerationSeconds: most };
+    const ask = (title: string, spec: Loose, container: Loose = {}): Promise<unknown> => {
+      const containers = [{ ...main, ...container }];
+      const body = { ...pod("a"), spec: { automountServiceAccountToken: false, containers, ...spec } };
+      return s.post(`${core(s, "pods")}?dryRun=All`, body, { title });
+    };
+    await ask("POST a deadline", { activeDeadlineSeconds: most });
+    await ask("POST a negative deadline", { activeDeadlineSeconds: least });
+    await ask("POST a negative grace period", { terminationGracePeriodSeconds: least });
+    await ask("POST a toleration", { tolerations: [toleration] });
+    await ask("POST a toleration of another effect", { tolerations: [{ ...toleration, effect: "NoSchedule" }] });
+    await ask("POST a probe", {}, { livenessProbe: { ...exec, terminationGracePeriodSeconds: least } });
+    await ask("POST a readiness probe", {}, { readinessProbe: { ...exec, terminationGracePeriodSeconds: most } });
+    await ask("POST a sleep", {}, { lifecycle: { preStop: { sleep: { seconds: most } } } });
+    await ask("POST a user", {}, { securityContext: { runAsUser: most } });
+    const token = { serviceAccountToken: { path: "t", expirationSeconds: most } };
+    await ask("POST a token", { volumes: [{ name: "v", projected: { sources: [token] } }] });
+    await s.post(core(s, "pods"), { ...pod("t"), spec: { ...pod("t").spec, tolerations: [toleration] } });
+    await s.patch(core(s, "pods", "t"), "json", [
+      { op: "replace", path: "/spec/tolerations/0/tolerationSeconds", value: most - 1n },
+    ]);
+    const held = { name: "held", generation: most, finalizers: ["example.org/hold"] };
+    await s.post(core(s, "configmaps"), { metadata: held }, { part: ({ metadata }) => metadata.generation });
+    await s.delete(core(s, "configmaps", "held"), undefined, { part: ({ metadata }) => metadata.generation });
+    await s.patch(core(s, "configmaps", "held"), "merge", { metadata: { finalizers: null } }, { quiet: true });
+    await s.post(core(s, "configmaps"), { metadata: { name: "other" } }, { quiet: true });
+    await s.delete(core(s, "configmaps", "other"), { gracePeriodSeconds: most });
+  }),
+
   scenario("a Pod is resized", async (s) => {
     await s.until(core(s, "serviceaccounts", "default"), ({ code }) => code === 200);
     await s.post(core(s, "pods"), pod("a"), { quiet: true });

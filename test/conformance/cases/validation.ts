@@ -193,6 +193,34 @@ export const validationCases: readonly Case[] = [
       });
   }),
 
+  scenario("limits, defaults and enums beyond doubles", async (s) => {
+    const int64 = { type: "integer", format: "int64" };
+    const values = [1, 9007199254740993n, 9223372036854775807n];
+    await withSpec(s, {
+      type: "object",
+      properties: {
+        start: { ...int64, default: 9007199254740993n },
+        end: { ...int64, enum: values },
+        below: { ...int64, maximum: 9223372036854774784n },
+        most: { ...int64, maximum: 9223372036854775807n },
+        set: { type: "array", items: int64, "x-kubernetes-list-type": "set" },
+      },
+    });
+    const specs = [
+      { end: values[1], set: values },
+      { end: 9007199254740992n },
+      { below: 9223372036854774785n },
+      { below: 9223372036854773760n },
+      { most: 1 },
+      { set: [9007199254740993n, 9007199254740993n] },
+    ];
+    for (const spec of specs)
+      await s.post(`${ownWidgets(s)}?dryRun=All`, ownWidget(s, "huge", spec), {
+        title: `POST ${JSON.stringify(spec, (_, value) => (typeof value === "bigint" ? String(value) : value))}`,
+        part: (body) => body.spec ?? body,
+      });
+  }),
+
   scenario("formats", async (s) => {
     const properties = Object.fromEntries(Object.keys(formats).map((format) => [format, { ...text, format }]));
     await withSpec(s, { type: "object", properties });

@@ -40,11 +40,13 @@ function schemaWith(integer: (value: bigint) => number | bigint): Schema {
 
 /**
  * What plain words and numbers mean: what they mean to kubectl, so that a file says the same to both. That is YAML 1.2
- * but with the booleans and octal numbers of 1.1, and with merge keys. Dates stay text.
+ * but with the booleans and octal numbers of 1.1, and with merge keys. Dates stay text. An int64 that no double holds is a bigint.
  */
-export const kubectlSchema: Schema = schemaWith(Number);
+export const kubectlSchema: Schema = schemaWith((value) =>
+  Number.isSafeInteger(Number(value)) || BigInt.asIntN(64, value) !== value ? Number(value) : value,
+);
 
-/** The same, with integers that no double holds as bigints. */
+/** The same, with all integers that no double holds as bigints. */
 export const wideIntegerSchema: Schema = schemaWith((value) =>
   Number.isSafeInteger(Number(value)) ? Number(value) : value,
 );
