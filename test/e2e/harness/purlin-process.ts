@@ -33,9 +33,14 @@ export function startPurlin(...args: readonly string[]): PurlinProcess {
   return startPurlinIn(process.env, args);
 }
 
-/** Starts a command line in another environment than ours. */
-export function startPurlinIn(env: NodeJS.ProcessEnv, args: readonly string[]): PurlinProcess {
-  const child = spawn(process.execPath, [purlinCommand, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+/** Starts a command line in another environment than ours, through a command that becomes it if one is given. */
+export function startPurlinIn(
+  env: NodeJS.ProcessEnv,
+  args: readonly string[],
+  through: readonly string[] = [],
+): PurlinProcess {
+  const [program = "", ...words] = [...through, process.execPath, purlinCommand, ...args];
+  const child = spawn(program, words, { env, stdio: ["ignore", "pipe", "pipe"] });
   const said: string[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => void said.push(text));

@@ -27,11 +27,18 @@ export async function createClusterMachine(directory: string, client: KubeClient
       const functions = { security: packages.security, names: kubelet.names };
       return { packages, functions, async [Symbol.asyncDispose]() {} };
     },
+    // Deployments always do.
+    spare() {},
     running: () =>
       kubelet
         .pods()
         .map(({ template }) => template.metadata.labels[revisionLabel] ?? "")
         .toSorted(),
+    hosts: () =>
+      kubelet
+        .pods()
+        .map(({ address, template }) => `${address} ${template.metadata.labels[revisionLabel]}.${packageNamespace}\n`)
+        .join(""),
     async access() {
       const key = { namespace: packageNamespace, name: clientSecretName };
       // A folder each: several may ask at the same time.

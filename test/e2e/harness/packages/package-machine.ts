@@ -12,8 +12,12 @@ export interface MachineTerm extends AsyncDisposable {
 export interface PackageMachine extends AsyncDisposable {
   /** Before a control plane is started, with its flags. */
   begin(functionRevisionSelectors: boolean, functionRollouts?: boolean): Promise<MachineTerm>;
+  /** The programs outlive the end of the control plane that is next to end. */
+  spare(): void;
   /** The names of the revisions whose program runs, sorted. */
   running(): readonly string[];
+  /** The lines of a hosts file that name functions as the DNS of a cluster does. */
+  hosts(): string;
   /** How another client than the control plane calls functions, until the control plane restarts. */
   access(): Promise<FunctionAccess>;
   /** Where a revision answers, given the Function it is of and whether the flag is on. */

@@ -23,6 +23,22 @@ export interface PackagePlaneWish {
   readonly transport?: (transport: KubeTransport) => KubeTransport;
   /** The clock of the control plane, not that of functions. */
   readonly clock?: Clock;
+  /** Starts the control plane in a process of its own instead of in this one. */
+  readonly startProcess?: (parts: ProcessParts) => Promise<AsyncDisposable>;
+}
+
+/** What a control plane in a process of its own needs to know. */
+export interface ProcessParts {
+  readonly kubeconfig: string;
+  /** A folder that outlives the process. */
+  readonly directory: string;
+  readonly machine: PackageMachine;
+}
+
+/** How a control plane is replaced. */
+export interface RestartOptions {
+  /** Functions go on while there is no control plane. */
+  readonly functionsLiveOn?: boolean;
 }
 
 /** A running control plane that manages packages. */
@@ -35,7 +51,7 @@ export interface PackagePlane extends UserView, AsyncDisposable {
   /** The path of a kubeconfig of its server, for programs that are not ours. */
   kubeconfig(): Promise<string>;
   /** Ends the control plane and starts it again with the flag in the given position, on the same server. */
-  restart(functionRevisionSelectors: boolean): Promise<void>;
+  restart(functionRevisionSelectors: boolean, options?: RestartOptions): Promise<void>;
 }
 
 /** Starts server, registry and control plane. */
@@ -45,6 +61,7 @@ export async function startPackagePlane({
   settings,
   transport,
   clock,
+  startProcess,
 }: PackagePlaneWish): Promise<PackagePlane> {
   await using starting = new AsyncDisposableStack();
   const directory = mkdtempSync(join(tmpdir(), "e2e-packages-"));
@@ -60,7 +77,8 @@ export async function startPackagePlane({
       ? createProcessMachine(directory)
       : await createClusterMachine(directory, createKubeClient(await server.connect("kubelet")));
   starting.defer(() => inTime("the machine that functions run on", machine[Symbol.asyncDispose]()));
-  const open = (flag: boolean): Promise<AsyncDisposable> =>
+  const open = async (flag: boolean): Promise<AsyncDisposable> =>
+    startProcess?.({ kubeconfig: await server.kubeconfig(), directory, machine }) ??
     startTerm({ server, machine, settings, transport, clock, flag, functionRollouts });
   let isOn = functionRevisionSelectors;
   let term = await open(isOn);
@@ -76,7 +94,8 @@ export async function startPackagePlane({
     get functionRevisionSelectors() {
       return isOn;
     },
-    async restart(flag) {
+    async restart(flag, { functionsLiveOn = false } = {}) {
+      if (functionsLiveOn) machine.spare();
       await endTerm();
       isOn = flag;
       term = await open(flag);
