@@ -92,41 +92,72 @@ function errorOf(finding: Finding): object {
   return { type, ...(field !== "" && { field }), message: text, ...placeOf(finding), level, code };
 }
 
-/** For GitHub Actions: annotations of the files of a pull request. */
-export function githubLines({ judged }: Report): string {
-  const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
-  const property = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
-  const lines = judged.flatMap(({ findings }) =>
-    findings.map((finding) => {
-      const { file, line, column } = placeOf(finding);
-      const place = `file=${property(file)},line=${line},col=${column},title=${finding.code}`;
-      return `::${finding.level} ${place}::${escaped(`${objectName(finding.manifest)}: ${finding.text}`)}\n`;
-    }),
+/** A line of the reports for code hosts. */
+interface Mark {
+  readonly level: Finding["level"];
+  readonly text: string;
+  readonly code?: string;
+  /** Absent when the error names no place. */
+  readonly place?: Place;
+}
+
+const marksOf = ({ judged }: Report): Mark[] =>
+  judged.flatMap(({ findings }) =>
+    findings.map((finding) => ({
+      level: finding.level,
+      text: `${objectName(finding.manifest)}: ${finding.text}`,
+      code: finding.code,
+      place: placeOf(finding),
+    })),
   );
-  return lines.join("");
+
+/** An error that ended the validation, such as a file that does not parse. */
+function markOfError(message: string): Mark {
+  const [, file, line, column, text] = /^(.+?):(\d+):(\d+): (.*)$/s.exec(message) ?? [];
+  if (file === undefined || text === undefined) return { level: "error", text: message };
+  return { level: "error", text, place: { file, line: Number(line), column: Number(column) } };
+}
+
+/** For GitHub Actions: annotations of the files of a pull request. */
+export const githubLines = (report: Report): string => marksOf(report).map(githubLine).join("");
+
+/** {@link githubLines} of an error that ended the validation. */
+export const githubError = (message: string): string => githubLine(markOfError(message));
+
+function githubLine({ level, text, code, place }: Mark): string {
+  const escaped = (part: string): string => part.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (part: string): string => escaped(part).replaceAll(":", "%3A").replaceAll(",", "%2C");
+  const properties = [
+    ...(place === undefined ? [] : [`file=${property(place.file)},line=${place.line},col=${place.column}`]),
+    ...(code === undefined ? [] : [`title=${code}`]),
+  ];
+  return `::${[level, properties.join(",")].filter((part) => part !== "").join(" ")}::${escaped(text)}\n`;
 }
 
 /** For code scanning: SARIF 2.1.0. */
-export function sarifOf({ judged }: Report, version: string): object {
+export const sarifOf = (report: Report, version: string): object =>
+  sarifDocument(marksOf(report).map(sarifResult), version, true);
+
+/** {@link sarifOf} of an error that ended the validation. */
+export const sarifError = (message: string, version: string): object =>
+  sarifDocument([sarifResult(markOfError(message))], version, false);
+
+function sarifDocument(results: readonly object[], version: string, isComplete: boolean): object {
   const rules = Object.entries(checks).map(([id, text]) => ({ id, shortDescription: { text } }));
-  const results = judged.flatMap(({ findings }) => findings.map(sarifResult));
+  const invocations = [{ executionSuccessful: isComplete }];
   return {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
-    runs: [{ tool: { driver: { name: "purlin", version, rules } }, results }],
+    runs: [{ tool: { driver: { name: "purlin", version, rules } }, invocations, results }],
   };
 }
 
-function sarifResult(finding: Finding): object {
-  const { file, line, column }: Place = placeOf(finding);
-  const region = { startLine: line, startColumn: column };
-  const uri = file.split("/").map(encodeURIComponent).join("/");
-  return {
-    ruleId: finding.code,
-    level: finding.level,
-    message: { text: `${objectName(finding.manifest)}: ${finding.text}` },
-    locations: [{ physicalLocation: { artifactLocation: { uri }, region } }],
-  };
+function sarifResult({ level, text, code, place }: Mark): object {
+  const result = { ...(code !== undefined && { ruleId: code }), level, message: { text } };
+  if (place === undefined) return result;
+  const region = { startLine: place.line, startColumn: place.column };
+  const uri = place.file.split("/").map(encodeURIComponent).join("/");
+  return { ...result, locations: [{ physicalLocation: { artifactLocation: { uri }, region } }] };
 }
 
 const widest = 120;

@@ -466,6 +466,34 @@ describe("output", () => {
     assert.match(github, /^::error file=app\.yaml,line=4,col=8,title=V01::App\/shop: spec\.size: Unsupported value/);
   });
 
+  test("SARIF and GitHub annotations name a file that does not parse", async () => {
+    using folder = tempFolder({ "definition.yaml": definition, "app.yaml": "kind: App\nspec: [1\n" });
+    const failed = await run(folder, ".", "-o", "sarif");
+    assert.equal(failed.exitCode, 2);
+    const sarif = JSON.parse(failed.stdout) as {
+      runs: { invocations: object[]; results: { message: { text: string }; locations: object[] }[] }[];
+    };
+    const [first] = sarif.runs;
+    assert.deepEqual(first?.invocations, [{ executionSuccessful: false }]);
+    assert.match(first.results[0]?.message.text ?? "", /^invalid YAML: /);
+    assert.match(JSON.stringify(first.results[0]?.locations), /"uri":"app\.yaml"},"region":{"startLine":3/);
+    const github = await run(folder, ".", "-o", "github");
+    assert.deepEqual(
+      [github.exitCode, github.stdout.match(/^::error file=app\.yaml,line=3,col=1::invalid YAML: /)?.index],
+      [2, 0],
+    );
+  });
+
+  test("SARIF and GitHub annotations say when there is nothing to validate", async () => {
+    using folder = tempFolder({});
+    const github = await run(folder, ".", "-o", "github");
+    assert.deepEqual(
+      [github.exitCode, github.stdout],
+      [2, "::error::.: no files ending in .yaml or .yml found: check the path\n"],
+    );
+    assert.match((await run(folder, ".", "-o", "sarif")).stdout, /"message": \{\s+"text": "\.: no files ending/);
+  });
+
   test("the help lists every check", () => {
     const help = readFileSync(join(import.meta.dirname, "../help/validate.md"), "utf8");
     for (const code of Object.keys(checks)) assert.match(help, new RegExp(`^\\| ${code} \\|`, "m"));

@@ -11,15 +11,17 @@ import { readProjectFile } from "../project/project-file.ts";
 import { harmless, harmlessJson } from "../terminal/harmless.ts";
 import { crdType, definitionType, isCrd, isDefinition } from "../tree/defined-kinds.ts";
 import { runOnSaves } from "../up/watch-files.ts";
-import { asInput, UserError } from "../user-error.ts";
+import { asInput, isUserError, UserError } from "../user-error.ts";
 import { type Finding, placeOf } from "./finding.ts";
 import { findPackages, type KnownPackage } from "./packages.ts";
 import {
   documentOf,
   fieldOf,
+  githubError,
   githubLines,
   type Report,
   reportText,
+  sarifError,
   sarifOf,
   shownName,
   statusOf,
@@ -39,6 +41,12 @@ const printers: Readonly<Record<string, Print>> = {
   sarif: (report) => json(sarifOf(report, ownVersion())),
 };
 
+/** What code hosts read gets the error, too, when a file cannot be read: they show no stderr. */
+const errorPrinters: Readonly<Record<string, (message: string) => string>> = {
+  github: githubError,
+  sarif: (message) => json(sarifError(message, ownVersion())),
+};
+
 /** The exit code when something that was given is wrong. */
 const invalidExit = 2;
 
@@ -50,15 +58,15 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
     throw new UserError(`--output ${format}: expected ${Object.keys(printers).join(", ")}`, { exitCode: 2 });
   }
   const paths = pathsOf(input, io);
-  if (isSet(input, "watch"))
-    return await runOnSaves(paths, io, { run: () => validateOnce(paths, { input, io, print }) });
-  return await validateOnce(paths, { input, io, print });
+  const once = (): Promise<number> => validateOnce(paths, { input, io, print, printError: errorPrinters[format] });
+  return isSet(input, "watch") ? await runOnSaves(paths, io, { run: once }) : await once();
 }
 
 interface Validation {
   readonly input: CommandInput;
   readonly io: Io;
   readonly print: Print;
+  readonly printError: ((message: string) => string) | undefined;
 }
 
 function pathsOf({ args }: CommandInput, io: Io): readonly string[] {
@@ -67,8 +75,11 @@ function pathsOf({ args }: CommandInput, io: Io): readonly string[] {
   return paths.length > 0 ? paths.map((path) => relative(io.cwd, path) || ".") : ["."];
 }
 
-async function validateOnce(paths: readonly string[], { input, io, print }: Validation): Promise<number> {
-  const report = await validate(paths, input, io);
+async function validateOnce(paths: readonly string[], { input, io, print, printError }: Validation): Promise<number> {
+  const report = await validate(paths, input, io).catch((error: unknown) => {
+    if (printError !== undefined && isUserError(error)) io.stdout.write(printError(error.message));
+    throw error;
+  });
   const judged = isSet(input, "strict")
     ? report.judged.map((one) => ({ ...one, findings: one.findings.map(strictly) }))
     : report.judged;
