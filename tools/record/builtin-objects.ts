@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a real API server answers to new objects: problems, warnings, defaults. All are dry runs, so nothing is left behind.
+// What a real API server answers to new and changed objects: problems, warnings, defaults. Nothing is left behind: new objects are dry runs.
 import { type JsonObject, type JsonValue, parseJson } from "../../packages/kube-objects/src/json/index.ts";
 import { lines, listOfLines, prettyList } from "./formats.ts";
 import { createWidgets, removeWidgets } from "./prepare-server.ts";
@@ -48,6 +48,44 @@ const validation: Recording = {
       const { code, text } = await dryRun(client, entry);
       const message = (parseJson(text) as JsonObject)["message"];
       return { code, ...(code !== 201 && message !== undefined && { message }) };
+    });
+  },
+};
+
+/** Objects get new ones in every run. */
+const withoutUid = (text: unknown): string =>
+  String(text).replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, "<uid>");
+
+async function remove(client: ServerClient, path: string): Promise<void> {
+  const headers = { "content-type": "application/merge-patch+json" };
+  await client.send(path, { method: "PATCH", headers, body: { metadata: { finalizers: null } } });
+  await client.send(`${path}?gracePeriodSeconds=0&propagationPolicy=Background`, { method: "DELETE" });
+}
+
+/** A merge patch of a stored object, after a first status was written. Messages name the objects, which are numbered. */
+const changes: Recording = {
+  subject: "changes",
+  isSequence: true,
+  comparable: (entry) => ({ ...entry, message: sortedProblems(withoutUid(entry["message"])) }),
+  file: `${kinds}/testdata/changes.jsonl`,
+  ...lines,
+  answer: async (entries, peers) => {
+    const client = await peers.server();
+    await client.until(defaultAccount);
+    const headers = { "content-type": "application/merge-patch+json" };
+    const patch = (path: string, body: JsonObject): Promise<Reply> =>
+      client.send(path, { method: "PATCH", headers, body });
+    let index = 0;
+    return each(entries, ["path", "object", "first", "endpoint", "change"], async (entry) => {
+      const { path, object, first, endpoint, change } = entry as Record<string, JsonObject>;
+      const name = `change-${index++}`;
+      const at = `${path}/${name}`;
+      await client.send(String(path), { method: "POST", body: { metadata: { name }, ...object } });
+      if (first !== undefined) await patch(`${at}/status`, { status: first });
+      const { code, text } = await patch(endpoint === undefined ? at : `${at}/${endpoint}`, change ?? {});
+      await remove(client, at);
+      const message = withoutUid((parseJson(text) as JsonObject)["message"]);
+      return { code, ...(code !== 200 && { message }) };
     });
   },
 };
@@ -178,4 +216,4 @@ const decoding: Recording = {
   },
 };
 
-export const builtinRecordings: readonly Recording[] = [validation, warnings, crds, defaults, decoding];
+export const builtinRecordings: readonly Recording[] = [validation, changes, warnings, crds, defaults, decoding];
