@@ -9,6 +9,7 @@ import {
   UndecodableBody,
   yamlType,
 } from "../../../packages/kube-apiserver/src/rest/request-body.ts";
+import { isRequestEntityTooLarge } from "../../../packages/kube-objects/src/errors/status-error.ts";
 import {
   JsonSyntaxError,
   type JsonValue,
@@ -21,7 +22,7 @@ import { isPackageError, parsePackage } from "../../../packages/oci/src/index.ts
 import { accepted, acceptedAsync, property, type Target } from "../engine/target.ts";
 
 const isJsonError = (error: unknown): boolean => error instanceof JsonSyntaxError;
-const isBodyError = (error: unknown): boolean => error instanceof UndecodableBody;
+const isBodyError = (error: unknown): boolean => error instanceof UndecodableBody || isRequestEntityTooLarge(error);
 
 const jsonTokens = [
   '{"',
