@@ -167,6 +167,10 @@ function createClusterLaunch(file: string, flags: readonly string[]): Launch {
     }
     tellWhereItListens(worker, events);
     worker.on("exit", (code, signal) => events.ended(signal ?? `exit code ${code}`));
+    // A message to a worker that has just ended fails too; its exit is reported.
+    worker.on("error", (error) => {
+      if (worker.process.pid === undefined) events.ended(`it could not be started: ${error.message}`);
+    });
     return {
       stop: () => endWorker(worker),
       kill() {
