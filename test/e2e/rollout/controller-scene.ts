@@ -216,6 +216,7 @@ class Run {
     await this.#begin();
     let processes = [this.#process(death), ...(replicas === 2 ? [this.#process(undefined)] : [])];
     for (let turn = 0; turn < 400; turn++) {
+      await this.#catchUp();
       this.#steady += turnMs;
       this.#now += turnMs + (jumps[turn] ?? 0);
       if (turn === handOverAt) {
@@ -272,7 +273,7 @@ class Run {
   async #begin(): Promise<void> {
     const { kube, story, id } = this.#parts;
     const { items } = await kube.list(functionRevision);
-    if (items.length === 3) await this.#withdraw("f-3");
+    if (items.length === 3) await kube.delete({ ...functionRevision, name: "f-3" });
     for (const number of items.length === 0 ? [1, 2] : []) await this.#publish(number, false);
     await this.#publishAgain(story.spec === undefined);
     for (const xr of (await kube.list(app)).items) {
@@ -315,13 +316,20 @@ class Run {
     await setStatus(kube, owner, { ...(owner["status"] as object), currentRevision: "f-2" });
   }
 
-  /** Deletes a revision, also from the caches that all processes share. */
-  async #withdraw(name: string): Promise<void> {
+  /**
+   * Waits until the caches that all processes share hold what the server holds. The clock stands still meanwhile: a process with an old
+   * cache would lose a turn, and a window could open before a rollout waits for it.
+   */
+  async #catchUp(): Promise<void> {
     const { kube, informers } = this.#parts;
-    await kube.delete({ ...functionRevision, name });
-    const client = createControllerClient({ client: kube, informers });
-    await eventually("the caches know", async () => (await client.get(functionRevision, { name })) === undefined);
-    await client.close();
+    const cached = createControllerClient({ client: kube, informers });
+    for (const type of [rolloutType, app, functionRevision, functionType]) {
+      const { items } = await kube.list(type);
+      const stored = versionsOf(items);
+      const isCurrent = async () => versionsOf(await cached.list(type)) === stored;
+      await eventually(`the cache of ${type.kind} is current`, isCurrent);
+    }
+    await cached.close();
   }
 
   #process(death: Death | undefined): Process {
@@ -505,6 +513,11 @@ class Run {
     const crossplane = { functionRevisions: [{ step: "s", functionRevision: revision }] };
     await setStatus(this.#parts.kube, xr, { conditions: [condition("Synced")], crossplane });
   }
+}
+
+function versionsOf(objects: readonly KubeObject[]): string {
+  const versions = objects.map(({ metadata }) => `${metadata.name} ${metadata.resourceVersion}`);
+  return versions.toSorted().join(", ");
 }
 
 function numberOf(rollout: KubeObject): number {
