@@ -62,8 +62,10 @@ async function checkExamples(purlin: Purlin): Promise<void> {
   assert.match(rotated.stdout, /^output of step rotate:\n {2}rotated: default\/database$/m);
   assert.match(rotated.stdout, /^applied Secret database in namespace default\nsucceeded$/m);
   assert.equal(await field(purlin, "secrets", "database", ".data.previous-password"), before);
-  const backup = await purlin("operation", "run", "back-up.yaml");
+  const backup = await purlin("operation", "run", "back-up.yaml", "-o", "json");
   assert.equal(backup.exitCode, 0, backup.stdout + backup.stderr);
+  const { kind, status } = JSON.parse(backup.stdout) as { kind: string; status: { pipeline: unknown[] } };
+  assert.deepEqual([kind, status.pipeline.length], ["Operation", 1]);
   assert.equal(await field(purlin, "configmaps", "backup-manual", ".data.settings\\.json"), '{"size":"3"}');
   // The WatchOperation runs by itself.
   for (let tries = 0; (await field(purlin, "configmaps", "worker", ".data.health")) !== "restarting"; tries++) {

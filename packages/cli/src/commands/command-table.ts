@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
-import { clusterOptions } from "../options/shared-options.ts";
+import { clusterOptions, dataOption } from "../options/shared-options.ts";
 import { xpkgCommands } from "../xpkg/xpkg-commands.ts";
 import { functionCommands, providerCommands, rolloutCommands } from "./function-commands.ts";
 import { objectCommands } from "./object-commands.ts";
@@ -72,6 +72,7 @@ const operationCommands: readonly CommandSpec[] = [
     ],
     options: [
       { flags: "--timeout <duration>", description: "how long to wait for the end", default: "5m" },
+      dataOption,
       ...clusterOptions,
     ],
     load: () => import("../operation/operation-command.ts"),
@@ -193,6 +194,7 @@ export const commandTable: readonly CommandSpec[] = [
     options: [
       { flags: "--out <dir>", description: "the folder to write to", default: "types" },
       { flags: "--from-server", description: "also the CRDs of a running control plane; without paths, only those" },
+      dataOption,
       ...clusterOptions,
     ],
     load: async () => ({ run: (await import("../types/types-command.ts")).writeTypes }),
@@ -209,6 +211,7 @@ export const commandTable: readonly CommandSpec[] = [
     options: [
       { flags: "--out <dir>", description: "the folder to write to", default: "schemas" },
       { flags: "--fetch-packages", description: "fetch the packages that Functions name, and keep their schemas" },
+      dataOption,
     ],
     load: async () => ({ run: (await import("../types/types-command.ts")).writeSchemas }),
   },

@@ -64,6 +64,14 @@ output:
   assert.equal(stderr, "1 round\n");
 });
 
+test("-o json prints the response as JSON", async (t) => {
+  const files = { "request.yaml": "input: {name: world}\nmeta: {tag: t}\n" };
+  const { exitCode, stdout, stderr } = await call(t, greet, { files, args: ["-o", "json"] });
+  assert.equal(exitCode, 0, stderr);
+  const output = { greeting: "hello world", yes: "yes", on: true };
+  assert.deepEqual(JSON.parse(stdout), { meta: { tag: "t", ttl: "60s" }, desired: {}, context: {}, output });
+});
+
 test("what the function requires is answered from files", async (t) => {
   const files = { "objects/a.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n" };
   const { stdout, stderr } = await call(t, wants("ConfigMap"), { files, args: ["--required-resources", "objects"] });

@@ -8,9 +8,9 @@ import {
   type TlsSource,
   tlsFromDirectory,
 } from "@purlin/function-runner";
-import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, readTimeout, textOption } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
 import { type CallOutcome, callFunction, type RequestFiles, readRequest } from "./call-function.ts";
@@ -30,6 +30,7 @@ interface CallOptions {
 
 /** `purlin function call`: everything is read and checked before anything is sent. */
 export async function run(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["yaml", "json"]);
   const options = readCallOptions(input);
   const request = await readRequest(options.request, io);
   const fetchers = await fetchersFromFiles(options.paths, io);
@@ -42,7 +43,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const outcome = await orUserError(() =>
     callFunction({ target, security, request, fetchers, asCrossplane, deadline, signal: io.signal }),
   );
-  io.stdout.write(printYaml(toJson(RunFunctionResponse, outcome.response)));
+  printData(toJson(RunFunctionResponse, outcome.response), output, io);
   tellRounds(outcome, io);
 }
 

@@ -52,3 +52,22 @@ test("help is wrapped for the terminal it is shown on", () => {
     for (const line of prose) assert.ok(line.length <= 80 || !line.includes(" "), `${name}: ${line}`);
   }
 });
+
+/** Commands without `-o json`, and what stands in its place. */
+const withoutJson: ReadonlySet<string> = new Set([
+  // They run until they are stopped. `start` and `apiserver` log JSON lines.
+  ...["demo", "up", "dev", "start", "apiserver", "function run"],
+  // They make files for people.
+  ...["init", "function init", "provider init", "function certs", "completion"],
+  // -o is a file or a folder, as in the commands of Crossplane and kubectl.
+  ...["render", "operation render", "export", "kubeconfig", "runs export", "xpkg build", "xpkg pull"],
+  // `--reporter json`
+  "test",
+]);
+
+for (const { name, options = [] } of commandTable) {
+  test(`programs can read the output of purlin ${name}, or the list of exceptions names it`, () => {
+    const output = options.find(({ flags }) => flags === "-o, --output <format>");
+    assert.equal(/\bjson\b/.test(output?.description ?? ""), !withoutJson.has(name));
+  });
+}

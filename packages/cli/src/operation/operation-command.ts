@@ -11,6 +11,7 @@ import { readClientCertificates } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, listOption, readTimeout, textOption } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { fetchersFor, printDocuments, resultDocuments, warn } from "../render/render-command.ts";
 import { only, readContext, readInputs, readRenderCommand } from "../render/render-files.ts";
 import { openFunctions } from "../render/render-functions.ts";
@@ -21,6 +22,7 @@ import { endOf, pollMs, unfinishedText } from "./operation-state.ts";
 export async function run(input: CommandInput, io: Io): Promise<number> {
   const [path = ""] = input.args;
   const timeoutMs = readTimeout(textOption(input, "timeout") ?? "");
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const manifest = only(await readInputs([path], io), path, "operation");
   const operation = newRun(manifest.object);
   await using cluster = await openCluster(input, io);
@@ -36,7 +38,8 @@ export async function run(input: CommandInput, io: Io): Promise<number> {
       failures = count;
       io.stderr.write(`attempt ${count} failed: ${conditionOf(conditionsOf(found), "Synced").message ?? ""}\n`);
     }
-    if (endOf(found) !== undefined) return show(found, io);
+    if (endOf(found) !== undefined)
+      return show({ ...found, apiVersion: operation.apiVersion, kind: operation.kind }, output, io);
     if (Date.now() > end) {
       throw new UserError(`Operation ${name} has not ended after ${timeoutMs / 1000}s: ${unfinishedText(found)}`);
     }
@@ -57,8 +60,12 @@ function newRun(object: KubeObject): KubeObject {
   }
 }
 
-function show(operation: KubeObject, io: Io): number {
+function show(operation: KubeObject, format: string, io: Io): number {
   const { status, message } = conditionOf(conditionsOf(operation), "Succeeded");
+  if (format !== "text") {
+    printData(operation, format, io);
+    return status === "True" ? 0 : 1;
+  }
   for (const { step, output } of objectsAt(operation, ["status", "pipeline"])) {
     io.stdout.write(`output of step ${String(step)}:\n${printYaml(output ?? {}).replaceAll(/^(?=.)/gm, "  ")}`);
   }

@@ -14,10 +14,9 @@ import {
 import { rolloutAnnotations } from "@purlin/rollout";
 import { openCluster } from "../cluster/cluster-client.ts";
 import { commandName } from "../command-name.ts";
-import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
-import { printData, readOutput } from "../options/data-output.ts";
+import { actionReport, printData, readOutput } from "../options/data-output.ts";
 import { createScreen } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import { historyLines, listLines, pictureOf, previewLines, stepName } from "./picture.ts";
@@ -125,12 +124,15 @@ type Steer = (input: CommandInput, io: Io) => Promise<undefined>;
 /** A command that changes one rollout, and prints what it did. */
 function steering(change: (steering: Steering) => Promise<string>): Steer {
   return async (input, io) => {
+    const output = readOutput(input, ["text", "json", "yaml"]);
     await using cluster = await openCluster(input, io);
     const [name = ""] = input.args;
     const rollout = await readRollout(cluster.client, name, io.signal);
     const phase = textAt(rollout, ["status", "phase"]) ?? "Pending";
     if (ended.includes(phase)) throw new UserError(`FunctionRollout "${name}" has ended: it is ${phase}`);
-    io.stdout.write(`${await change({ client: cluster.client, rollout, name, input, purlin: commandName(io.env) })}\n`);
+    const done = await change({ client: cluster.client, rollout, name, input, purlin: commandName(io.env) });
+    if (output === "text") io.stdout.write(`${done}\n`);
+    else printData(actionReport([{ object: { ...rollout, ...rolloutType }, action: "patched" }]), output, io);
   };
 }
 
@@ -173,11 +175,9 @@ const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 
 /** `purlin rollout start FUNCTION` */
 export async function start(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const rollout = rolloutOf(input);
-  if (isSet(input, "dryRun")) {
-    io.stdout.write(printYaml(rollout));
-    return;
-  }
+  if (isSet(input, "dryRun")) return printData(rollout, output === "json" ? "json" : "yaml", io);
   await using cluster = await openCluster(input, io);
   const { client } = cluster;
   const [target = ""] = input.args;
@@ -195,6 +195,11 @@ export async function start(input: CommandInput, io: Io): Promise<undefined> {
   }
   if (image !== undefined)
     await client.patch({ ...functionType, name: target }, { spec: { package: image } }, { type: "merge" });
+  if (output !== "text") {
+    const owner = { ...functionType, metadata: { name: target } };
+    const changed = image === undefined ? [] : [{ object: owner, action: "patched" as const }];
+    return printData(actionReport([{ object: rollout, action: "created" }, ...changed]), output, io);
+  }
   io.stdout.write(
     `FunctionRollout "${name}" started: watch it with ${commandName(io.env)} rollout status ${name} --watch\n`,
   );

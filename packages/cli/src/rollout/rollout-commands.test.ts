@@ -226,6 +226,40 @@ test("abort marks the rollout; a rollout that has ended cannot be steered", asyn
   }
 });
 
+test("with -o json, commands that steer a rollout print what they changed, or the error, as one document", async () => {
+  await rollout("documented", waiting);
+  const item = { ...rolloutType, name: "documented", action: "patched" };
+  const report = { apiVersion: "cli.purlin.dev/v1", kind: "ActionReport", items: [item] };
+  for (const command of ["pause", "resume", "approve", "abort"]) {
+    const { exitCode, stdout, stderr } = await purlin(command, "documented", "-o", "json");
+    assert.deepEqual([exitCode, JSON.parse(stdout), stderr], [0, report, ""], command);
+  }
+  await setStatus("documented", { phase: "RolledBack" });
+  const refused = await purlin("pause", "documented", "-o", "json");
+  const message = 'FunctionRollout "documented" has ended: it is RolledBack';
+  assert.deepEqual([refused.exitCode, JSON.parse(refused.stdout)], [1, { errors: [{ code: "FAILED", message }] }]);
+  const unknown = await purlin("pause", "documented", "-o", "table");
+  assert.equal(unknown.stderr, "error: --output table: expected text, json or yaml\n");
+});
+
+test("rollout start -o json prints the rollout of --dry-run, or what was created and changed", async () => {
+  const preview = await purlin("start", "function-json", "--dry-run", "-o", "json");
+  const { kind, metadata } = JSON.parse(preview.stdout) as KubeObject;
+  assert.deepEqual([kind, metadata], ["FunctionRollout", { name: "function-json" }]);
+  const image = "example.org/acme/function-json:v2";
+  const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
+  const spec = { package: "example.org/acme/function-json:v1" };
+  await client.create({ ...functionType, metadata: { name: "function-json" }, spec });
+  const { exitCode, stdout, stderr } = await purlin("start", "function-json", "--image", image, "-o", "json");
+  assert.equal(exitCode, 0, stderr);
+  const items = [
+    { ...rolloutType, name: "function-json", action: "created" },
+    { ...functionType, name: "function-json", action: "patched" },
+  ];
+  assert.deepEqual(JSON.parse(stdout), { apiVersion: "cli.purlin.dev/v1", kind: "ActionReport", items });
+  assert.equal(memberAt(await client.get(functionType, { name: "function-json" }), ["spec", "package"]), image);
+});
+
 test("history lists decisions with their numbers", async () => {
   await rollout("old", waiting);
   const lines = [`${time}  step 1  RolloutStarted  0/40  step one`, `${time}  step 2  StepStarted  10/40  step two`];

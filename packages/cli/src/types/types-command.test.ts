@@ -61,6 +61,16 @@ test("types of the definitions in a folder, and of the built-in kinds, are writt
   assert.equal(statSync(app).mtimeMs, 1000, "what does not change is not written");
 });
 
+test("-o json lists the files that were written and removed", async () => {
+  using folder = tempFolder({ "a.yaml": crd });
+  const first = JSON.parse((await types(folder, "-o", "json")).stdout) as Record<string, unknown>;
+  const { written, ...rest } = first;
+  const report = { apiVersion: "cli.purlin.dev/v1", kind: "TypesReport", folder: "types", kinds: 1, removed: [] };
+  assert.deepEqual(rest, report);
+  assert.ok(Array.isArray(written) && written.includes("f.org/v1.d.ts"));
+  assert.deepEqual(JSON.parse((await types(folder, "-o", "json")).stdout), { ...report, written: [] });
+});
+
 test("claims have types, with the fields that the control plane adds", async () => {
   const legacy = xrd({ more: "claimNames: {kind: Claim, plural: claims}" }).replace(
     "crossplane.io/v2",
@@ -160,6 +170,10 @@ for (const [name, { files, args = [], says }] of Object.entries(refused)) {
     assert.match(stderr, says);
     assert.deepEqual([exitCode, stdout], [1, ""]);
     assert.ok(!existsSync(join(folder.path, "types")));
+    const { errors } = JSON.parse((await types(folder, ...args, "-o", "json")).stdout) as {
+      errors: { message: string }[];
+    };
+    assert.match(`error: ${errors[0]?.message}\n`, says);
   });
 }
 

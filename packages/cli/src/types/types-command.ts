@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import { type CommandInput, isSet, textOption } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { crdType } from "../tree/defined-kinds.ts";
@@ -10,6 +11,7 @@ import { DefinitionsError, functionInputs, writeProjectTypes } from "./project-t
 
 /** `purlin types [PATH…]` */
 export async function writeTypes(input: CommandInput, io: Io): Promise<number> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const out = textOption(input, "out") ?? "types";
   const others = isSet(input, "fromServer") ? await serverDefinitions(input, io) : undefined;
   const paths = input.args.length > 0 || others !== undefined ? input.args : ["."];
@@ -19,15 +21,28 @@ export async function writeTypes(input: CommandInput, io: Io): Promise<number> {
   const project = { folder, shown: out, sources, mustDefine, ...(others !== undefined && { others }) };
   try {
     const { kinds, written, removed } = await writeProjectTypes(project, io);
-    const style = createStyle(io.stdout, io.env);
-    io.stdout.write(`${style.good("✓")} ${out}: ${summary(kinds, written.length, removed.length)}\n`);
+    const facts = { folder: out, kinds, written, removed };
+    if (output !== "text") printData(reportOf("TypesReport", facts), output, io);
+    else {
+      const done = summary(kinds, written.length, removed.length);
+      io.stdout.write(`${createStyle(io.stdout, io.env).good("✓")} ${out}: ${done}\n`);
+    }
     return 0;
   } catch (error) {
-    if (!(error instanceof DefinitionsError)) throw error;
-    const style = createStyle(io.stderr, io.env);
-    for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${harmlessLine(problem)}\n`);
-    return 1;
+    return reportProblems(error, output, io);
   }
+}
+
+const reportOf = (kind: string, facts: object): object => ({ apiVersion: "cli.purlin.dev/v1", kind, ...facts });
+
+/** Definitions that cannot be used: a line each for people, or one document with all of them. */
+function reportProblems(error: unknown, output: string, io: Io): number {
+  if (!(error instanceof DefinitionsError)) throw error;
+  const style = createStyle(io.stderr, io.env);
+  for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${harmlessLine(problem)}\n`);
+  const errors = error.problems.map((message) => ({ code: "INVALID_INPUT", message }));
+  if (output !== "text") printData({ errors }, output, io);
+  return 1;
 }
 
 function summary(kinds: number, written: number, removed: number): string {
@@ -50,6 +65,7 @@ async function serverDefinitions(input: CommandInput, io: Io): Promise<Manifest[
 
 /** `purlin schemas [PATH…]` */
 export async function writeSchemas(input: CommandInput, io: Io): Promise<number> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   const out = textOption(input, "out") ?? "schemas";
   const paths = input.args.length > 0 ? input.args : ["."];
   const all = paths.map((path) => (path === "-" ? path : resolve(io.cwd, path)));
@@ -67,6 +83,11 @@ export async function writeSchemas(input: CommandInput, io: Io): Promise<number>
     const sources = all.filter((path) => !path.endsWith(".xpkg"));
     const project = { folder: resolve(io.cwd, out), shown: out, sources, inputs, onlySchemas: true };
     const { kinds, written, removed } = await writeProjectTypes(project, io);
+    if (output !== "text") {
+      const facts = { folder: out, kinds, functions: [...inputs.keys()].toSorted(), written, removed };
+      printData(reportOf("SchemasReport", facts), output, io);
+      return 0;
+    }
     const changes = written.length + removed.length;
     const functions = `${inputs.size} ${inputs.size === 1 ? "function" : "functions"} with known inputs`;
     const done = changes === 0 ? "up to date" : `wrote ${written.length} ${written.length === 1 ? "file" : "files"}`;
@@ -74,9 +95,6 @@ export async function writeSchemas(input: CommandInput, io: Io): Promise<number>
     io.stdout.write(`${createStyle(io.stdout, io.env).good("✓")} ${out}: ${done} (${defined}, ${functions})\n`);
     return 0;
   } catch (error) {
-    if (!(error instanceof DefinitionsError)) throw error;
-    const bad = createStyle(io.stderr, io.env).bad("error:");
-    for (const problem of error.problems) io.stderr.write(`${bad} ${harmlessLine(problem)}\n`);
-    return 1;
+    return reportProblems(error, output, io);
   }
 }

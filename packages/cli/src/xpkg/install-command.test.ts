@@ -62,6 +62,17 @@ test("a package that is not ready in time is reported with the reason", async ()
   assert.match(stderr, /error: Configuration c is not ready: not Installed: fix it, or increase --timeout\n$/);
 });
 
+test("with -o json, stdout is one document: what was created, or why it is not ready", async () => {
+  const args = ["xpkg", "install", "configuration", image, "documented", "-o", "json"];
+  const made = await purlin(...args);
+  const apiVersion = "pkg.crossplane.io/v1";
+  const items = [{ apiVersion, kind: "Configuration", name: "documented", action: "created" }];
+  assert.deepEqual(JSON.parse(made.stdout), { apiVersion: "cli.purlin.dev/v1", kind: "ActionReport", items });
+  const late = await purlin(...args.with(4, "late"), "--wait", "--timeout", "1ms");
+  const message = "Configuration late is not ready: not Installed: fix it, or increase --timeout";
+  assert.deepEqual([late.exitCode, JSON.parse(late.stdout)], [1, { errors: [{ code: "FAILED", message }] }]);
+});
+
 test("--wait ends when the package is installed and healthy, and tells what was in the way", async () => {
   const waiting = purlin("xpkg", "install", "provider", image, "p", "--wait");
   const patch = async (status: JsonObject): Promise<void> => {

@@ -10,6 +10,7 @@ import { openCluster } from "../cluster/cluster-client.ts";
 import { commandName } from "../command-name.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, readTimeout, textOption } from "../options/command-spec.ts";
+import { actionReport, printData, readOutput } from "../options/data-output.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle } from "../terminal/style.ts";
 import { textOf, UserError } from "../user-error.ts";
@@ -40,6 +41,7 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const object = packageObject(type, input);
   const name = object.metadata.name ?? "";
   const waitMs = readTimeout(textOption(input, "timeout") ?? "5m");
+  const output = readOutput(input, ["text", "json", "yaml"]);
   await using cluster = await openCluster(input, io);
   try {
     await cluster.client.create(object, {
@@ -51,9 +53,10 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     throw new UserError(`${textOf(error)}${isAlreadyExists(error) ? updateHint(object, io) : ""}`, { cause: error });
   }
   const style = createStyle(io.stdout, io.env);
-  io.stdout.write(`${type.kind} ${name} created\n`);
+  if (output === "text") io.stdout.write(`${type.kind} ${name} created\n`);
+  if (isSet(input, "wait")) await waitForPackage(cluster.client, { type: type.package, name, waitMs, io });
+  if (output !== "text") return printData(actionReport([{ object, action: "created" }]), output, io);
   if (isSet(input, "wait")) {
-    await waitForPackage(cluster.client, { type: type.package, name, waitMs, io });
     io.stdout.write(`${type.kind} ${name} is ${style.good("installed and healthy")}\n`);
     return undefined;
   }

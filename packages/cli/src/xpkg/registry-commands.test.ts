@@ -50,6 +50,15 @@ test("a function project is built, pushed, inspected, and pulled as the same fil
   const pushed = await ok(project, "push", reference);
   assert.match(pushed, /^Pushed .*function-hello:v1 for linux\/amd64\n {2}sha256:[0-9a-f]{64}\n/);
   assert.ok(pushed.endsWith(`Next:\n  purlin xpkg install function ${reference}\n`));
+  const report = JSON.parse(await ok(project, "push", reference, "-o", "json")) as Record<string, unknown>;
+  assert.deepEqual(report, {
+    apiVersion: "cli.purlin.dev/v1",
+    kind: "PushReport",
+    image: reference,
+    digest: /sha256:\w+/.exec(pushed)?.[0],
+    platforms: ["linux/amd64"],
+    package: { kind: "Function", name: "function-hello" },
+  });
   const [there, here] = [await ok(project, "inspect", reference), await ok(project, "inspect", "built.xpkg")];
   assert.equal(there, here);
   assert.match(there, /^Package: +Function function-hello\nDigest: +sha256:.*\nPlatforms: +linux\/amd64\n/);

@@ -18,6 +18,7 @@ import { commandName } from "../command-name.ts";
 import { explain } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { printData, readOutput } from "../options/data-output.ts";
 import { createStyle } from "../terminal/style.ts";
 import { UserError } from "../user-error.ts";
 import { defaultFile, openImage } from "./open-package.ts";
@@ -25,6 +26,7 @@ import { inWorkspace, platformOption, type Workspace } from "./xpkg-workspace.ts
 
 /** `purlin xpkg push IMAGE` */
 export function push(input: CommandInput, io: Io): Promise<undefined> {
+  const output = readOutput(input, ["text", "json", "yaml"]);
   return inWorkspace(input, io, async (workspace) => {
     const to = parseReference(input.args[0] ?? "");
     if (to.tag === undefined || to.digest !== undefined) {
@@ -37,11 +39,16 @@ export function push(input: CommandInput, io: Io): Promise<undefined> {
     const options = { signal: io.signal };
     const digest = await pushPackage(workspace.client, workspace.store, { images, to, options });
     const style = createStyle(io.stdout, io.env);
-    const kind = packages[0]?.meta.kind.toLowerCase();
-    const platforms = packages.map(({ platform }) => platform).join(", ");
-    const install = `${commandName(io.env)} xpkg install ${kind} ${formatReference(to)}`;
+    const kind = packages[0]?.meta.kind;
+    const image = formatReference(to);
+    const platforms = packages.map(({ platform }) => platform);
+    if (output !== "text") {
+      const facts = { image, digest, platforms, package: { kind, name: packages[0]?.meta.name } };
+      return printData({ apiVersion: "cli.purlin.dev/v1", kind: "PushReport", ...facts }, output, io);
+    }
+    const install = `${commandName(io.env)} xpkg install ${kind?.toLowerCase()} ${image}`;
     io.stdout.write(
-      `${style.good("Pushed")} ${formatReference(to)} for ${platforms}\n  ${digest}\nNext:\n  ${style.code(install)}\n`,
+      `${style.good("Pushed")} ${image} for ${platforms.join(", ")}\n  ${digest}\nNext:\n  ${style.code(install)}\n`,
     );
     return undefined;
   });

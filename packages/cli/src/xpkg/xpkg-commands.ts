@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CommandSpec, OptionSpec } from "../options/command-spec.ts";
-import { clusterOptions } from "../options/shared-options.ts";
+import { clusterOptions, dataOption } from "../options/shared-options.ts";
 
 const registryConfig: OptionSpec = {
   flags: "--registry-config <file>",
@@ -58,6 +58,7 @@ export const xpkgCommands: readonly CommandSpec[] = [
         flags: "-f, --package-files <files>",
         description: "comma-separated package files (the only .xpkg file in the folder)",
       },
+      dataOption,
       registryConfig,
     ],
     load: async () => ({ run: (await import("./transfer-command.ts")).push }),
@@ -86,6 +87,7 @@ export const xpkgCommands: readonly CommandSpec[] = [
       { flags: "-r, --revision-history-limit <number>", description: "number of old revisions to keep" },
       { flags: "-w, --wait", description: "wait until the package is installed and healthy" },
       { flags: "--timeout <duration>", description: "timeout of --wait", default: "5m" },
+      dataOption,
       ...clusterOptions,
     ],
     load: () => import("./install-command.ts"),
@@ -94,11 +96,7 @@ export const xpkgCommands: readonly CommandSpec[] = [
     name: "xpkg inspect",
     summary: "show the metadata, objects, layers, platforms and entry point of a package",
     arguments: [{ name: "<package>", description: "package file, or an image in a registry" }],
-    options: [
-      { flags: "-o, --output <format>", description: "text, json or yaml", default: "text" },
-      platform,
-      registryConfig,
-    ],
+    options: [dataOption, platform, registryConfig],
     load: () => import("./inspect-command.ts"),
   },
 ];
