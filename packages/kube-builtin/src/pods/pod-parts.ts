@@ -10,7 +10,7 @@ import {
   jsonEqual,
   printJson,
 } from "@purlin/kube-objects/json";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
 
 /** The old Pod with another spec, and with the owners of fields that the new one has. */
@@ -28,6 +28,7 @@ export function withEphemeralContainers(pod: JsonObject, old: JsonObject): JsonO
 
 /** Ephemeral containers stay as they are once they exist. */
 export function ephemeralContainerErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  if (isMirror(old)) return [forbiddenValue("", "static pods do not support ephemeral containers")];
   const path = "spec.ephemeralContainers";
   const now = new Map(listAt(pod, "spec", "ephemeralContainers").map((one) => [stringAt(one, ["name"]), one]));
   return listAt(old, "spec", "ephemeralContainers").flatMap((before) => {
@@ -48,7 +49,7 @@ function haveSameNames(pod: JsonObject, old: JsonObject, list: string): boolean 
   return names(pod) === names(old);
 }
 
-/** A Pod in which only the resources of containers change. */
+/** A Pod in which only the resources of containers, and those of the whole Pod, change. */
 export function withResources(pod: JsonObject, old: JsonObject): JsonObject {
   const isSameLength = (list: string): boolean => listAt(pod, "spec", list).length === listAt(old, "spec", list).length;
   if (!lists.every(isSameLength)) return pod;
@@ -57,7 +58,8 @@ export function withResources(pod: JsonObject, old: JsonObject): JsonObject {
       .filter((list) => listAt(pod, "spec", list).length > 0)
       .map((list) => [list, haveSameNames(pod, old, list) ? resizedList(pod, old, list) : listAt(pod, "spec", list)]),
   );
-  return withSpec(pod, old, { ...objectAt(old, ["spec"]), ...resized });
+  const whole = memberAt(pod, ["spec", "resources"]);
+  return withSpec(pod, old, withMember({ ...objectAt(old, ["spec"]), ...resized }, ["resources"], whole));
 }
 
 function resizedList(pod: JsonObject, old: JsonObject, list: string): JsonObject[] {
@@ -89,41 +91,69 @@ function orderErrors(pod: JsonObject, old: JsonObject): FieldError[] {
 
 const resizable = ["cpu", "memory"];
 
-function removedErrors(now: JsonObject, before: JsonObject, path: string): FieldError[] {
-  return ["requests", "limits"].flatMap((member) => {
+/** Which of the amounts in `resources`, of a container or of a Pod, a resize removes. */
+function removedAmounts(now: JsonObject, before: JsonObject): string[] {
+  return ["requests", "limits"].filter((member) => {
     const [amounts, old] = [now, before].map((one) => objectAt(one, ["resources", member])) as [JsonObject, JsonObject];
-    const isRemoved = Object.keys(old).some((name) => !Object.hasOwn(amounts, name));
-    return isRemoved ? [forbiddenValue(`${path}.resources.${member}`, `resource ${member} cannot be removed`)] : [];
+    return Object.keys(old).some((name) => !Object.hasOwn(amounts, name));
   });
 }
 
-/** A container without the parts that a resize changes. */
-function fixedPart({ resources, resizePolicy: _policy, ...rest }: JsonObject): JsonValue {
+function removedErrors(pod: JsonObject, old: JsonObject, list: string): FieldError[] {
+  return listAt(old, "spec", list).flatMap((before, index) =>
+    removedAmounts(listAt(pod, "spec", list)[index] ?? {}, before).map((member) =>
+      forbiddenValue(`spec.${list}[${index}].resources.${member}`, `resource ${member} cannot be removed`),
+    ),
+  );
+}
+
+/** A container, or the spec of a Pod, without the amounts that a resize changes. */
+function fixedPart({ resources, ...rest }: JsonObject): JsonValue {
   const amounts = (member: string): JsonValue =>
-    Object.entries(objectAt({ resources: resources ?? {} }, ["resources", member])).filter(
-      ([name]) => !resizable.includes(name),
-    );
+    Object.entries(objectAt({ resources: resources ?? {} }, ["resources", member]))
+      .filter(([name]) => !resizable.includes(name))
+      .sort();
   return { ...rest, requests: amounts("requests"), limits: amounts("limits") };
 }
 
+const isFixed = (now: JsonObject, before: JsonObject): boolean => jsonEqual(fixedPart(now), fixedPart(before));
+
 function containerErrors(pod: JsonObject, old: JsonObject): FieldError[] {
-  return lists.flatMap((list) => {
-    const news = listAt(pod, "spec", list);
-    return listAt(old, "spec", list).flatMap((before, index) => {
-      const now = news[index] ?? {};
-      const path = `spec.${list}[${index}]`;
-      const isPlainInit = list === "initContainers" && stringAt(before, ["restartPolicy"]) !== "Always";
-      if (isPlainInit) {
-        const why = "resources for non-sidecar init containers are immutable";
-        return jsonEqual(now, before) ? [] : [forbiddenValue("spec", why)];
-      }
-      const isFixed = jsonEqual(fixedPart(now), fixedPart(before));
-      return [
-        ...removedErrors(now, before, path),
-        ...(isFixed ? [] : [forbiddenValue("spec", "only cpu and memory resources are mutable")]),
-      ];
-    });
+  const now = listAt(pod, "spec", "containers");
+  return listAt(old, "spec", "containers").flatMap((before, index) =>
+    isFixed(now[index] ?? {}, before) ? [] : [forbiddenValue("spec", "only cpu and memory resources are mutable")],
+  );
+}
+
+function initContainerErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  const now = listAt(pod, "spec", "initContainers");
+  const fixed = "only cpu and memory resources for init or sidecar containers are mutable";
+  const restarted = "non-sidecar init containers with a resize policy of RestartContainer cannot be resized";
+  return listAt(old, "spec", "initContainers").flatMap((before, index) => {
+    const [one, at] = [now[index] ?? {}, `spec.initContainers[${index}]`];
+    const restarts = listAt(one, "resizePolicy").filter((policy) => policy["restartPolicy"] === "RestartContainer");
+    const isPlain = stringAt(one, ["restartPolicy"]) !== "Always";
+    return [
+      ...(isFixed(one, before) ? [] : [forbiddenValue(at, fixed)]),
+      ...(isPlain && !jsonEqual(one, before) ? restarts.map(() => forbiddenValue(at, restarted)) : []),
+    ];
   });
+}
+
+/** The resources of the whole Pod. */
+function podLevelErrors(pod: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [objectAt(pod, ["spec"]), objectAt(old, ["spec"])];
+  if (isJsonObject(before["resources"]) && !isJsonObject(now["resources"])) {
+    return [forbiddenValue("spec.resources", "pod-level resources cannot be removed")];
+  }
+  const only = "only cpu and memory resources are mutable at pod-level";
+  const part = (spec: JsonObject): JsonObject => ({ resources: objectAt(spec, ["resources"]) });
+  return [
+    ...removedAmounts(now, before).map((member) =>
+      forbiddenValue(`spec.resources.${member}`, `pod-level resource ${member} cannot be removed`),
+    ),
+    ...(isFixed(part(now), part(before)) ? [] : [forbiddenValue("spec", only)]),
+  ];
 }
 
 /** A container that runs without a record of its resources cannot be resized. */
@@ -134,16 +164,29 @@ function isResizable(pod: JsonObject): boolean {
   return running === undefined || running["resources"] !== undefined;
 }
 
+const isMirror = (pod: JsonObject): boolean => metaOf(pod).annotations?.["kubernetes.io/config.mirror"] !== undefined;
+
 /** The errors of a resize. */
 export function resizeErrors(pod: JsonObject, old: JsonObject): FieldError[] {
-  const quality = stringAt(old, ["status", "qosClass"]) || qosClassOf(old);
-  const isSameQuality = quality === qosClassOf(pod);
+  if (isMirror(old)) return [forbiddenValue("", "static pods cannot be resized")];
+  if (stringAt(old, ["spec", "os", "name"]) === "windows")
+    return [forbiddenValue("", "windows pods cannot be resized")];
+  const shown = stringAt(old, ["status", "qosClass"]);
+  const isSameQuality = (shown || qosClassOf(old)) === qosClassOf(pod);
   const why = "Pod QOS Class may not change as a result of resizing";
   const order = orderErrors(pod, old);
   return [
-    ...(isSameQuality ? [] : [invalidValue("spec", quality, why)]),
+    ...(isSameQuality ? [] : [invalidValue("spec", shown, why)]),
     ...(isResizable(old) ? [] : [forbiddenValue("spec", "Pod running on node without support for resize")]),
-    ...(order.length > 0 ? order : containerErrors(pod, old)),
+    ...podLevelErrors(pod, old),
+    ...(order.length > 0
+      ? order
+      : [
+          ...removedErrors(pod, old, "initContainers"),
+          ...removedErrors(pod, old, "containers"),
+          ...containerErrors(pod, old),
+          ...initContainerErrors(pod, old),
+        ]),
   ];
 }
 

@@ -11,9 +11,10 @@ import {
   withMeta,
 } from "@purlin/kube-apiserver/kinds";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { type FieldError, forbiddenValue, invalidValue } from "@purlin/kube-objects/errors";
+import { type FieldError, forbiddenValue, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
 import { isNumber, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
+import { goForm, goForms } from "../checks/go-form.ts";
 import { hasObject } from "../checks/rule-checks.ts";
 import { trimmedImage } from "./containers.ts";
 import {
@@ -57,12 +58,12 @@ const notScheduled = "cannot be set until all schedulingGates have been cleared"
 
 function newPodErrors(pod: JsonObject): FieldError[] {
   const spec = objectAt(pod, ["spec"]);
-  const isGated = stringAt(spec, ["nodeName"]) !== "" && listAt(spec, "schedulingGates").length > 0;
+  const isBound = stringAt(spec, ["nodeName"]) !== "";
   return [
     ...(listAt(spec, "ephemeralContainers").length > 0
       ? [forbiddenValue("spec.ephemeralContainers", "cannot be set on create")]
       : []),
-    ...(isGated ? [forbiddenValue("spec.nodeName", notScheduled)] : []),
+    ...(isBound && isGated(spec) ? [forbiddenValue("spec.nodeName", notScheduled)] : []),
   ];
 }
 
@@ -79,10 +80,9 @@ const gated = "Scheduling is blocked due to non-empty scheduling gates";
 /** The status of a new Pod. One with scheduling gates says that it waits for them. */
 function newStatus(pod: JsonObject, now: Date): JsonObject {
   const waits = { type: "PodScheduled", status: "False", lastProbeTime: null, lastTransitionTime: timestamp(now) };
-  const isGated = listAt(pod, "spec", "schedulingGates").length > 0;
   return {
     phase: "Pending",
-    ...(isGated && { conditions: [{ ...waits, reason: "SchedulingGated", message: gated }] }),
+    ...(isGated(objectAt(pod, ["spec"])) && { conditions: [{ ...waits, reason: "SchedulingGated", message: gated }] }),
     qosClass: qosClassOf(pod),
   };
 }
@@ -112,17 +112,15 @@ export const podRules = (now: () => Date): KindRules => ({
     if (endpoint === "resize") return resizeErrors(pod, old);
     return endpoint === "status" ? podStatusErrors(pod, old) : podChangeErrors(pod, old);
   },
-  fields: textFields(
-    "spec.nodeName",
-    "spec.restartPolicy",
-    "spec.schedulerName",
-    "spec.serviceAccountName",
-    "spec.hostNetwork",
-    "status.phase",
-    "status.podIP",
-    "status.podIPs",
-    "status.nominatedNodeName",
-  ),
+  fields: {
+    ...textFields("spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName"),
+    "spec.hostNetwork": (pod) => String(memberAt(pod, ["spec", "hostNetwork"]) === true),
+    ...textFields("status.phase", "status.nominatedNodeName"),
+    "status.podIP": (pod) =>
+      stringAt(pod, ["status", "podIP"]) || stringAt(listAt(pod, "status", "podIPs")[0] ?? {}, ["ip"]),
+    // Accepted by the reference, where it is always empty.
+    "status.podIPs": () => "",
+  },
 });
 
 const allowed =
@@ -135,7 +133,60 @@ function podChangeErrors(pod: JsonObject, old: JsonObject): FieldError[] {
     (name) => listAt(now, name).length !== listAt(before, name).length,
   );
   if (lists.length > 0) return [forbiddenValue(`spec.${lists[0]}`, "pod updates may not add or remove containers")];
-  return [...deadlineErrors(now, before), ...tolerationErrors(now, before), ...otherErrors(now, before)];
+  const deadline = deadlineErrors(now, before);
+  if (deadline.length > 0 && isNumber(memberAt(now, ["activeDeadlineSeconds"]))) return deadline;
+  return [
+    ...deadline,
+    ...tolerationErrors(now, before),
+    ...gateErrors(now, before),
+    ...(isGated(before) ? gatedErrors(now, before) : []),
+    ...otherErrors(now, before),
+  ];
+}
+
+const isGated = (spec: JsonObject): boolean => listAt(spec, "schedulingGates").length > 0;
+
+/** Scheduling gates may only be removed. */
+function gateErrors(now: JsonObject, before: JsonObject): FieldError[] {
+  const known = new Set(listAt(before, "schedulingGates").map((gate) => stringAt(gate, ["name"])));
+  return listAt(now, "schedulingGates").flatMap((gate, index) => {
+    const name = stringAt(gate, ["name"]);
+    const why = `only deletion is allowed, but found new scheduling gate '${name}'`;
+    return known.has(name) ? [] : [forbiddenValue(`spec.schedulingGates[${index}].name`, why)];
+  });
+}
+
+const required = ["affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"];
+
+/** As long as a Pod waits for its gates, the nodes that it can run on may become fewer. */
+function gatedErrors(now: JsonObject, before: JsonObject): FieldError[] {
+  const [nodes, oldNodes] = [now, before].map((spec) => objectAt(spec, ["nodeSelector"])) as [JsonObject, JsonObject];
+  const [terms, oldTerms] = [now, before].map((spec) => listAt(spec, ...required)) as [JsonObject[], JsonObject[]];
+  const at = `spec.${required.join(".")}`;
+  const isKept = Object.entries(oldNodes).every(([key, value]) => nodes[key] === value);
+  const added = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+  const selector = isKept ? [] : [invalidValue("spec.nodeSelector", now["nodeSelector"] ?? null, added)];
+  if (oldTerms.length > 0 && oldTerms.length !== terms.length) {
+    const why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+    return [...selector, invalidPrinted(at, goForms("NodeSelectorTerm", terms), why)];
+  }
+  const wider = oldTerms.flatMap((old, index) => {
+    const term = terms[index] ?? {};
+    const why = "only additions are allowed (no mutations or deletions)";
+    return isNarrowed(term, old) ? [] : [invalidPrinted(`${at}[${index}]`, goForm("NodeSelectorTerm", term), why)];
+  });
+  return [...selector, ...wider];
+}
+
+/** Whether a term begins with all requirements of another. One without requirements matches nothing and stays so. */
+function isNarrowed(term: JsonObject, old: JsonObject): boolean {
+  const members = ["matchExpressions", "matchFields"];
+  const isEmpty = (one: JsonObject): boolean => members.every((name) => listAt(one, name).length === 0);
+  if (isEmpty(old)) return isEmpty(term);
+  return members.every((name) => {
+    const kept = listAt(old, name);
+    return jsonEqual(listAt(term, name).slice(0, kept.length), kept);
+  });
 }
 
 function deadlineErrors(now: JsonObject, before: JsonObject): FieldError[] {
@@ -182,18 +233,28 @@ function withAllowed(now: JsonObject, before: JsonObject): JsonObject {
     const list = listAt(now, name).map((one, index) => ({ ...one, image: stringAt(olds[index] ?? {}, ["image"]) }));
     return list.length === 0 ? {} : { [name]: list };
   };
-  const { activeDeadlineSeconds: _d, tolerations: _t, ...rest } = now;
-  const kept = Object.entries({
-    activeDeadlineSeconds: before["activeDeadlineSeconds"],
-    tolerations: before["tolerations"],
-  }).filter(([, value]) => value !== undefined);
+  const members = [
+    "activeDeadlineSeconds",
+    "tolerations",
+    "schedulingGates",
+    ...(isGated(before) ? ["nodeSelector"] : []),
+  ];
+  const kept = members.reduce((spec, name) => withMember(spec, [name], before[name]), withAffinity(now, before));
   const grace = before["terminationGracePeriodSeconds"];
   const isRelaxed = isNumber(grace) && grace < 0 && now["terminationGracePeriodSeconds"] === 1;
   return {
-    ...(rest as JsonObject),
+    ...kept,
     ...images("containers"),
     ...images("initContainers"),
-    ...(Object.fromEntries(kept) as JsonObject),
     ...(isRelaxed ? { terminationGracePeriodSeconds: grace } : {}),
   };
+}
+
+/** The spec of a gated Pod with the old affinity to nodes. */
+function withAffinity(now: JsonObject, before: JsonObject): JsonObject {
+  if (!isGated(before)) return now;
+  const path = ["affinity", "nodeAffinity"];
+  const affinity = objectAt(withMember(now, path, memberAt(before, path)), ["affinity"]);
+  const isNone = Object.keys(affinity).length === 0 && !hasObject(before, "affinity");
+  return withMember(now, ["affinity"], isNone ? undefined : affinity);
 }

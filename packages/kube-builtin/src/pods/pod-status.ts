@@ -40,10 +40,31 @@ function nominationErrors(pod: JsonObject, old: JsonObject): FieldError[] {
   ];
 }
 
-/** Whether the kubelet starts a container again. */
+/** Whether the kubelet starts a container again. Rules count only in a container with a policy of its own. */
 function restarts(container: JsonObject, spec: JsonObject, exitCode: number): boolean {
-  const policy = stringAt(container, ["restartPolicy"]) || stringAt(spec, ["restartPolicy"]);
+  const own = stringAt(container, ["restartPolicy"]);
+  if (own !== "" && matchesRule(container, exitCode)) return true;
+  const policy = own || stringAt(spec, ["restartPolicy"]);
   return policy === "Always" || (policy === "OnFailure" && exitCode !== 0);
+}
+
+/** Whether a rule of a container, all of which restart it, applies to an exit code. */
+function matchesRule(container: JsonObject, exitCode: number): boolean {
+  return listAt(container, "restartPolicyRules").some((rule) => {
+    const values = memberAt(rule, ["exitCodes", "values"]);
+    const isNamed = Array.isArray(values) && values.includes(exitCode);
+    const operator = stringAt(rule, ["exitCodes", "operator"]);
+    return (operator === "In" && isNamed) || (operator === "NotIn" && !isNamed);
+  });
+}
+
+/** Whether a container may restart all others, which then leave their last state. */
+function mayRestartAll(spec: JsonObject): boolean {
+  return ["containers", "initContainers"].some((list) =>
+    listAt(spec, list).some((one) =>
+      listAt(one, "restartPolicyRules").some((rule) => stringAt(rule, ["action"]) === "RestartAllContainers"),
+    ),
+  );
 }
 
 const statusLists = {
@@ -55,7 +76,10 @@ const statusLists = {
 /** A container that has ended and is not started again stays so. */
 function transitionErrors(pod: JsonObject, old: JsonObject): FieldError[] {
   const spec = objectAt(old, ["spec"]);
-  return Object.entries(statusLists).flatMap(([list, containers]) =>
+  const lists = Object.entries(statusLists).filter(
+    ([, containers]) => containers === undefined || !mayRestartAll(spec),
+  );
+  return lists.flatMap(([list, containers]) =>
     listAt(old, "status", list).flatMap((before, index) => {
       const name = stringAt(before, ["name"]);
       const ended = memberAt(before, ["state", "terminated"]);

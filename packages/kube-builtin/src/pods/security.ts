@@ -59,7 +59,7 @@ const appArmor: Check = (profile, path) => {
 const maxCredentialKiB = 64;
 const maxDomain = 256;
 const maxUser = 104;
-const netBios = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/;
+const netBios = /^[^\\/:*?"<>|.][^\\/:*?"<>|]{0,14}$/u;
 const dnsDomain = /^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$/;
 
 const windows: Check = (options, path) => {
