@@ -103,11 +103,11 @@ export function readReviewResponse(
   { reviewVersion }: Pick<AdmissionWebhook, "reviewVersion">,
   expected: Expected,
 ): ReviewResponse {
-  const response = typedResponse(review, reviewVersion);
+  const { response, untyped } = typedResponse(review, reviewVersion);
   if (response === undefined) throw invalidResponse("webhook response was absent");
   const patch = decodedPatch(response["patch"]);
   const [uid, patchType] = [stringAt(response, ["uid"]), stringAt(response, ["patchType"])];
-  if (reviewVersion === "v1") requireProtocol({ uid, patch, patchType }, expected);
+  if (reviewVersion === "v1") requireProtocol({ uid, patch, patchType, untyped }, expected);
   const status = response["status"];
   return {
     allowed: response["allowed"] === true,
@@ -124,13 +124,18 @@ function textMapAt(object: JsonObject, name: string): Readonly<Record<string, st
   return Object.fromEntries(entries.flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])));
 }
 
-function requireProtocol(
-  { uid, patch, patchType }: { readonly uid: string; readonly patch: string; readonly patchType: string },
-  expected: Expected,
-): void {
+interface Received {
+  readonly uid: string;
+  readonly patch: string;
+  readonly patchType: string;
+  readonly untyped: string | undefined;
+}
+
+function requireProtocol({ uid, patch, patchType, untyped }: Received, expected: Expected): void {
   if (uid !== expected.uid) {
     throw invalidResponse(`expected response.uid=${goQuote(expected.uid)}, got ${goQuote(uid)}`);
   }
+  if (untyped !== undefined) throw invalidResponse(untyped);
   if (!expected.isMutating) {
     if (patch !== "") throw invalidResponse("validating webhook may not return response.patch");
     if (patchType !== "") throw invalidResponse("validating webhook may not return response.patchType");
@@ -151,14 +156,17 @@ function invalidResponse(text: string): WebhookCallError {
 const failed = (text: string): WebhookCallError => new WebhookCallError(`failed to call webhook: ${text}`);
 
 /** The response as the reference's types read it. */
-function typedResponse(review: JsonValue, version: string): JsonObject | undefined {
+function typedResponse(
+  review: JsonValue,
+  version: string,
+): { readonly response: JsonObject | undefined; readonly untyped: string | undefined } {
   const found = reviewResponse(review, { group, version, kind: "AdmissionReview" });
   if ("problem" in found) throw failed(found.problem);
-  const { response } = found;
-  if (response === undefined || response === null) return undefined;
+  const { response, untyped } = found;
+  if (response === undefined || response === null) return { response: undefined, untyped };
   if (!isJsonObject(response)) throw wrongType(response, "AdmissionReview.response", `${version}.AdmissionResponse`);
   requireTypes(response, version);
-  return response;
+  return { response, untyped };
 }
 
 const fieldTypes: ReadonlyMap<string, string> = new Map([

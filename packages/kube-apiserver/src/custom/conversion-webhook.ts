@@ -158,7 +158,8 @@ function convertedObjects(
 function responseOf(review: JsonValue, reviewVersion: ConversionReviewVersion): JsonObject | undefined {
   const found = reviewResponse(review, { group, version: reviewVersion, kind: "ConversionReview" });
   if ("problem" in found) throw new ConversionProblem(found.problem);
-  const { response } = found;
+  const { response, untyped } = found;
+  if (untyped !== undefined) throw new ConversionProblem(untyped);
   return isJsonObject(response) ? response : undefined;
 }
 

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { ApiResponse, EventStream } from "../request/api-request.ts";
+import { objectCodec } from "../rest/object-codec.ts";
 import { type ApiServer, type ApiServerOptions, startApiServer } from "../server/api-server.ts";
+import { openMemoryStore } from "../server/memory-server.ts";
+import type { Store } from "../store/store.ts";
 import { serverDirectory } from "../store/testing/temp-store.ts";
 import { answerValue, type TestRequest, testRequest } from "./test-request.ts";
+
+/** A store in memory that holds these objects under these keys, written in this order. */
+export async function storeOf(objects: Readonly<Record<string, JsonObject>>): Promise<Store<JsonObject>> {
+  const store = openMemoryStore<JsonObject>(objectCodec);
+  for (const [key, value] of Object.entries(objects)) await store.write(key, () => ({ action: "put", value }));
+  return store;
+}
 
 /** A server without a wire, and short ways to ask it. */
 export interface TestServer extends AsyncDisposable {

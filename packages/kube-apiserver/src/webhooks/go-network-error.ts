@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts of Go for failed connections.
-import { isIPv6 } from "node:net";
+import { isIP, isIPv6 } from "node:net";
 import { goQuote } from "@purlin/kube-objects/json";
 
 interface NetworkError extends Error {
@@ -55,7 +55,7 @@ function nameProblem({ host = "", cert }: NetworkError): string {
   const names = (cert?.subjectaltname ?? "").split(", ").filter((name) => name !== "");
   const of = (kind: string): string[] =>
     names.filter((name) => name.startsWith(`${kind}:`)).map((name) => name.slice(kind.length + 1));
-  if (/^[\d.:a-f]+$/i.test(host) && !host.match(/[g-z]/i)) {
+  if (isIP(host) !== 0) {
     const addresses = of("IP Address");
     return addresses.length === 0
       ? `cannot validate certificate for ${host} because it doesn't contain any IP SANs`
@@ -83,6 +83,9 @@ const texts: ReadonlyMap<number, string> = new Map([
 export function statusCodeText(code: number, message: string): string {
   const known = texts.get(code);
   if (known !== undefined) return known;
+  if (code === 406 && (message === "" || message === "unknown")) {
+    return "the server was unable to respond with a content type that the client supports";
+  }
   if (code === 403 || code === 406 || code === 415) return message;
   if (code >= 500) return `an error on the server (${goQuote(message)}) has prevented the request from succeeding`;
   return `the server responded with the status code ${code} but did not return more information`;

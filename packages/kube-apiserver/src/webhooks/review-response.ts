@@ -12,11 +12,19 @@ interface ReviewType {
 const typeOfReview =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
 
-/** The `response` of a review; undefined when it has none. Returns the text of the reference for a review of another type. */
+/** The `response` of a review. */
+interface ReadReview {
+  /** Undefined when the review has none. */
+  readonly response: JsonValue | undefined;
+  /** The text of the reference for a review that does not state its type. It accepts that in v1beta1 only. */
+  readonly untyped: string | undefined;
+}
+
+/** The `response` of a review. Returns the text of the reference for a review of another type. */
 export function reviewResponse(
   review: JsonValue,
   { group, version, kind: wanted }: ReviewType,
-): { readonly response: JsonValue | undefined } | { readonly problem: string } {
+): ReadReview | { readonly problem: string } {
   if (!isJsonObject(review)) {
     const unmarshal = `json: cannot unmarshal ${jsonKind(review)} into Go value of type ${typeOfReview}`;
     return { problem: `couldn't get version/kind; json parse error: ${unmarshal}` };
@@ -31,5 +39,8 @@ export function reviewResponse(
     const registered = `no kind ${goQuote(kind)} is registered for version ${goQuote(apiVersion)}`;
     return { problem: `${registered} in scheme "pkg/runtime/scheme.go:111"` };
   }
-  return { response: (review as JsonObject)["response"] };
+  const [statedKind, statedVersion] = [stringAt(review, ["kind"]), stringAt(review, ["apiVersion"])];
+  const isTyped = version === "v1beta1" || (statedKind !== "" && statedVersion !== "");
+  const untyped = `expected webhook response of ${group}/${version}, Kind=${wanted}, got ${statedVersion || "/"}, Kind=${statedKind}`;
+  return { response: (review as JsonObject)["response"], untyped: isTyped ? undefined : untyped };
 }

@@ -268,7 +268,7 @@ function isRedirect(code: number): boolean {
 
 function readReview({ code, contentType, body }: Answer): JsonValue {
   const text = body.toString();
-  if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, text), { code });
+  if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, body), { code });
   if (countJsonValues(text) > maxResponseValues) {
     throw new WebhookCallError(`the response has more than ${maxResponseValues} values`);
   }
@@ -289,11 +289,14 @@ function parsedScalar(text: string): JsonValue {
   }
 }
 
-/** The message of a Status; for any other response the text of its code. */
-function failureText(code: number, contentType: string, text: string): string {
-  const status = statusOf(text);
+const maxMessageBytes = 2048;
+
+/** The message of a Status; for any other response the text of its code, with the first bytes of a body that is text. */
+function failureText(code: number, contentType: string, body: Buffer): string {
+  const status = statusOf(body.toString());
   if (status !== undefined) return status;
-  return statusCodeText(code, contentType.startsWith("text/") ? text.trim() : "unknown");
+  const isText = contentType === "" || /^\s*text\//i.test(contentType);
+  return statusCodeText(code, isText ? body.subarray(0, maxMessageBytes).toString().trim() : "unknown");
 }
 
 function statusOf(text: string): string | undefined {

@@ -134,8 +134,8 @@ function covers(rule: PolicyRule, right: PolicyRule): boolean {
 
 function coversResource(resources: readonly string[], resource: string): boolean {
   if (has(resources, resource)) return true;
-  const [, subresource] = resource.split("/");
-  return subresource !== undefined && resources.includes(`*/${subresource}`);
+  const slash = resource.indexOf("/");
+  return slash >= 0 && resources.includes(`*${resource.slice(slash)}`);
 }
 
 function coversNames(held: readonly string[], wanted: readonly string[]): boolean {

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { AccessAttributes } from "../authorizer.ts";
+import { coversPath, missingRolesText, type PolicyRule, type RoleRef, ruleAllows, rulesOfRole } from "./policy-rule.ts";
+
+/** A rule in one line: `verbs | groups | resources | names`, or `verbs | paths`. */
+function rule(text: string): PolicyRule {
+  const [verbs = [], ...rest] = text.split("|").map((part) => part.trim().split(" "));
+  if (rest.length === 1) return { ...noRule, verbs, nonResourceURLs: rest[0] ?? [] };
+  const [apiGroups = [], resources = [], resourceNames = []] = rest;
+  return { ...noRule, verbs, apiGroups: apiGroups.map((one) => (one === "core" ? "" : one)), resources, resourceNames };
+}
+const noRule: PolicyRule = { verbs: [], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: [] };
+
+/** An access in one line: `verb group resource[/subresource] name`, or `verb /path`. */
+function access(text: string): AccessAttributes {
+  const [verb = "", group = "", what = "", name = ""] = text.split(" ");
+  if (group.startsWith("/")) return { kind: "path", verb, path: group };
+  const [resource = "", subresource = ""] = what.split("/");
+  const at = { version: "v1", namespace: "ns", name };
+  return { kind: "resource", verb, group: group === "core" ? "" : group, resource, subresource, ...at };
+}
+
+const decisions: readonly (readonly [string, string, readonly string[], readonly string[]])[] = [
+  [
+    "verbs, groups and resources must all be listed",
+    "get list | core apps | pods deployments",
+    ["get core pods", "list apps deployments", "get core deployments x"],
+    ["watch core pods", "get batch pods", "get core services", "* core pods"],
+  ],
+  [
+    "a star stands for every verb",
+    "* | core | pods",
+    ["get core pods", "made-up core pods"],
+    ["get apps pods", "get core secrets"],
+  ],
+  [
+    "a star stands for every group and every resource with its subresources",
+    "get | * | *",
+    ["get core pods", "get example.org widgets", "get core pods/log"],
+    ["list core pods"],
+  ],
+  ["a resource does not include its subresources", "get | core | pods", ["get core pods"], ["get core pods/log"]],
+  [
+    "a subresource does not include its resource",
+    "get | core | pods/log",
+    ["get core pods/log"],
+    ["get core pods", "get core pods/exec", "get core services/log"],
+  ],
+  [
+    "*/sub is the subresource of every resource, and of no resource itself",
+    "update | * | */scale",
+    ["update apps deployments/scale", "update example.org widgets/scale"],
+    ["update apps deployments", "update apps deployments/status", "update apps scale"],
+  ],
+  ["pods/* is not a wildcard", "get | core | pods/*", [], ["get core pods/log", "get core pods"]],
+  [
+    "names restrict a rule to these objects, so requests without a name are not allowed",
+    "get list | core | secrets | a b",
+    ["get core secrets a", "list core secrets b"],
+    ["get core secrets c", "list core secrets", "get core secrets *"],
+  ],
+  ["a rule about resources allows no path", "* | * | *", ["get core pods"], ["get /healthz"]],
+  [
+    "a rule about paths allows no resource",
+    "get | /healthz /version",
+    ["get /healthz", "get /version"],
+    ["get /healthz/etcd", "post /healthz", "get core pods"],
+  ],
+  ["a path may end with a star", "get | /healthz/*", ["get /healthz/", "get /healthz/etcd/x"], ["get /healthz"]],
+  ["a star alone is every path", "get | *", ["get /", "get /metrics"], ["get core pods"]],
+];
+
+for (const [name, text, allowed, refused] of decisions) {
+  test(`a rule: ${name}`, () => {
+    for (const one of allowed) assert.ok(ruleAllows(rule(text), access(one)), `allows ${one}`);
+    for (const one of refused) assert.ok(!ruleAllows(rule(text), access(one)), `refuses ${one}`);
+  });
+}
+
+test("a URL with a star covers paths and other such URLs below it", () => {
+  assert.ok(coversPath("/api/*", "/api/v1/*"));
+  assert.ok(coversPath("/api**", "/api/v1"), "several stars at the end are one");
+  assert.ok(coversPath("*", "/anything"));
+  assert.ok(coversPath("/a*b", "/a*b"), "a star in the middle stands for itself");
+  assert.ok(!coversPath("/a*b", "/axb"));
+  assert.ok(!coversPath("/api/v1/*", "/api/*"));
+  assert.ok(!coversPath("/api", "/api/v1"));
+});
+
+test("the rules of a role have empty lists for what is not set, and no rules for what is not a rule", () => {
+  const verbs = ["get"];
+  assert.deepEqual(rulesOfRole({ rules: [{ verbs }, "rule", null, { apiGroups: null, resources: "pods" }] }), [
+    { ...noRule, verbs },
+    noRule,
+  ]);
+  assert.deepEqual(rulesOfRole({ rules: null }), []);
+  assert.deepEqual(rulesOfRole({}), []);
+});
+
+const role = (kind: string, name: string, namespace = ""): RoleRef => ({ kind, name, namespace });
+
+test("the text about missing roles names each role once", () => {
+  const suffix = "rbac.authorization.k8s.io";
+  assert.equal(missingRolesText([]), "");
+  assert.equal(missingRolesText([role("ClusterRole", "a")]), `clusterrole.${suffix} "a" not found`);
+  assert.equal(
+    missingRolesText([role("ClusterRole", "a"), role("Role", 'b"', "ns"), role("ClusterRole", "a")]),
+    `[clusterrole.${suffix} "a" not found, role.${suffix} "b\\"" not found]`,
+  );
+  assert.equal(
+    missingRolesText([role("Role", "a", "ns")], () => "roles"),
+    `roles.${suffix} "a" not found`,
+  );
+});
