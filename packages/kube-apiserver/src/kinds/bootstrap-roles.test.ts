@@ -33,7 +33,7 @@ test("every bootstrap object is complete and has a name of its own", () => {
     for (const object of objects) {
       assert.equal(object["kind"], kind);
       assert.equal(object["apiVersion"], `${group}/v1`);
-      assert.equal(metaOf(object).namespace !== undefined, isNamespaced, metaOf(object).name);
+      assert.equal(metaOf(object).namespace !== undefined, isNamespaced, names.join());
       assert.equal(metaOf(object).annotations?.[autoupdate], "true");
     }
   }

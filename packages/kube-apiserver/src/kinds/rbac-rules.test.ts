@@ -165,7 +165,7 @@ test("the role of a binding cannot be changed", () => {
   const change = (ref: JsonObject | undefined): string[] =>
     texts(roleBindingRules.validateChange?.(ref === undefined ? {} : { roleRef: ref }, { roleRef }, ""));
   const { name, kind, apiGroup } = roleRef;
-  assert.deepEqual(change({ name, kind, apiGroup }), [], "the order of members is no change");
+  assert.deepEqual(change({ name, kind, apiGroup }), [], "the order of members does not matter");
   assert.deepEqual(change({ ...roleRef, name: "edit" }), [
     `roleRef: Invalid value: {"APIGroup":"${group}","Kind":"ClusterRole","Name":"edit"}: cannot change roleRef`,
   ]);
