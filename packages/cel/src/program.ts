@@ -87,7 +87,9 @@ function compileWithin(text: string, env: Environment): Program | CompileFailure
   try {
     return createProgram(checked.root, checked.patterns);
   } catch (problem) {
-    if (problem instanceof PlanProblem) return { stage: "plan", problem: problem.message };
+    // A constant map with bytes as a key fails while it is made.
+    const isKnown = problem instanceof PlanProblem || problem instanceof InternalFailure;
+    if (isKnown) return { stage: "plan", problem: problem.message };
     throw problem;
   }
 }

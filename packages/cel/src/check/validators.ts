@@ -120,9 +120,9 @@ function checkTemplate(call: Call, report: (id: number, message: string) => void
   let used = 0;
   try {
     fillTemplate(call.target.value, {
+      size: elements.length,
       require: (index) => {
         used = index + 1;
-        if (index >= elements.length) throw new FormatProblem(`index ${index} out of range`);
       },
       format: (index, clause) => checkClause(elements[index], clause),
     });

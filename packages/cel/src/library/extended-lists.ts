@@ -62,10 +62,11 @@ const slice: Implementation = ([source, start, end], meter) => {
   return new ArrayList(values);
 };
 
-const flattenTo: Implementation = ([source, depth = 1n], meter) => {
+const flattenTo: Implementation = (args, meter) => {
+  const [source, depth = 1n] = args;
   if (!(source instanceof ListValue)) {
-    const types = [source, depth].map((value) => typeNameOf(value ?? null));
-    return new CelError(`no such overload: ${types[0]}.flatten(${types[1]})`);
+    const [type, ...others] = args.map(typeNameOf);
+    return new CelError(`no such overload: ${type}.flatten(${others.join(", ")})`);
   }
   if (typeof depth !== "bigint") return noSuchOverload;
   if (depth < 0n) return new CelError("level must be non-negative");

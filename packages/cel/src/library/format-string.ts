@@ -29,9 +29,13 @@ function formatFixed(value: number, precision: number): string {
   const { digits } = rescale(exactDecimal(value), scale);
   const all = String(digits).padStart(scale + 1, "0");
   const whole = all.slice(0, all.length - scale).replace(/\B(?=(\d{3})+$)/g, ",");
-  const fraction = all.slice(all.length - scale) + "0".repeat(precision - scale);
+  // Kubernetes' formatter keeps the least number of digits in eight bits.
+  const fraction = all
+    .slice(all.length - scale)
+    .replace(/0+$/, "")
+    .padEnd(precision % 256, "0");
   const isNegative = value < 0;
-  return `${isNegative ? "-" : ""}${whole}${precision === 0 ? "" : `.${fraction}`}`;
+  return `${isNegative ? "-" : ""}${whole}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
 const superscripts = "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079";
@@ -102,6 +106,7 @@ const format: Implementation = ([template, list], meter) => {
   };
   try {
     return fillTemplate(template, {
+      size: list.size,
       require,
       format: (index, clause) => formatClause(require(index), clause, meter),
     });

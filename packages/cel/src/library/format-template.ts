@@ -20,6 +20,7 @@ export class FormatProblem extends Error {
 }
 
 interface TemplateArgs {
+  readonly size: number;
   /** Makes sure that there is an argument for the next clause. */
   require(index: number): void;
   format(index: number, clause: Clause): string;
@@ -41,6 +42,7 @@ export function fillTemplate(template: string, args: TemplateArgs): string {
     }
     args.require(used);
     if (next + 1 >= template.length) throw new FormatProblem("unexpected end of string");
+    if (used >= args.size) throw new FormatProblem(`index ${used} out of range`);
     const { clause, end } = parseClause(template, next + 1);
     result += args.format(used, clause);
     used++;
@@ -53,8 +55,13 @@ function parseClause(template: string, start: number): { readonly clause: Clause
   const problem = "could not parse formatting clause";
   const { precision, end } = parsePrecision(template, start);
   const verb = clauseVerbs.find((one) => one === template[end]);
-  if (!verb) throw new FormatProblem(`${problem}: unrecognized formatting clause "${template[end]}"`);
+  if (!verb) throw new FormatProblem(`${problem}: unrecognized formatting clause "${firstByte(template, end)}"`);
   return { clause: { verb, precision }, end: end + 1 };
+}
+
+/** CEL reads templates byte by byte: of a character outside ASCII, the message shows the first byte. */
+function firstByte(template: string, at: number): string {
+  return String.fromCharCode(Buffer.from(String.fromCodePoint(template.codePointAt(at) ?? 0))[0] ?? 0);
 }
 
 function parsePrecision(

@@ -58,10 +58,14 @@ function partNanos([, whole = "", fraction = "", unit = ""]: RegExpExecArray): b
   if (significant.length > 19) return undefined;
   const amount = BigInt(significant || "0");
   if (amount > maxInt + 1n) return undefined;
-  // What is below a nanosecond is cut off. More than 18 digits cannot matter.
-  const digits = fraction.slice(0, 18);
-  const part = digits === "" ? 0n : (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
-  return amount * scale + part;
+  return amount * scale + fractionNanos(fraction, scale);
+}
+
+/** What is below a nanosecond is cut off. Computed in doubles, as Go does, from the digits that fit 63 bits. */
+function fractionNanos(fraction: string, scale: bigint): bigint {
+  let digits = fraction.slice(0, 19);
+  if (BigInt(digits || "0") > maxInt + 1n) digits = digits.slice(0, 18);
+  return BigInt(Math.trunc(Number(digits) * (Number(scale) / 10 ** digits.length)));
 }
 
 /** A point in time, with the UTC offset (in seconds) it was written in. */
