@@ -128,6 +128,7 @@ export function volumesOf(spec: JsonObject, path: string, podName = ""): Volumes
     const at = `${path}.volumes[${index}]`;
     const name = stringAt(volume, ["name"]);
     const own = [
+      ...(podName === "" ? [] : imageErrors(volume, at)),
       ...source(volume, at),
       ...(podName === "" ? [] : claimNameErrors(volume, { at, podName })),
       ...named("name", dns1123LabelProblems)(volume, at),
@@ -140,6 +141,11 @@ export function volumesOf(spec: JsonObject, path: string, podName = ""): Volumes
     return isTaken ? [...own, invalidValue(`${at}.persistentVolumeClaim.claimName`, claim, taken)] : own;
   });
   return { valid, errors };
+}
+
+/** A volume of a Pod itself names its image; a template may leave it out. */
+function imageErrors(volume: JsonObject, at: string): readonly FieldError[] {
+  return givenSources(volume)[0] === "image" ? within("image", needed("reference"))(volume, at) : [];
 }
 
 const claimName = (podName: string, volume: JsonObject): string => `${podName}-${stringAt(volume, ["name"])}`;

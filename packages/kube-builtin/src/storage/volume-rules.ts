@@ -19,7 +19,14 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goQuote, isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purlin/kube-objects/json";
+import {
+  goQuote,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  sortedKeys,
+  utf8Length,
+} from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -33,7 +40,7 @@ import { goDifference } from "../checks/go-form.ts";
 import { immutable, inMember, selectorAt } from "../checks/rule-checks.ts";
 import { amountErrors, isNative } from "../quota/resource-names.ts";
 import { volumeSources } from "./volume-sources.ts";
-import { accessModes, basicAmount, positiveAmount, volumeMode, volumeSpec } from "./volume-spec.ts";
+import { accessModes, basicAmount, nodeAffinityChange, positiveAmount, volumeMode, volumeSpec } from "./volume-spec.ts";
 
 const sourceNames = Object.keys(volumeSources);
 
@@ -50,10 +57,33 @@ function volumeChange(volume: JsonObject, old: JsonObject, endpoint: Endpoint): 
   const difference = goDifference("PersistentVolumeSource", before, now);
   const why = `spec.persistentvolumesource is immutable after creation\n${difference}`;
   return [
-    ...inMember("spec", volumeSpec)(volume),
+    ...volumeErrors(volume),
     ...(difference === "" ? [] : [forbiddenValue("spec.persistentvolumesource", why)]),
     ...immutable(["spec", "volumeMode"], "volumeMode")(volume, old, endpoint),
+    ...nodeAffinityChange(volume, old),
+    ...attributesChange(volume, old),
   ];
+}
+
+const longPortal =
+  "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
+
+function volumeErrors(volume: JsonObject): readonly FieldError[] {
+  const portal = stringAt(volume, ["spec", "iscsi", "targetPortal"]);
+  const isNamed = typeof memberAt(volume, ["spec", "iscsi", "initiatorName"]) === "string";
+  const isLong = utf8Length(`${metaOf(volume).name ?? ""}:${portal}`) > 64;
+  return [
+    ...inMember("spec", volumeSpec)(volume),
+    ...(isNamed && isLong ? [invalidValue("spec.iscsi.targetportal", portal, longPortal)] : []),
+  ];
+}
+
+/** A volume that has a class of attributes keeps one. */
+function attributesChange(volume: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [volume, old].map((one) => memberAt(one, ["spec", "volumeAttributesClassName"]));
+  return typeof before === "string" && typeof now !== "string"
+    ? [forbiddenValue("spec.volumeAttributesClassName", "update from non-nil value to nil is forbidden")]
+    : [];
 }
 
 const oldAnnotations: Readonly<Record<string, string>> = {
@@ -90,7 +120,7 @@ function volumeWarnings(volume: JsonObject): string[] {
 /** The rules of PersistentVolumes. The status records when the phase changed. */
 export function volumeRules(now: () => Date): KindRules {
   return {
-    validate: inMember("spec", volumeSpec),
+    validate: volumeErrors,
     validateChange: volumeChange,
     warnings: (volume, _old, endpoint) => (endpoint === "status" ? [] : volumeWarnings(volume)),
     prepareCreate: (object) => ({
@@ -199,12 +229,40 @@ function comparedSpecs(claim: JsonObject, old: JsonObject): readonly [JsonObject
   const storage = ["resources", "requests", "storage"];
   const named =
     stringAt(before, ["volumeName"]) === "" ? withMember(before, ["volumeName"], now["volumeName"]) : before;
-  const classed = before["storageClassName"] === undefined ? withMember(now, ["storageClassName"], undefined) : now;
+  const classed = isClassGiven(claim, old) ? withMember(now, ["storageClassName"], undefined) : now;
   if (!isBound) return [named, classed];
   const sized = memberAt(classed, ["resources", "requests"])
     ? withMember(classed, storage, memberAt(before, storage))
     : classed;
   return [named, withMember(sized, ["volumeAttributesClassName"], before["volumeAttributesClassName"])];
+}
+
+const classOfAnnotation = (claim: JsonObject): string | undefined =>
+  metaOf(claim).annotations?.["volume.beta.kubernetes.io/storage-class"];
+
+/** Whether a claim without a storage class gets one: that of its old annotation, where it has that. */
+function isClassGiven(claim: JsonObject, old: JsonObject): boolean {
+  const [now, annotated] = [memberAt(claim, ["spec", "storageClassName"]), classOfAnnotation(old)];
+  if (typeof now !== "string" || memberAt(old, ["spec", "storageClassName"]) !== undefined) return false;
+  return annotated === undefined || annotated === now;
+}
+
+/** The annotation goes only when the field takes its place. */
+function annotationChange(claim: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [classOfAnnotation(claim), classOfAnnotation(old)];
+  if (before !== undefined && isClassGiven(claim, old) && (now === undefined || now === before)) return [];
+  const at = "metadata.annotations.volume.beta.kubernetes.io/storage-class";
+  return (now ?? "") === (before ?? "") ? [] : [invalidValue(at, now ?? "", "field is immutable")];
+}
+
+/** A claim whose volume has a class of attributes keeps one. */
+function claimAttributesChange(claim: JsonObject, old: JsonObject): FieldError[] {
+  const [now, before] = [claim, old].map((one) => memberAt(one, ["spec", "volumeAttributesClassName"]));
+  const isApplied = typeof memberAt(old, ["status", "currentVolumeAttributesClassName"]) === "string";
+  if (now === before || !isApplied || (typeof now === "string" && now !== "")) return [];
+  const what = now === "" ? "empty string" : "nil";
+  const why = `update to ${what} is forbidden when status.currentVolumeAttributesClassName is not nil`;
+  return [forbiddenValue("spec.volumeAttributesClassName", why)];
 }
 
 const resizeStates = [
@@ -250,9 +308,11 @@ function claimChange(claim: JsonObject, old: JsonObject, endpoint: Endpoint): Fi
   const why =
     "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims";
   return [
+    ...annotationChange(claim, old),
     ...(difference === "" ? [] : [forbiddenValue("spec", `${why}\n${difference}`)]),
     ...(isLess && compareQuantities(now, capacity) <= 0 ? [forbiddenValue(storage.join("."), claimText)] : []),
     ...immutable(["spec", "volumeMode"], "volumeMode")(claim, old, endpoint),
+    ...claimAttributesChange(claim, old),
   ];
 }
 

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
+import { posix } from "node:path";
 import { all, type Check, eachItem, listAt, maybeNamed, within } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
   forbiddenValue,
+  invalidPrinted,
   invalidValue,
   keyPath,
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import {
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  sortedKeys,
+} from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
+import { goForm } from "../checks/go-form.ts";
 import { eachText, hasObject, optionallyOneOf } from "../checks/rule-checks.ts";
 import { volumeSources } from "./volume-sources.ts";
 
@@ -140,12 +150,12 @@ const source: Check = (spec, path) => {
 
 /** Only a source that counts needs nodes: the first one. */
 const localNeedsNodes: Check = (spec, path) =>
-  Object.keys(volumeSources).find((name) => hasObject(spec, name)) === "local" && !hasObject(spec, "nodeAffinity")
+  Object.keys(volumeSources).find((name) => hasObject(spec, name)) === "local"
     ? [requiredValue(`${path}.nodeAffinity`, "Local volume requires node affinity")]
     : [];
 
 const recycledRoot: Check = (spec, path) => {
-  const isRoot = /^\/+$/.test(stringAt(spec, ["hostPath", "path"]));
+  const isRoot = posix.normalize(stringAt(spec, ["hostPath", "path"])) === "/";
   return isRoot && stringAt(spec, ["persistentVolumeReclaimPolicy"]) === "Recycle"
     ? [forbiddenValue(`${path}.persistentVolumeReclaimPolicy`, "may not be 'recycle' for a hostPath mount of '/'")]
     : [];
@@ -181,38 +191,80 @@ export const volumeSpec: Check = all(
   reclaimPolicy,
   within("nodeAffinity", affinity),
   source,
-  localNeedsNodes,
+  (spec, path) => (hasObject(spec, "nodeAffinity") ? [] : localNeedsNodes(spec, path)),
   recycledRoot,
   maybeNamed("storageClassName", dns1123SubdomainProblems),
   volumeMode,
   attributesClass,
 );
 
-const inlineText = "in the context of inline volumes";
+/** Labels of nodes that replaced others. */
+const newLabels: Readonly<Record<string, string>> = {
+  "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+  "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+  "beta.kubernetes.io/os": "kubernetes.io/os",
+  "beta.kubernetes.io/arch": "kubernetes.io/arch",
+  "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+};
 
-function inlineForbidden(spec: JsonObject, path: string): FieldError[] {
-  const isSet = (name: string): boolean => {
-    const value = spec[name];
-    const isObject = typeof value === "object" && value !== null;
-    return isObject && (name !== "capacity" || Object.keys(value).length > 0);
-  };
-  const forbidden = ["claimRef", "capacity", "nodeAffinity"].filter(isSet);
-  const policy = stringAt(spec, ["persistentVolumeReclaimPolicy"]);
-  const mode = stringAt(spec, ["volumeMode"]);
-  return [
-    ...forbidden.map((name) => forbiddenValue(`${path}.${name}`, `may not be specified ${inlineText}`)),
-    ...(hasObject(spec, "csi") ? [] : [requiredValue(`${path}.csi`, `has to be specified ${inlineText}`)]),
-    ...(policy === "" || policy === "Retain"
-      ? []
-      : [forbiddenValue(`${path}.persistentVolumeReclaimPolicy`, `may only be Retain ${inlineText}`)]),
-    ...(stringAt(spec, ["storageClassName"]) === ""
-      ? []
-      : [forbiddenValue(`${path}.storageClassName`, `may not be specified ${inlineText}`)]),
-    ...(mode === "" || mode === "Filesystem"
-      ? []
-      : [forbiddenValue(`${path}.volumeMode`, `may not specify volumeMode other than Filesystem ${inlineText}`)]),
-  ];
+/** The nodes of a volume stay, once it has some. */
+export function nodeAffinityChange(volume: JsonObject, old: JsonObject): FieldError[] {
+  const before = memberAt(old, ["spec", "nodeAffinity"]);
+  const now = memberAt(volume, ["spec", "nodeAffinity"]) ?? null;
+  if (!isJsonObject(before) || jsonEqual(now, withNewLabels(before, now))) return [];
+  const why = "field is immutable, except for updating from beta label to GA";
+  return [invalidPrinted("nodeAffinity", now === null ? "null" : goForm("VolumeNodeAffinity", now), why)];
 }
 
-/** The spec of a volume that has no PersistentVolume. */
-export const inlineVolume: Check = all(inlineForbidden, someMode, accessModes, source, localNeedsNodes, recycledRoot);
+/** A value with the keys of its requirements replaced where the other value has the new key at the same place. */
+function withNewLabels(value: JsonValue, other: JsonValue | undefined): JsonValue {
+  if (isJsonArray(value)) {
+    return value.map((item, index) => withNewLabels(item, isJsonArray(other) ? other[index] : undefined));
+  }
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => {
+    const given = isJsonObject(other) ? other[name] : undefined;
+    const isRenamed = name === "key" && typeof given === "string" && newLabels[String(member)] === given;
+    return [name, isRenamed ? given : withNewLabels(member ?? null, given)] as const;
+  });
+  return Object.fromEntries(members) as JsonObject;
+}
+
+const inlineText = "in the context of inline volumes";
+const notInline = `may not be specified ${inlineText}`;
+
+/** Members that an inline volume must not have. */
+function notInlineMembers(...names: readonly string[]): Check {
+  const isSet = (value: JsonValue | undefined): boolean =>
+    typeof value === "string" ? value !== "" : isJsonObject(value);
+  return (spec, path) =>
+    names.filter((name) => isSet(spec[name])).map((name) => forbiddenValue(`${path}.${name}`, notInline));
+}
+
+/** A member that an inline volume has with one value, if at all. */
+function onlyInline(name: string, value: string, text: string): Check {
+  return (spec, path) =>
+    ["", value].includes(stringAt(spec, [name])) ? [] : [forbiddenValue(`${path}.${name}`, `${text} ${inlineText}`)];
+}
+
+const inlineCapacity: Check = (spec, path) =>
+  Object.keys(objectAt(spec, ["capacity"])).length > 0 ? notInlineMembers("capacity")(spec, path) : [];
+
+const inlineDriver: Check = (spec, path) =>
+  hasObject(spec, "csi") ? [] : [requiredValue(`${path}.csi`, `has to be specified ${inlineText}`)];
+
+/** The spec of a volume that has no PersistentVolume, in the order in which the reference validates it. */
+export const inlineVolume: Check = all(
+  notInlineMembers("claimRef"),
+  inlineCapacity,
+  inlineDriver,
+  someMode,
+  accessModes,
+  onlyInline("persistentVolumeReclaimPolicy", "Retain", "may only be Retain"),
+  notInlineMembers("nodeAffinity"),
+  source,
+  localNeedsNodes,
+  recycledRoot,
+  notInlineMembers("storageClassName"),
+  onlyInline("volumeMode", "Filesystem", "may not specify volumeMode other than Filesystem"),
+);
