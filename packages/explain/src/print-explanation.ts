@@ -27,7 +27,7 @@ export function explanationText(explanation: Explanation, { all = false }: Print
   } else if (verdict === "unknown" && unknown.length === 0) lines.push(`${title} is not healthy; no cause was found`);
   if (unknown.length > 0) {
     if (causes.length === 0) lines.push(`${title} is not healthy; the cause is unknown. What it reports:`);
-    lines.push(...unknown.map((one) => `Seen:     ${one.object} ${one.path ?? ""}: ${one.text}`));
+    lines.push(...unknown.map((one) => `Seen:     ${[one.object, one.path].filter(Boolean).join(" ")}: ${one.text}`));
   }
   lines.push(
     ...[
@@ -79,13 +79,11 @@ export function groupByCause(explanations: readonly Explanation[]): readonly Exp
     .toSorted((a, b) => b.objects.length - a.objects.length || ((a.code ?? "Z") < (b.code ?? "Z") ? -1 : 1));
 }
 
-/** Causes at another object than the explained one are one cause; others are one cause if their text is. */
+/** Causes whose texts differ only in the name of the explained object, or in names that begin with it, are one cause. */
 function groupKey({ object, causes, verdict }: Explanation): string {
   const [cause] = causes;
-  if (cause === undefined) return verdict;
-  const isOwn = refText(cause.object) === refText(object) || cause.effects.length > 1;
-  const sentence = cause.sentence.replaceAll(object.name, "…");
-  return isOwn ? `${cause.code} ${sentence}` : `${cause.code} ${refText(cause.object)}`;
+  const name = new RegExp(`(?<![\\w.-])${RegExp.escape(object.name)}(?!\\w)`, "g");
+  return cause === undefined ? verdict : `${cause.code} ${cause.sentence.replace(name, "…")}`;
 }
 
 /** A group in a few lines. */

@@ -216,11 +216,11 @@ async function readinessReport(xr: KubeObject, inspection: Inspection): Promise<
     ];
     findings.push(...all.filter((one) => one !== undefined));
   }
-  const text = [ready?.reason, ready?.message].filter(Boolean).join(": ");
+  const text = [`Ready is ${ready?.status ?? "Unknown"}`, ready?.reason, ready?.message].filter(Boolean).join(": ");
   const silent = findings.length === 0 && run === undefined && (await isReadinessUnexplained(xr, unready, inspection));
   return {
     findings,
-    waiting: [{ since: ready?.lastTransitionTime, text: `Ready is ${ready?.status ?? "Unknown"}: ${text}` }],
+    waiting: [{ since: ready?.lastTransitionTime, text }],
     notes: silent ? [{ text: recorderOff }] : [],
   };
 }
@@ -229,7 +229,7 @@ function unreadyNames(ready: Condition | undefined): readonly string[] {
   const list = /Unready resources: (.*)$/.exec(ready?.message ?? "")?.[1] ?? "";
   return list
     .replace(/,? and \d+ more$/, "")
-    .split(/, | and /)
+    .split(/,? and |, /)
     .filter((name) => name !== "");
 }
 

@@ -38,11 +38,13 @@ const namespace = rule(
 /** E38: a policy denies the request. */
 const webhookDenied = rule(
   /admission webhook "([^"]+)" denied the request:? ?([\s\S]*)$|ValidatingAdmissionPolicy '([^']+)'.* denied request: ([\s\S]*)$/,
-  ([, webhook, why, policy, denial], context) =>
-    found("E38", context, {
-      sentence: `Admission webhook ${webhook ?? policy ?? ""} denies ${resourceIn(context)}: ${why ?? denial ?? ""}`,
+  ([, webhook, why, policy, denial], context) => {
+    const denier = webhook === undefined ? `ValidatingAdmissionPolicy ${policy ?? ""}` : `Admission webhook ${webhook}`;
+    return found("E38", context, {
+      sentence: `${denier} denies ${resourceIn(context)}: ${why ?? denial ?? ""}`,
       next: [`change the resource as the policy requires, or ask the owner of ${webhook ?? policy ?? ""}`],
-    }),
+    });
+  },
 );
 
 /** E58: a resource that is no longer desired is in use. */
@@ -111,7 +113,7 @@ const quota = rule(
 
 /** E37: the control plane lacks permissions. */
 const rbac = rule(
-  /(\S+) is not allowed to \[([^\]]*)\] resource ([\w.-]+)\/(\w+)(?: in namespace (\S+?))?\]?$|User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/,
+  /([^\s[]+) is not allowed to \[([^\]]*)\] resource ([\w.-]+)\/(\w+)(?: in namespace (\S+?))?\]?$|User "([^"]+)" cannot (\w+) resource "([^"]+)" in API group "([^"]*)"(?: in the namespace "([^"]+)")?/,
   (match, context) => {
     const [, who, verbs, what, , place, user, verb, resource, group, where] = match;
     const subject = who ?? user ?? "the control plane";
@@ -193,13 +195,15 @@ const kindNotServed = rule(
   /no matches for kind "([^"]+)" in version "([^"]+)"/,
   async ([, kind = "", apiVersion = ""], context) => {
     const { reader } = context.inspection;
-    const read = await reader.list({ apiVersion, kind });
+    // Objects of the kind may not exist, so that a list does not tell whether it is served: a read of one does.
+    const { namespace: own = "default" } = context.object.metadata;
+    const read = await reader.read({ apiVersion, kind, name: "any", namespace: own });
     const definitions = (await reader.list(mrdType)) ?? [];
     const inactive = definitions.find(
       (one) => isFor(one, kind, apiVersion) && stringAt(one, ["spec", "state"]) !== "Active",
     );
     if (inactive !== undefined) return inactiveKind(context, inactive, kind);
-    if (read !== undefined && read.length > 0)
+    if (read.state === "found" || (read.state === "missing" && read.isKindServed))
       return { healed: `${kind} (${apiVersion}) is not served`, at: undefined };
     return found("E35", context, {
       sentence: `The API server does not serve ${kind} (${apiVersion})`,
