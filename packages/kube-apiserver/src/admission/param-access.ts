@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who writes a policy with parameters must be able to read them: the policy reveals what they say.
 import { forbiddenValue, invalid } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, jsonEqual, sortedKeys } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, parseApiVersion, stringAt } from "@purlin/kube-objects/object";
 import type { Authorizer } from "../auth/authorizer.ts";
 import type { EscalationCheck } from "../auth/rbac/escalation.ts";
@@ -96,6 +96,6 @@ function kindAccess(paramKind: JsonObject, { catalog }: ParamAccessDeps) {
 
 /** A user as Go prints it. */
 function shown({ name, uid = "", groups, extra = {} }: User): string {
-  const entries = Object.entries(extra).map(([key, values]) => `${key}:[${values.join(" ")}]`);
+  const entries = sortedKeys(extra).map((key) => `${key}:[${extra[key]?.join(" ")}]`);
   return `&{${name} ${uid} [${groups.join(" ")}] map[${entries.join(" ")}]}`;
 }
