@@ -199,11 +199,38 @@ test("a timeout: what is finished is in the plan, and the rest is named", async 
     },
   });
   assert.ok(named(plan, "quick")?.changes.some(({ kind }) => kind === "ConfigMap"));
-  assert.deepEqual(named(plan, "slow")?.errors, [{ text: "not finished: the timeout passed", isInvalid: false }]);
+  assert.deepEqual(named(plan, "slow")?.errors, [
+    {
+      text: 'not finished: the timeout passed while step "compose" waits for Function "fn"',
+      isInvalid: false,
+    },
+  ]);
   // What changed wakes the quick one once more, and that look is not finished either.
   assert.match(
     plan.errors.map((one) => one.text).join(),
-    /the timeout passed: 2 objects are not finished: raise --timeout/,
+    /the timeout passed: 2 objects are not finished \(step "compose" waits for Function "fn"\): raise --timeout/,
+  );
+});
+
+test("a timeout before it is known what happens anyway names the function that does not respond", async () => {
+  await live(app("stuck", { text: "one" }));
+  const deadline = new AbortController();
+  const reason = new Error("the time is over");
+  const hanging = (client: Parameters<typeof planeFunctions>[1]): PassFunctions => {
+    const functions = planeFunctions(scene.users, client);
+    return {
+      ...functions,
+      close: () => functions.close(),
+      runStep(_reference, _request, { signal }) {
+        deadline.abort(reason);
+        return Promise.reject(signal?.reason);
+      },
+    };
+  };
+  const objects = [app("stuck", { text: "two" })];
+  await assert.rejects(
+    scene.preview({ objects, functions: hanging, deadline: deadline.signal }),
+    (error: Error) => error.cause === reason && error.message === 'step "compose" waits for Function "fn"',
   );
 });
 

@@ -5,7 +5,7 @@ import type { KubeRequest, KubeTransport } from "@purlin/kube-client";
 import { eventually } from "@purlin/kube-controller/testing";
 import { badRequest, forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { conditionOf, conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { conditionOf, conditionsOf, type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
 import { printYaml } from "@purlin/kube-objects/yaml";
 import type { Plan, PlannedChange } from "./plan/plan.ts";
 import { diffText, planMarkdown } from "./print/diff-text.ts";
@@ -41,6 +41,9 @@ const mapOf = async (name: string, resource = "map"): Promise<KubeObject> => {
   );
   assert.ok(found);
   return found;
+};
+const noSummary = {
+  ...{ added: 0, modified: 0, removed: 0, replaced: 0, recreated: 0, refused: 0, pending: 0, destructive: 0 },
 };
 /** A transport whose requests to a path are forbidden. */
 const forbidding =
@@ -132,6 +135,34 @@ test("nothing changes: no change, no write, the same versions of all objects", a
   assert.deepEqual(await versions(), first);
 });
 
+test("bodies of dry runs have no defaults: a kind with defaults that nothing changes has no change and no other owner", async () => {
+  const steady = await live("undefaulted", { text: "one", gate: true });
+  const sent: { readonly path: string; readonly spec: JsonObject }[] = [];
+  const recording = (inner: KubeTransport): KubeTransport => ({
+    ...inner,
+    async request(request) {
+      const { spec } = (request.body ?? {}) as { readonly spec?: JsonObject };
+      if (request.method === "PATCH" && spec !== undefined) sent.push({ path: request.path, spec });
+      return inner.request(request);
+    },
+  });
+  const widgets = { apiVersion: "things.example.org/v1", kind: "Widget" };
+  const labelSelector = "crossplane.io/composite=undefaulted";
+  const before = (await scene.users.list(widgets, { labelSelector })).items;
+  assert.equal(stringAt(before[0] ?? {}, ["spec", "size"]), "small", "the server set the default");
+  const plan = await scene.preview({ objects: [steady], transport: recording, assume: undefined });
+  assert.deepEqual([all(plan), errorsOf(plan)], [[], []]);
+  const blue = app("undefaulted", { text: "one", gate: true, mode: "blue" });
+  const changed = await scene.preview({ objects: [blue], transport: recording, assume: undefined });
+  assert.deepEqual(all(changed), ["update App undefaulted replace spec.mode", "update Widget gate replace spec.color"]);
+  const specOf = (kind: string): JsonObject[] =>
+    sent.filter(({ path }) => path.includes(`/${kind}/`)).map(({ spec }) => spec);
+  assert.ok(specOf("widgets").length > 0 && specOf("apps").length > 0, JSON.stringify(sent));
+  for (const spec of specOf("widgets")) assert.ok(!("size" in spec), JSON.stringify(spec));
+  for (const spec of specOf("apps")) assert.ok(!("count" in spec), JSON.stringify(spec));
+  assert.deepEqual((await scene.users.list(widgets, { labelSelector })).items, before, "with its managers");
+});
+
 test("every request of a preview is a read or a dry run", () => {
   assert.ok(scene.sent.length > 0);
   const writes = scene.sent.filter((one) => !one.endsWith("(dry run)") && !one.startsWith("GET "));
@@ -180,6 +211,19 @@ test("one bad Composition of several is an error, and the others are previewed",
   assert.ok(all(plan).includes("update ConfigMap map replace data.mode"));
 });
 
+test("a Composition that cannot be read is an error, and not a new one", async () => {
+  await live("unread", { text: "one" });
+  const transport = forbidding(
+    ({ method, path }) => method === "GET" && path.startsWith("/apis/apiextensions.crossplane.io/v1/compositions"),
+  );
+  const outcome = await scene
+    .preview({ objects: [composition("App", "second")], transport })
+    .then((plan) => ({ errors: errorsOf(plan).join(), created: plan.inputs.map(line) }))
+    .catch((error: Error) => ({ errors: error.message, created: [] }));
+  assert.match(outcome.errors, /not for you/);
+  assert.deepEqual(outcome.created, []);
+});
+
 test("a changed Composition is taken by every composite resource that follows it; a pinned one keeps its revision", async () => {
   await live("follows", { text: "one" });
   await live("pinned", { text: "one", crossplane: { compositionUpdatePolicy: "Manual" } });
@@ -209,6 +253,26 @@ test("Compositions of a parent and of a nested composite resource change togethe
     changes.filter(({ kind }) => kind === "ConfigMap").map((one) => `${one.resource} ${one.fields[0]?.new}`),
   );
   assert.deepEqual(modes.sort(), ["map deeper", "map second"]);
+});
+
+test("a nested composite resource that is pinned keeps its revision when its Composition changes with that of the parent", async () => {
+  await live("pins", { text: "one", nested: 1 });
+  const partType = { apiVersion: "example.org/v1", kind: "Part" };
+  const { items } = await scene.users.list(partType, { labelSelector: "crossplane.io/composite=pins" });
+  const part = items[0] ?? assert.fail();
+  const key = { ...partType, namespace: "default", name: part.metadata.name ?? "" };
+  const patch = { spec: { crossplane: { compositionUpdatePolicy: "Manual" } } };
+  await scene.users.patch(key, patch, { type: "merge" });
+  await scene.settled(part);
+  const plan = await scene.preview({
+    objects: [composition("App", "second"), composition("Part", "deeper")],
+    roots: { functions: [], only: ["pins", key.name], namespace: "default" },
+  });
+  assert.deepEqual(errorsOf(plan), []);
+  const nested = plan.composites.find(({ name }) => name === key.name);
+  assert.deepEqual([nested?.adoption, nested?.changes], ["pinned", []]);
+  const parent = plan.composites.find(({ name }) => name === "pins");
+  assert.ok(parent?.changes.map(line).includes("update ConfigMap map replace data.mode"));
 });
 
 test("a field that is removed from a file is removed, also when kubectl or Argo CD applied it", async () => {
@@ -306,22 +370,55 @@ test("values of Secrets are in no format", async () => {
   }
 });
 
-test("drift alone is pending: it would be corrected anyway", async () => {
+test("fields of composite resources that their schema declares sensitive are in no format", async () => {
+  const canary = "canary-value-9876543210";
+  const fields = { text: { type: "string" }, password: { type: "string", format: "password" } };
+  await scene.apply(definition("Safe", fields), composition("Safe", "safe"));
+  const safe = (spec: JsonObject): KubeObject =>
+    ({
+      apiVersion: "example.org/v1",
+      kind: "Safe",
+      metadata: { name: "safe", namespace: "default" },
+      spec,
+    }) as KubeObject;
+  await scene.apply(safe({ text: "one", password: `old-${canary}` }));
+  await scene.settled(safe({}));
+  const plan = await scene.preview({ objects: [safe({ text: "one", password: `new-${canary}` })] });
+  assert.deepEqual(all(plan), ["update Safe safe replace spec.password", "update Secret secret replace data.password"]);
+  const yaml = (value: JsonObject): string => printYaml(value);
+  for (const text of [
+    planText(plan, { showsUnchanged: true, showsPending: true }),
+    diffText(plan, { isCompact: false, yaml }),
+    JSON.stringify(planReport(plan)),
+    printYaml(planReport(plan)),
+    planMarkdown(plan, { isCompact: false, yaml, key: "k" }),
+  ]) {
+    assert.ok(text.includes("password"));
+    for (const form of [canary, Buffer.from(`new-${canary}`).toString("base64")]) assert.ok(!text.includes(form), text);
+  }
+});
+
+test("drift is pending: it would be corrected anyway; drift alone is not a change", async () => {
   await live("drift", { text: "one" });
   const map = await mapOf("drift");
-  const plane = await scene.preview({
-    objects: [app("drift", { text: "one", count: 2 })],
-    // The control plane corrects drift at once: only the preview sees it.
-    transport: (inner) => ({
-      ...inner,
-      async request(request) {
-        const answer = await inner.request(request);
-        const body = answer.body as { metadata?: { name?: string }; data?: JsonObject };
-        if (request.method !== "GET" || body.metadata?.name !== map.metadata.name) return answer;
-        return { ...answer, body: { ...body, data: { ...body.data, text: "tampered" } } as JsonObject };
-      },
-    }),
+  // The control plane corrects drift at once: only the preview sees it.
+  const transport = (inner: KubeTransport): KubeTransport => ({
+    ...inner,
+    async request(request) {
+      const answer = await inner.request(request);
+      const body = answer.body as { metadata?: { name?: string }; data?: JsonObject };
+      if (request.method !== "GET" || body.metadata?.name !== map.metadata.name) return answer;
+      return { ...answer, body: { ...body, data: { ...body.data, text: "tampered" } } as JsonObject };
+    },
   });
+  const alone = await scene.preview({ objects: [app("drift", { text: "one" })], transport });
+  assert.deepEqual([all(alone), errorsOf(alone)], [[], []]);
+  assert.deepEqual(alone.summary, { ...noSummary, pending: 1 });
+  assert.equal(
+    planText(alone, { showsUnchanged: false, showsPending: false }),
+    "Would happen anyway: 1 change to App default/drift (--show pending)\n\nNo changes in 1 composite resource.\n",
+  );
+  const plane = await scene.preview({ objects: [app("drift", { text: "one", count: 2 })], transport });
   assert.deepEqual(all(plane), ["update App drift replace spec.count", "create ConfigMap item-1"]);
   assert.deepEqual(plane.composites[0]?.pending.map(line), ["update ConfigMap map replace data.text"]);
 });
@@ -481,6 +578,7 @@ test("a field that a definition drops: the objects that lose data, and the defau
   for (const [name, spec] of [
     ["with", { text: "one", color: "blue" }],
     ["without", { text: "two" }],
+    ["empty", {}],
   ] as const) {
     await scene.apply(gadget(name, spec));
     await scene.settled(gadget(name, spec));
@@ -496,7 +594,7 @@ test("a field that a definition drops: the objects that lose data, and the defau
     found.sort(),
     [
       "breaking v1: spec.color Gadget default/with",
-      "breaking v1: spec.owner Gadget default/with, Gadget default/without",
+      "breaking v1: spec.owner Gadget default/empty, Gadget default/with, Gadget default/without",
       "breaking v1: spec.text Gadget default/with, Gadget default/without",
       "risky v1: spec.mode",
     ].sort(),
@@ -504,6 +602,28 @@ test("a field that a definition drops: the objects that lose data, and the defau
   assert.match(
     planText(plan, { showsUnchanged: false, showsPending: false }),
     /breaking: gadgets\.example\.org v1: spec\.text: the field is removed/,
+  );
+});
+
+test("a new default acts at once on what composite resources without a value compose", async () => {
+  const withDefault = (value?: string): KubeObject =>
+    definition("Lamp", { text: { type: "string" }, extra1: { type: "string", ...(value && { default: value }) } });
+  const lamp = (name: string, spec: JsonObject): KubeObject =>
+    ({ apiVersion: "example.org/v1", kind: "Lamp", metadata: { name, namespace: "default" }, spec }) as KubeObject;
+  await scene.apply(withDefault(), composition("Lamp", "lamp"));
+  const lamps = [lamp("defaulted", { text: "one" }), lamp("explicit", { text: "one", extra1: "dim" })];
+  for (const one of lamps) {
+    await scene.apply(one);
+    await scene.settled(one);
+  }
+  const plan = await scene.preview({ objects: [withDefault("bright")] });
+  assert.deepEqual(errorsOf(plan), []);
+  const composed = plan.composites.flatMap(({ name, changes }) =>
+    changes.flatMap(({ kind, fields }) => fields.map((one) => `${name} ${kind} ${one.op} ${one.path} ${one.new}`)),
+  );
+  assert.deepEqual(
+    composed.filter((one) => one.includes("ConfigMap")),
+    ["defaulted ConfigMap add data.extra1 bright"],
   );
 });
 
@@ -568,6 +688,9 @@ test("a webhook that has side effects cannot judge a dry run: the write is merge
   const plan = await scene.preview({ objects: [app("hooked", { text: "two" })], transport: refusing });
   const map = plan.composites.flatMap(({ changes }) => changes).find(({ kind }) => kind === "ConfigMap");
   assert.deepEqual([map?.fields.map(({ path }) => path), map?.approximate], [["data.text"], ["no-dry-run"]]);
+  assert.deepEqual(plan.warnings, [
+    'no-dry-run: 1 change is computed here, not by the API server: admission webhook "side.example.org" does not support dry run',
+  ]);
 });
 
 test("a write that the user may not make is merged here; with the rights of the controllers it fails", async () => {
@@ -579,6 +702,7 @@ test("a write that the user may not make is merged here; with the rights of the 
     plan.composites.flatMap(({ changes }) => changes).find(({ kind }) => kind === "ConfigMap")?.approximate,
     ["forbidden"],
   );
+  assert.match(plan.warnings.join(), /^forbidden: 1 change is computed here, not by the API server: .*not for you$/);
   const strict = await scene.preview({ objects, transport, hasControllerRights: true });
   assert.match(errorsOf(strict).join(), /not for you/);
 });
@@ -614,9 +738,10 @@ test("a claim that is deleted in the foreground goes with everything behind it",
     plan.composites[0]?.changes.map((one) => [one.class, one.kind, one.waitsFor]),
     [
       ["delete", "ConfigMap", undefined],
-      ["delete", "Thing", undefined],
       ["delete", "XThing", undefined],
+      ["delete", "Thing", undefined],
     ],
+    "the claim comes last",
   );
 });
 

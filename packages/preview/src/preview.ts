@@ -78,7 +78,8 @@ async function previewOnce(
   // Secrets that either pass sees are hidden in the texts of both.
   await using baseline = options.baseline ? await runPass(unchanged) : undefined;
   // Nothing is finished while it is unknown what would happen anyway.
-  options.deadline?.throwIfAborted();
+  if (options.deadline?.aborted)
+    throw new Error(baseline?.engine.waitsFor().join("; ") ?? "", { cause: options.deadline.reason });
   const moved = new Set<string>();
   const moving = options.includesManual === true ? [movePinned(changes, moved)] : [];
   const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error)), ...moving];
@@ -92,6 +93,8 @@ async function previewOnce(
   for (const pass of [baseline, candidate]) if (pass !== undefined) await judgeFinalForms(pass.overlay, signal);
   const changed = await live.changedSince(signal);
   const mask = new Mask();
+  // Values of objects that were refused are in no overlay, and may be in the text of the refusal.
+  for (const object of changes.stages.flat()) mask.object(object);
   const plan = await buildPlan({
     ...options,
     candidate,
@@ -101,7 +104,7 @@ async function previewOnce(
     mask,
     stepOf: steps.stepOf,
     findings: await definitionFindings(candidate),
-    errors: errors.map((error) => ({ ...error, text: mask.text(error.text) })),
+    errors,
     warnings: [],
     functions: steps.functions(),
     isStale: false,
@@ -126,6 +129,8 @@ function repeated(
 function unfinishedErrors({ engine }: Pass): readonly PlanError[] {
   const count = engine.unfinished.size;
   if (count === 0) return [];
-  const text = `the timeout passed: ${count} ${count === 1 ? "object is" : "objects are"} not finished: raise --timeout, or preview less at once with --xr`;
+  const calls = engine.waitsFor().join("; ");
+  const waiting = calls === "" ? "" : ` (${calls})`;
+  const text = `the timeout passed: ${count} ${count === 1 ? "object is" : "objects are"} not finished${waiting}: raise --timeout, or preview less at once with --xr`;
   return [{ text, isInvalid: false }];
 }

@@ -129,11 +129,13 @@ export async function previewFiles(
       deadline,
     });
   } catch (error) {
-    if (deadline.aborted && !signal.aborted)
+    if (deadline.aborted && !signal.aborted) {
+      const calls = error instanceof Error && error.cause === deadline.reason ? error.message : "";
       throw new UserError(
-        `the preview took longer than ${diff.timeoutMs / 1000} s: raise --timeout, or preview less at once with --xr`,
+        `the preview took longer than ${diff.timeoutMs / 1000} s${calls && ` (${calls})`}: raise --timeout, or preview less at once with --xr`,
         { cause: error },
       );
+    }
     throw error;
   }
 }

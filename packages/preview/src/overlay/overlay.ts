@@ -78,6 +78,8 @@ export class Overlay {
   readonly #busy = new Map<string, Promise<unknown>>();
   /** Kinds whose definition the preview has changed. */
   readonly #redefined = new Set<string>();
+  /** The first text with which the live server refused a dry run that was then merged here, by the reason. */
+  readonly unjudged: Map<Approximation, string> = new Map();
   readonly #quota = new PlannedQuota(this);
   #version = firstVersion;
 
@@ -205,10 +207,19 @@ export class Overlay {
       return { answer: current === undefined ? answer : withStatusOf(answer, current) };
     } catch (error) {
       if (isForbidden(error) && !this.#options.hasControllerRights && !isQuota(error))
-        return this.#judgeHere(write, current, "forbidden");
-      if (isWithoutDryRun(error)) return this.#judgeHere(write, current, "no-dry-run");
+        return this.#judgeRefused(write, current, { why: "forbidden", error });
+      if (isWithoutDryRun(error)) return this.#judgeRefused(write, current, { why: "no-dry-run", error });
       throw error;
     }
+  }
+
+  #judgeRefused(
+    write: OverlayWrite,
+    current: KubeObject | undefined,
+    { why, error }: { readonly why: Approximation; readonly error: unknown },
+  ): Promise<{ readonly answer: KubeObject; readonly approximation: Approximation }> {
+    if (!this.unjudged.has(why)) this.unjudged.set(why, textOf(error));
+    return this.#judgeHere(write, current, why);
   }
 
   async #judgeHere(

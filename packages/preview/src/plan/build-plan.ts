@@ -54,11 +54,15 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
   const inputChanges = inputsLeft.sort(byName);
   const counted = shown.filter(({ isDeferred }) => !isDeferred);
   const changes = [...inputChanges, ...counted.flatMap((one) => one.changes)];
+  const warnings = [...inputs.warnings, ...unjudgedWarnings(changes, inputs), ...unstableWarning(unstable)];
   return {
     inputs: inputChanges,
     composites: shown,
     findings: inputs.findings,
-    errors: [...inputs.errors, ...otherFailures(inputs)],
+    errors: [
+      ...inputs.errors.map(({ text, ...error }) => ({ ...error, text: inputs.mask.text(text) })),
+      ...otherFailures(inputs),
+    ],
     examined: candidate.groups.length,
     summary: summaryOf(
       changes,
@@ -67,9 +71,20 @@ export async function buildPlan(inputs: PlanInputs): Promise<Plan> {
     hash: hashOf(changes),
     isStale: inputs.isStale,
     hasBaseline: inputs.baseline !== undefined,
-    warnings: [...inputs.warnings, ...unstableWarning(unstable)],
+    warnings,
     functions: inputs.functions,
   };
+}
+
+/** One warning for each reason why the live server did not judge changes of the plan, with its own words. */
+function unjudgedWarnings(changes: readonly PlannedChange[], { candidate, mask }: PlanInputs): readonly string[] {
+  return [...candidate.overlay.unjudged].flatMap(([why, text]) => {
+    const { length } = changes.filter(({ approximate }) => approximate.includes(why));
+    if (length === 0) return [];
+    return [
+      `${why}: ${length} ${length === 1 ? "change is" : "changes are"} computed here, not by the API server: ${mask.text(text)}`,
+    ];
+  });
 }
 
 /** Failures of the controllers of definitions, Compositions and claims: what depends on them may be missing from the plan. */
@@ -278,8 +293,8 @@ async function plannedComposite(group: Group, context: GroupContext): Promise<Pl
     const change = context.byId.get(id);
     return change === undefined ? [] : [subtracted(withStep(change, group, context), context.baseline.get(id))];
   });
-  const changes = split.flatMap(({ change }) => change ?? []).sort(byName);
-  const pending = split.flatMap((one) => one.pending ?? []).sort(byName);
+  const changes = split.flatMap(({ change }) => change ?? []).sort(byOrder(group));
+  const pending = split.flatMap((one) => one.pending ?? []).sort(byOrder(group));
   return { ...facts, changes, pending, isDeferred: isDeferred(group, context) };
 }
 
@@ -323,6 +338,13 @@ function byImportance(a: PlannedComposite, b: PlannedComposite): number {
 function byName(a: PlannedChange, b: PlannedChange): number {
   const keyOf = (change: PlannedChange): string => [change.kind, change.resource ?? "", textOfKey(change)].join("\n");
   return compareText(keyOf(a), keyOf(b));
+}
+
+/** By name; a claim that is deleted comes last, after what is deleted with it. */
+function byOrder({ facts: { claimType } }: Group): (a: PlannedChange, b: PlannedChange) => number {
+  const isLast = (change: PlannedChange): number =>
+    Number(change.class === "delete" && claimType !== undefined && kindIdentity(change) === kindIdentity(claimType));
+  return (a, b) => isLast(a) - isLast(b) || byName(a, b);
 }
 
 function textOfKey({

@@ -65,6 +65,8 @@ export class PreviewEngine implements ControllerEngine {
   readonly #options: PreviewEngineOptions;
   readonly #running = new Map<string, Running>();
   readonly #writers = new AsyncLocalStorage<Writer>();
+  /** The call that each key waits for, in words. */
+  readonly #calls = new Map<string, string>();
   #queue = new Map<string, Item>();
   #changes: { readonly round: number; readonly byItem: Map<string, CacheChange[]> } = { round: 0, byItem: new Map() };
   #round = 0;
@@ -81,6 +83,23 @@ export class PreviewEngine implements ControllerEngine {
   /** Who writes now. */
   writer(): Writer {
     return this.#writers.getStore() ?? { controller: "", key: "", round: this.#round };
+  }
+
+  /** Runs a call of the key that is reconciled now. A call that the deadline ends stays known: the key is not finished because of it. */
+  async calling<T>(what: string, call: () => Promise<T>): Promise<T> {
+    const { controller, key } = this.writer();
+    const id = `${controller} ${key}`;
+    this.#calls.set(id, what);
+    try {
+      return await call();
+    } finally {
+      if (!this.#isOver()) this.#calls.delete(id);
+    }
+  }
+
+  /** The calls that unfinished keys wait for, each once. */
+  waitsFor(): readonly string[] {
+    return [...new Set([...this.unfinished].flatMap((id) => this.#calls.get(id) ?? []))].sort();
   }
 
   start(spec: ControllerSpec): void {
@@ -234,7 +253,9 @@ export class PreviewEngine implements ControllerEngine {
     const id = itemId(item);
     this.runs.set(id, this.runs.get(id) ?? 0);
     this.unfinished.add(id);
-    this.failures.set(id, { ...item, text: notFinished, error: undefined, round: this.#round, isUnsettled: false });
+    const call = this.#calls.get(id);
+    const text = call === undefined ? notFinished : `${notFinished} while ${call}`;
+    this.failures.set(id, { ...item, text, error: undefined, round: this.#round, isUnsettled: false });
   }
 }
 

@@ -129,7 +129,7 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
     const id = identityOf(xr);
     if (!held.has(id)) held.set(id, hold);
   };
-  const functionPlane = options.functions(client);
+  const functionPlane = namedCalls(options.functions(client), engine);
   closing.defer(() => functionPlane.close());
   const controllers = compositionControllers({
     client,
@@ -164,6 +164,18 @@ export function openPass(options: PlaneOptions, closing: AsyncDisposableStack): 
       return all.map(definitionFacts);
     },
     [Symbol.asyncDispose]: async () => {},
+  };
+}
+
+/** Functions whose calls are known to the engine while they run: a timeout names the one that did not respond. */
+function namedCalls(functions: PassFunctions, engine: PreviewEngine): PassFunctions {
+  return {
+    ...functions,
+    close: () => functions.close(),
+    runStep: (reference, request, call) =>
+      engine.calling(`step "${reference.step}" waits for Function "${reference.functionName}"`, () =>
+        functions.runStep(reference, request, call),
+      ),
   };
 }
 
