@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The controllers of the workload simulator against those of kube-controller-manager: the same manifests end in the same states, with the
-// same conditions in the same order and the same reasons of events. No kubelet runs: the Pods of both clusters are simulated alike.
+// The workload simulator against kube-controller-manager, kube-scheduler and kwok: the same manifests end in the same states, with the same
+// conditions in the same order and the same reasons of events.
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import type { KubeClient } from "@purlin/kube-client";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { Step, WorkloadCase } from "./workloads/case.ts";
+import type { Step } from "./workloads/case.ts";
 import { type Comparison, compareClusters } from "./workloads/comparison.ts";
 import { otherCases } from "./workloads/others.ts";
 import { replicatedCases } from "./workloads/replicated.ts";
@@ -21,7 +22,7 @@ before(async () => {
 });
 after(() => clusters[Symbol.asyncDispose]());
 
-async function create(client: KubeClient, namespace: string, { objects }: WorkloadCase): Promise<void> {
+async function create(client: KubeClient, namespace: string, objects: readonly JsonObject[]): Promise<void> {
   await client.create({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } });
   // Pods cannot be created before.
   const account = { apiVersion: "v1", kind: "ServiceAccount" };
@@ -45,7 +46,11 @@ describe("simulated workloads end as on a cluster", { concurrency }, () => {
     test(one.title, async () => {
       const namespace = `case-${index}`;
       const both = [clusters.real, clusters.simulated];
-      await Promise.all(both.map((client) => create(client, namespace, one)));
+      const { objects, clusterObjects = objects } = one;
+      await Promise.all([
+        create(clusters.real, namespace, clusterObjects),
+        create(clusters.simulated, namespace, objects),
+      ]);
       await comparison.untilEqual(namespace);
       for (const step of one.steps ?? []) {
         await Promise.all(both.map((client) => change(client, namespace, step)));

@@ -7,7 +7,7 @@ import { debianRoot } from "./debian-root.ts";
 import { goFunction } from "./go-function.ts";
 import { kopf } from "./kopf.ts";
 import { kubeClients } from "./kube-clients.ts";
-import { etcd, kubernetes } from "./kubernetes.ts";
+import { etcd, kubernetes, kwok, scheduler } from "./kubernetes.ts";
 import { kubernetesAnswers } from "./kubernetes-answers.ts";
 import type { Peer } from "./peer.ts";
 import { pythonSdk, typescriptSdk } from "./public-sdks.ts";
@@ -49,6 +49,8 @@ export const allPeers: readonly Peer[] = [
   grpcurl,
   etcd,
   kubernetes,
+  scheduler,
+  kwok,
   kubernetesAnswers,
   crossplaneAnswers,
   ...kubeClients,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real Kubernetes API server, controller manager, kubectl and etcd, built from their Go modules by name.
+// The real Kubernetes API server, controller manager, scheduler, kubectl, etcd and kwok, built from their Go modules by name.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,33 +12,61 @@ const go: Need = {
   remedy: "install Go 1.26 or newer (https://go.dev/dl, or Debian: apt-get install golang-go)",
 };
 
-const programs = ["kube-apiserver", "kube-controller-manager", "kubectl"] as const;
+const kubernetesVersion = "1.36.3";
+
+/** Programs of a Kubernetes release, built together. */
+function kubernetesPrograms(name: string, programs: readonly [string, ...string[]]): Peer {
+  return {
+    name,
+    version: kubernetesVersion,
+    needs: [go],
+    commands: (directory) => {
+      const module = join(directory, "module");
+      const variables = { gitVersion: `v${kubernetesVersion}`, gitMajor: "1", gitMinor: "36" };
+      const flags = Object.entries(variables).map(([key, value]) => `-X k8s.io/component-base/version.${key}=${value}`);
+      return [
+        { program: "cp", args: ["-r", lockFolder("kubernetes", kubernetesVersion), module] },
+        inModule(module, [
+          "build",
+          "-mod=readonly",
+          "-p",
+          "2",
+          "-ldflags",
+          `-s -w ${flags.join(" ")}`,
+          "-o",
+          `${directory}/`,
+          ...programs.map((program) => `k8s.io/kubernetes/cmd/${program}`),
+        ]),
+      ];
+    },
+    proof: (directory) => ({ program: join(directory, programs[0]), args: ["--version"] }),
+  };
+}
 
 /** kube-apiserver, kube-controller-manager and kubectl of one release. About ten minutes cold on two cores. */
-export const kubernetes: Peer = {
-  name: "kubernetes",
-  version: "1.36.3",
+export const kubernetes: Peer = kubernetesPrograms("kubernetes", [
+  "kube-apiserver",
+  "kube-controller-manager",
+  "kubectl",
+]);
+
+/** kube-scheduler of the same release. Only the comparison of workloads runs it. Half a minute after {@link kubernetes}. */
+export const scheduler: Peer = kubernetesPrograms("kube-scheduler", ["kube-scheduler"]);
+
+/** kwok, which plays nodes and kubelets: Pods change as its configuration says. */
+export const kwok: Peer = {
+  name: "kwok",
+  version: "0.8.0",
   needs: [go],
-  commands: (directory) => {
-    const module = join(directory, "module");
-    const variables = { gitVersion: `v${kubernetes.version}`, gitMajor: "1", gitMinor: "36" };
-    const flags = Object.entries(variables).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
-    return [
-      { program: "cp", args: ["-r", lockFolder(kubernetes.name, kubernetes.version), module] },
-      inModule(module, [
-        "build",
-        "-mod=readonly",
-        "-p",
-        "2",
-        "-ldflags",
-        `-s -w ${flags.join(" ")}`,
-        "-o",
-        `${directory}/`,
-        ...programs.map((program) => `k8s.io/kubernetes/cmd/${program}`),
-      ]),
-    ];
-  },
-  proof: (directory) => ({ program: join(directory, "kube-apiserver"), args: ["--version"] }),
+  commands: (directory) => [
+    {
+      program: "nice",
+      args: ["-n", "15", "go", "install", "-p", "2", "-ldflags", "-s -w", `sigs.k8s.io/kwok/cmd/kwok@v${kwok.version}`],
+      env: { GOBIN: directory },
+    },
+  ],
+  // A binary made by `go install` does not know its own version; Go does.
+  proof: (directory) => ({ program: "go", args: ["version", "-m", join(directory, "kwok")] }),
 };
 
 /** etcd, as a main of a few lines around its server package: `go install` refuses modules with replace lines. */
@@ -76,6 +104,7 @@ function writeKubernetesModule(directory: string, version: string): void {
   const imports = [
     "kubernetes/cmd/kube-apiserver/app",
     "kubernetes/cmd/kube-controller-manager/app",
+    "kubernetes/cmd/kube-scheduler/app",
     "kubectl/pkg/cmd",
   ];
   writeModule(directory, lines, [

@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
 import { cacheDirectory } from "./cache-directory.ts";
 import { freePort } from "./free-port.ts";
-import { etcd, kubernetes } from "./kubernetes.ts";
+import { etcd, kubernetes, kwok, scheduler } from "./kubernetes.ts";
 import { installed } from "./peer.ts";
 
 /** What to run beside the API server. */
@@ -20,6 +20,10 @@ export interface RealClusterOptions {
   readonly apiserverFlags?: readonly string[];
   /** More flags of kube-controller-manager. */
   readonly controllerFlags?: readonly string[];
+  /** Run kube-scheduler. */
+  readonly schedules?: boolean;
+  /** Stages of kwok, which plays the kubelets of all Nodes by them; kwok does not run without any. */
+  readonly stages?: readonly object[];
   /**
    * etcd waits for the disk before it acknowledges a write, as in production. Benchmarks ask for it; tests lose nothing without it, because
    * the data outlives a killed process either way.
@@ -91,6 +95,14 @@ export async function startRealCluster(options: RealClusterOptions = {}): Promis
         ...(options.controllerFlags ?? []),
       ]);
     }
+    if (options.schedules === true) {
+      const program = join(installed(scheduler, cacheDirectory), "kube-scheduler");
+      start("scheduler", program, [`--kubeconfig=${kubeconfig}`, ...local]);
+    }
+    if (options.stages !== undefined) {
+      const program = join(installed(kwok, cacheDirectory), "kwok");
+      start("kwok", program, kwokFlags(directory, kubeconfig, options.stages));
+    }
     const pids = { etcd: running[0].pid ?? 0, apiserver: running[1].pid ?? 0 };
     const kubectl = join(binaries, "kubectl");
     return { server, kubeconfig, ...pki, directory, kubectl, etcdUrl, pids, crash, stop };
@@ -160,14 +172,27 @@ function apiserverFlags(directory: string, etcdUrl: string, port: number): strin
   ];
 }
 
+/** Programs of the control plane run once, and serve nothing. */
+const local = ["--leader-elect=false", "--bind-address=127.0.0.1", "--secure-port=0"];
+
 function controllerFlags(directory: string, kubeconfig: string, controllers: readonly string[]): string[] {
   return [
     `--kubeconfig=${kubeconfig}`,
     `--controllers=${controllers.join(",")}`,
-    "--leader-elect=false",
-    "--bind-address=127.0.0.1",
-    "--secure-port=0",
+    ...local,
     `--service-account-private-key-file=${join(directory, "pki", "server.key")}`,
+  ];
+}
+
+function kwokFlags(directory: string, kubeconfig: string, stages: readonly object[]): string[] {
+  const config = join(directory, "stages.yaml");
+  writeFileSync(config, stages.map((stage) => JSON.stringify(stage)).join("\n---\n"));
+  return [
+    `--kubeconfig=${kubeconfig}`,
+    `--config=${config}`,
+    "--manage-all-nodes=true",
+    // No server, and no heartbeats.
+    ...["--server-address=", "--node-port=0", "--node-lease-duration-seconds=0"],
   ];
 }
 

@@ -30,13 +30,11 @@ export interface RunOptions {
   readonly informers: InformerPool;
   readonly clock: Clock;
   readonly log: Log;
-  /** Only the scheduler and the kubelet: other programs run the controllers. */
-  readonly podsOnly?: boolean | undefined;
 }
 
 /** Starts all simulated controllers. */
 export async function runSimulator(options: RunOptions): Promise<AsyncDisposable> {
-  const { kube, informers, clock, log, podsOnly = false } = options;
+  const { kube, informers, clock, log } = options;
   await using starting = new AsyncDisposableStack();
   await createNode(kube, clock.now());
   await createStorageClass(kube);
@@ -47,7 +45,7 @@ export async function runSimulator(options: RunOptions): Promise<AsyncDisposable
   const engine = createControllerEngine({ informers, clock, log, resyncMs: 0, concurrency: 100 });
   starting.defer(() => engine.close());
   const deps: PodDeps = { kube, client, informers, events, clock, log };
-  const controllers = podsOnly ? [podController(deps)] : allControllers(deps);
+  const controllers = allControllers(deps);
   const startWatches = async (): Promise<void> => {
     for (const { spec, watches } of controllers) await engine.startWatches(spec.name, watches).catch(ignoreUnserved);
   };

@@ -61,8 +61,6 @@ interface SimulatorOptions {
   readonly clock?: Clock | undefined;
   readonly log: Log;
   readonly signal?: AbortSignal | undefined;
-  /** Simulate only the scheduler and the kubelet: other programs run the controllers. */
-  readonly podsOnly?: boolean | undefined;
 }
 
 const retryMs = 1000;
@@ -89,7 +87,7 @@ const triggers: readonly TypeRef[] = [
  * before the first workload exists.
  */
 export async function startWorkloadSimulator(options: SimulatorOptions): Promise<AsyncDisposable> {
-  const { client: kube, clock = systemClock, log, signal, podsOnly } = options;
+  const { client: kube, clock = systemClock, log, signal } = options;
   await installCrds(kube, [simulationCrd()], { signal: signal ?? new AbortController().signal });
   const informers = createInformerPool(kube);
   let running: Promise<AsyncDisposable | undefined> | undefined;
@@ -97,7 +95,7 @@ export async function startWorkloadSimulator(options: SimulatorOptions): Promise
   const start = async (): Promise<AsyncDisposable | undefined> => {
     try {
       const { runSimulator } = await import("./run-simulator.ts");
-      return await runSimulator({ kube, informers, clock, log, podsOnly });
+      return await runSimulator({ kube, informers, clock, log });
     } catch (error) {
       log.error("cannot simulate workloads, retrying", { error: textOf(error) });
       clock.schedule(retryMs, () => {

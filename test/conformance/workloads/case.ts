@@ -14,6 +14,8 @@ export interface Step {
 export interface WorkloadCase {
   readonly title: string;
   readonly objects: readonly JsonObject[];
+  /** The manifests for the cluster, if they cannot be the same there. */
+  readonly clusterObjects?: readonly JsonObject[];
   readonly steps?: readonly Step[];
 }
 

@@ -34,7 +34,10 @@ const jobs: readonly WorkloadCase[] = [
   { title: "a Job is deleted after it ended", objects: [jobOf({ ttlSecondsAfterFinished: 0 })] },
   {
     title: "a Job whose Pods are restarted in place",
-    objects: [jobOf({ backoffLimit: 0 }, outcome("exit 1"), "OnFailure")],
+    // Its containers run for a while, so that the Pod is removed while they do.
+    objects: [
+      jobOf({ backoffLimit: 0 }, { ...outcome("exit 1"), "simulation.purlin.dev/outcome-after": "3s" }, "OnFailure"),
+    ],
   },
 ];
 

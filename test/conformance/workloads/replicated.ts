@@ -114,6 +114,17 @@ const deployments: readonly WorkloadCase[] = [
   {
     title: "the Pods of a Deployment cannot be scheduled",
     objects: [workload(deployment, { replicas: 1 }, { annotations: outcome("Pending") })],
+    clusterObjects: [
+      workload(
+        deployment,
+        { replicas: 1 },
+        { annotations: outcome("Pending"), spec: { nodeSelector: { disk: "ssd" } } },
+      ),
+    ],
+  },
+  {
+    title: "the Pods of a Deployment are for other nodes",
+    objects: [workload(deployment, { replicas: 2 }, { spec: { nodeSelector: { disk: "ssd" } } })],
   },
   {
     title: "a change of annotations does not roll out",
@@ -153,6 +164,10 @@ const replicaSets: readonly WorkloadCase[] = [
   {
     title: "a ReplicaSet replaces a Pod that failed",
     objects: [workload(replicaSet, { replicas: 1 }, { annotations: outcome("CrashLoopBackOff") })],
+  },
+  {
+    title: "the containers of a ReplicaSet need too much memory",
+    objects: [workload(replicaSet, { replicas: 2 }, { annotations: outcome("OOMKilled") })],
   },
   {
     title: "a ReplicaSet with minReadySeconds",

@@ -9,6 +9,7 @@ import {
   memberAt,
   objectAt,
   objectsAt,
+  optionalObjectAt,
   stringAt,
   type TypeRef,
 } from "@purlin/kube-objects/object";
@@ -64,7 +65,7 @@ function linesOf(objects: readonly KubeObject[]): Snapshot {
     ...pods.map((one) => lineOf(one, podFields(one))),
     ...ofKind(types.endpointSlice).map((one) => lineOf(one, sliceFields(one))),
     ...ofKind(types.endpoints).map((one) => lineOf(one, endpointsFields(one))),
-    ...eventLines(ofKind(types.event)),
+    ...eventLines(ofKind(types.event), pods),
   ];
   const tokens = tokensOf(sets, revisions, pods);
   const named = lines.map((line) => tokens.reduce((text, [from, to]) => text.replaceAll(from, to), line));
@@ -124,10 +125,38 @@ function podFields(pod: KubeObject): JsonObject {
     owners: ownersOf(pod),
     finalizers: [...(pod.metadata.finalizers ?? [])],
     phase: stringAt(pod, ["status", "phase"]),
+    conditions: objectsAt(pod, ["status", "conditions"]).map(conditionFields),
+    containers: objectsAt(pod, ["status", "containerStatuses"]).map(containerFields),
     affinity: objectAt(spec, ["affinity"]),
     ...(hostname !== "" && { hostname }),
     ...(subdomain !== "" && { subdomain }),
   };
+}
+
+/** The scheduler of the cluster reads no annotations: Pods that are to be pending ask for another Node there. */
+function conditionFields(condition: JsonObject): JsonObject {
+  const message = stringAt(condition, ["message"]).replace(
+    "are simulated as full",
+    "didn't match Pod's node affinity/selector",
+  );
+  return { ...condition, ...(message !== "" && { message }) };
+}
+
+/** How often a container was restarted, and whether it runs or waits for the next time, are matters of time. */
+function containerFields(status: JsonObject): JsonObject {
+  const fields = { ...status, containerID: "", imageID: "", restartCount: "" };
+  if (optionalObjectAt(status, ["lastState", "terminated"]) === undefined) return statesOf(fields);
+  return statesOf({ ...fields, ready: "", started: "", state: {} });
+}
+
+/** The reasons and exit codes in the states of a container. */
+function statesOf(status: JsonObject): JsonObject {
+  const states = ["state", "lastState"].map((member): [string, JsonValue] => {
+    const [name, value] = Object.entries(objectAt(status, [member]))[0] ?? ["", {}];
+    const { reason = "", exitCode = "" } = value as JsonObject;
+    return [member, { name, reason, exitCode }];
+  });
+  return { ...status, ...Object.fromEntries(states) };
 }
 
 const byText = (a: JsonValue, b: JsonValue): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1);
@@ -154,17 +183,32 @@ function endpointsFields(object: KubeObject): JsonObject {
   return { labels: object.metadata.labels ?? {}, subsets: subsets.toSorted(byText) };
 }
 
-/** Types and reasons in the order in which they first happened. Events about Pods are those of the simulated kubelet on both sides. */
-function eventLines(events: readonly KubeObject[]): readonly string[] {
-  const about = Map.groupBy(
-    events.filter((event) => stringAt(event, ["involvedObject", "kind"]) !== "Pod" && !isConflict(event)),
-    (event) => `${stringAt(event, ["involvedObject", "kind"])} ${stringAt(event, ["involvedObject", "name"])}`,
-  );
-  return [...about].map(([object, list]) => {
-    const sorted = list.toSorted((a, b) => (instantOf(a) < instantOf(b) ? -1 : 1));
-    const reasons = sorted.map((event) => `${stringAt(event, ["type"])} ${stringAt(event, ["reason"])}`);
-    return `Events ${object}: ${[...new Set(reasons)].join(", ")}`;
-  });
+/**
+ * Types and reasons in the order in which they first happened. How far a Pod had come when it was removed is a matter of time: of Pods that are
+ * gone it counts what happened to any of them.
+ */
+function eventLines(events: readonly KubeObject[], pods: readonly KubeObject[]): readonly string[] {
+  const alive = new Set(pods.map(({ metadata }) => metadata.uid));
+  const isGone = (event: KubeObject): boolean =>
+    stringAt(event, ["involvedObject", "kind"]) === "Pod" && !alive.has(stringAt(event, ["involvedObject", "uid"]));
+  const [gone, others] = [events.filter(isGone), events.filter((event) => !isGone(event) && !isConflict(event))];
+  const about = Map.groupBy(others, subjectOf);
+  const lines = [...about].map(([object, list]) => `Events ${object}: ${reasonsOf(list).join(", ")}`);
+  return gone.length === 0
+    ? lines
+    : [...lines, `Events of Pods that are gone: ${reasonsOf(gone).toSorted().join(", ")}`];
+}
+
+/** The scheduler and the kubelet do not wait for each other's events. */
+function subjectOf(event: KubeObject): string {
+  const source = stringAt(event, ["source", "component"]) || stringAt(event, ["reportingComponent"]);
+  const suffix = source === "default-scheduler" ? " by the scheduler" : "";
+  return `${stringAt(event, ["involvedObject", "kind"])} ${stringAt(event, ["involvedObject", "name"])}${suffix}`;
+}
+
+function reasonsOf(events: readonly KubeObject[]): readonly string[] {
+  const sorted = events.toSorted((a, b) => (instantOf(a) < instantOf(b) ? -1 : 1));
+  return [...new Set(sorted.map((event) => `${stringAt(event, ["type"])} ${stringAt(event, ["reason"])}`))];
 }
 
 /** The cluster's autoscaler reports when another writer was faster. */

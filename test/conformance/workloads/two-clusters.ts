@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two clusters on which the same Pods are simulated: one with kube-controller-manager, one with the controllers of the simulator.
+// Two clusters: one with the controllers and the scheduler of Kubernetes, and kwok for a kubelet; one with the simulator for all of them.
 import { setTimeout as delay } from "node:timers/promises";
 import { silentLog } from "@purlin/base";
 import { createHttpsTransport, createKubeClient, fixedCredentials, type KubeClient } from "@purlin/kube-client";
+import type { KubeObject } from "@purlin/kube-objects/object";
 import { startWorkloadSimulator } from "@purlin/workload-simulator";
 import { startRealCluster } from "../../../tools/peers/real-cluster.ts";
 import { startEmbedded } from "../harness/embedded-server.ts";
 import type { Target } from "../harness/wire.ts";
+import { kwokStages } from "./kwok-stages.ts";
 
 /** The clusters; dispose of both at once. */
 export interface TwoClusters extends AsyncDisposable {
@@ -46,6 +48,8 @@ export async function startTwoClusters(): Promise<TwoClusters> {
     controllers,
     controllerFlags,
     apiserverFlags: [`--event-ttl=${eventTtlSeconds}s`],
+    schedules: true,
+    stages: kwokStages,
   });
   starting.defer(() => cluster.stop());
   const { server, caPem, admin } = cluster;
@@ -60,28 +64,29 @@ export async function startTwoClusters(): Promise<TwoClusters> {
   };
   const real = connect(reference);
   const simulated = connect(embedded.target);
-  // The Pods of both clusters are played by the same code: what differs is the work of the controllers.
-  starting.use(await startWorkloadSimulator({ client: connect(reference), log: silentLog, podsOnly: true }));
   starting.use(await startWorkloadSimulator({ client: connect(embedded.target), log: silentLog }));
-  await untaintNode(real);
+  await createNode(real, await simulatedNode(simulated));
   const closing = starting.move();
   return { real, simulated, [Symbol.asyncDispose]: () => closing.disposeAsync() };
 }
 
 const nodeType = { apiVersion: "v1", kind: "Node" };
 
-/** The API server taints each new Node until a controller, which does not run here, finds it ready. */
-async function untaintNode(client: KubeClient): Promise<void> {
+async function simulatedNode(client: KubeClient): Promise<KubeObject> {
   const probe = { apiVersion: "v1", kind: "Service", metadata: { name: "probe", namespace: "default" } };
   // The first workload makes the simulator create its Node.
   await client.create({ ...probe, spec: { ports: [{ port: 80 }] } });
   for (;;) {
     const [node] = (await client.list(nodeType)).items;
-    if (node === undefined) await delay(50);
-    else {
-      const name = node.metadata.name ?? "";
-      await client.patch({ ...nodeType, name }, { spec: { taints: null } }, { type: "merge" });
-      return;
-    }
+    if (node !== undefined) return node;
+    await delay(50);
   }
+}
+
+/** Creates the Node of the cluster, with the name and the labels of the simulated one. kwok makes it ready. */
+async function createNode(client: KubeClient, { metadata, spec }: KubeObject): Promise<void> {
+  const { name = "", labels = {} } = metadata;
+  await client.create({ ...nodeType, metadata: { name, labels }, spec: spec ?? {} });
+  // The API server taints each new Node until a controller, which does not run here, finds it ready.
+  await client.patch({ ...nodeType, name }, { spec: { taints: null } }, { type: "merge" });
 }

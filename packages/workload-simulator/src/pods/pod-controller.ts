@@ -11,6 +11,9 @@ import {
   keyOf,
   memberAt,
   objectAt,
+  objectsAt,
+  optionalObjectAt,
+  stringAt,
   textAt,
   textMapAt,
 } from "@purlin/kube-objects/object";
@@ -85,8 +88,10 @@ export function podController(deps: PodDeps): WatchingController {
     name: "kubelet",
     type: kinds.pod,
     own: ({ type, object }) => {
-      if (type === "deleted") addresses.release(object.metadata.uid ?? "");
-      return type === "deleted" ? [] : [keyOf(object)];
+      if (type !== "deleted") return [keyOf(object)];
+      addresses.release(object.metadata.uid ?? "");
+      reportStop(deps, object);
+      return [];
     },
     watches: [
       { type: "Simulation", object: kinds.simulation, keys: () => unfinished(deps) },
@@ -113,8 +118,7 @@ function unscheduled(deps: SimulatorDeps) {
 
 async function reconcile(deps: PodDeps, state: PodSimulation, context: ReconcileContext): Promise<ReconcileResult> {
   const pod = context.stored.object;
-  if (isDeleted(pod)) return terminate(deps, pod);
-  if (isFinished(pod)) return {};
+  if (isDeleted(pod) || isFinished(pod)) return {};
   const simulations = deps.informers.peek(kinds.simulation)?.list() ?? [];
   const plan = planOf(pod, simulations);
   const node = textAt(pod, ["spec", "nodeName"]);
@@ -145,15 +149,19 @@ async function storePodStatus({ client }: SimulatorDeps, pod: KubeObject, status
   await ignoreNotFound(client.update({ ...pod, status }, { subresource: "status", fieldManager: "kubelet" }));
 }
 
-/** The server waits for the kubelet before it removes a Pod that runs. */
-async function terminate({ client }: PodDeps, pod: KubeObject): Promise<ReconcileResult> {
-  const isOurs = textAt(pod, ["spec", "nodeName"]) === nodeName;
-  if (!isOurs || (pod.metadata.deletionGracePeriodSeconds ?? 0) === 0) return {};
-  const { uid = "" } = pod.metadata;
-  await ignoreNotFound(
-    client.delete({ ...kinds.pod, ...keyOf(pod) }, { gracePeriodSeconds: 0, preconditions: { uid } }),
-  );
-  return {};
+/** The kubelet reports which containers of a Pod it stops. The API server removes a Pod without waiting for that. */
+function reportStop({ events }: SimulatorDeps, pod: KubeObject): void {
+  if (textAt(pod, ["spec", "nodeName"]) !== nodeName) return;
+  for (const name of runningContainers(pod)) {
+    const message = `Stopping container ${name}`;
+    events.event(pod, { type: "Normal", reason: "Killing", message, annotations: simulatedMark });
+  }
+}
+
+function runningContainers(pod: KubeObject): readonly string[] {
+  const statuses = objectsAt(pod, ["status", "containerStatuses"]);
+  const running = statuses.filter((status) => optionalObjectAt(status, ["state", "running"]) !== undefined);
+  return running.map((status) => stringAt(status, ["name"]));
 }
 
 type Scheduling = "bound" | "refused" | "unsupported";
@@ -196,7 +204,7 @@ function toleratesCordon(pod: KubeObject): boolean {
 
 async function refuse(deps: PodDeps, context: ReconcileContext, obstacle: string): Promise<void> {
   const pod = context.stored.object;
-  const message = `0/1 nodes are available: ${obstacle}. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.`;
+  const message = `0/1 nodes are available: ${obstacle}. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.`;
   const before = conditionsOf(pod).find(({ type }) => type === "PodScheduled");
   if (before?.reason === "Unschedulable" && before.message === message) return;
   const condition = {

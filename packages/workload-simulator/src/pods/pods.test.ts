@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, memberAt, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { startScene } from "../testing/scene.ts";
@@ -92,7 +93,30 @@ test("a Pod that cannot be scheduled stays pending with the reason", async () =>
   const pod = await scene.until(kinds.pod, "full", (one) => objectsAt(one, ["status", "conditions"]).length > 0);
   const [condition = {}] = objectsAt(pod, ["status", "conditions"]);
   assert.equal(condition["reason"], "Unschedulable");
+  assert.equal(
+    condition["message"],
+    "0/1 nodes are available: 1 node(s) are simulated as full. no new claims to deallocate, preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.",
+  );
   assert.equal(stringAt(pod, ["status", "phase"]), "Pending");
+});
+
+test("the containers of a deleted Pod that run are reported as stopped", async () => {
+  await using scene = await startScene();
+  const spec = { containers: [{ name: "main", image: "nginx" }] };
+  const pending = { name: "pull", namespace: "default", annotations: outcome("ImagePullBackOff") };
+  await scene.create(kinds.pod, "web", { spec });
+  await scene.client.create({ ...kinds.pod, metadata: pending, spec });
+  const pod = await scene.until(kinds.pod, "web", isReady);
+  const other = await scene.until(
+    kinds.pod,
+    "pull",
+    (one) => objectsAt(one, ["status", "containerStatuses"]).length > 0,
+  );
+  await scene.client.delete({ ...kinds.pod, name: "pull", namespace: "default" });
+  await scene.client.delete({ ...kinds.pod, name: "web", namespace: "default" });
+  await eventually("it is stopped", async () => (await scene.reasons(pod)).includes("Killing"));
+  assert.equal((await scene.reasons(pod)).at(-1), "Killing");
+  assert.ok(!(await scene.reasons(other)).includes("Killing"));
 });
 
 test("the hash of a template tells integers beyond 2^53 apart", () => {
