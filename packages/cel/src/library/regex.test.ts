@@ -143,7 +143,12 @@ testAnswers([
   { why: "all matches", expr: "'abc123def456'.findAll('[0-9]+')", is: '["123", "456"]', cost: 4 },
   { why: "a limit", expr: "'abc123def456'.findAll('[0-9]+', 1)", is: '["123"]', cost: 4 },
   { why: "a limit of 0", expr: "'abc123def456'.findAll('[0-9]+', 0)", is: "[]", cost: 4 },
-  { why: "a negative limit has no effect", expr: "'abc123def456'.findAll('[0-9]+', -1)", is: '["123", "456"]', cost: 4 },
+  {
+    why: "a negative limit has no effect",
+    expr: "'abc123def456'.findAll('[0-9]+', -1)",
+    is: '["123", "456"]',
+    cost: 4,
+  },
   { why: "no match", expr: "'abc'.findAll('z')", is: "[]", cost: 1 },
   { why: "empty matches between characters", expr: "'ab'.findAll('')", is: '["", "", ""]', cost: 0 },
   { why: "an empty match after a match does not count", expr: "'baab'.findAll('a*')", is: '["", "aa", ""]', cost: 1 },
