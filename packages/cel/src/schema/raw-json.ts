@@ -55,13 +55,23 @@ function compare({ a, b }: Pair): readonly Pair[] | undefined {
   return keys.map((key) => ({ a: a[key], b: b[key] }));
 }
 
+// Values of expressions that were added to a list of data.
+const goTypes = [
+  [Timestamp, "time.Time"],
+  [Duration, "time.Duration"],
+  [Uint8Array, "[]uint8"],
+  [Uint, "uint64"],
+] as const;
+
 /** What Go calls the type of a piece of JSON. */
 export function goTypeOf(value: unknown): string {
   if (isRawInteger(value)) return "int64";
   if (typeof value === "number" || typeof value === "bigint") return "float64";
   if (typeof value === "boolean") return "bool";
   if (typeof value === "string") return "string";
-  return Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
+  if (Array.isArray(value)) return "[]interface {}";
+  if (isRawObject(value)) return "map[string]interface {}";
+  return goTypes.find(([type]) => value instanceof type)?.[1] ?? "float64";
 }
 
 /** Values that are data from an object and can give it back as it was. */

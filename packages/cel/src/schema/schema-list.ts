@@ -37,7 +37,7 @@ export class SchemaList extends ListValue {
   /** What is added becomes data of the same schema. */
   override concat(other: ListValue, meter: Meter): ListValue {
     meter.elements(this.size + other.size);
-    return new SchemaList([...this.raw, ...rawElements(other)], this.parts);
+    return new SchemaList([...this.raw, ...rawElements(other, this.parts.items)], this.parts);
   }
 
   override equals(other: Value, _equal: Equal, meter: Meter): boolean | CelError {
@@ -63,8 +63,13 @@ export class SchemaList extends ListValue {
   }
 }
 
-function rawElements(list: ListValue): unknown[] {
-  return list instanceof SchemaList ? [...list.raw] : [...elementsOf(list)].map(toRaw);
+function rawElements(list: ListValue, items: SchemaNode): unknown[] {
+  return list instanceof SchemaList ? [...list.raw] : asData([...elementsOf(list)].map(readBack), items);
+}
+
+/** Doubles are data where the schema has numbers; elsewhere they do not fit. */
+function asData(elements: readonly unknown[], { schema }: SchemaNode): unknown[] {
+  return elements.map((element) => (schema.type === "number" && element instanceof Double ? element.value : element));
 }
 
 /** A list of type set: order does not count, and adding leaves out what is there. */
@@ -85,7 +90,7 @@ export class SchemaSetList extends SchemaList {
       members.add(identityOf(element));
       return isNew;
     });
-    return new SchemaSetList([...this.raw, ...added], this.parts);
+    return new SchemaSetList([...this.raw, ...asData(added, this.parts.items)], this.parts);
   }
 }
 
@@ -151,7 +156,7 @@ export class SchemaMapList extends SchemaList {
     meter.elements(this.size + other.size);
     const merged = [...this.raw];
     const places = new Map(this.raw.map((element, index) => [this.#keyOf(element), index]));
-    for (const element of rawElements(other)) {
+    for (const element of rawElements(other, this.parts.items)) {
       const place = places.get(this.#keyOf(element));
       if (place === undefined) merged.push(element);
       else merged[place] = element;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import { goQuote } from "@purlin/kube-objects/json";
+import { maxInt } from "../values/integers.ts";
 import type { Meter } from "../values/meter.ts";
 import { Duration, epochSeconds, parseDuration, parseTimestamp, Timestamp } from "../values/time-values.ts";
 import { CelError, OpaqueValue, type Value } from "../values/value.ts";
@@ -115,7 +117,7 @@ function parseWordyDuration(text: string): Duration | CelError {
   let nanos = 0n;
   let isFound = false;
   for (const [, digits = "", word = ""] of text.matchAll(/(?<!\d)(\d+)\s*([A-Za-z\u00b5]+)/g)) {
-    if (digits.length > 18) {
+    if (digits.length > 19 || BigInt(digits) > maxInt) {
       return new CelError(`Invalid duration ${text}: strconv.Atoi: parsing "${digits}": value out of range`);
     }
     const unit = word.toLowerCase();
@@ -133,28 +135,71 @@ function parseDate(text: string): Timestamp | CelError {
   const [, ...parts] = /^(\d{4})-(\d\d)-(\d\d)$/.exec(text) ?? [];
   const seconds = parts.length === 3 ? epochSeconds(parts.map(Number)) : undefined;
   if (seconds !== undefined) return new Timestamp(seconds, 0);
-  return new CelError(`Invalid date formatted string ${text}: parsing time "${text}" as "2006-01-02": cannot parse`);
+  return new CelError(`Invalid date formatted string ${text}: ${timeProblem(text, dateElements)}`);
 }
 
 /** RFC 3339, also without a zone, and an empty string for the epoch. */
 function parseDateTime(text: string): Timestamp | CelError {
   if (text === "") return new Timestamp(0, 0);
   const parsed = parseTimestamp(text) ?? parseTimestamp(`${text}Z`);
-  if (parsed) return parsed;
-  const layout = "2006-01-02T15:04:05";
-  return new CelError(
-    `Invalid date-time formatted string ${text}: parsing time "${text}" as "${layout}": cannot parse`,
-  );
+  return parsed ?? new CelError(`Invalid date-time formatted string ${text}: ${timeProblem(text, timeElements)}`);
+}
+
+/** A part of a layout of Go, with the name and the limits of its number. */
+type Element = readonly [layout: string, pattern: RegExp, name?: string, least?: number, most?: number];
+
+const dateElements: readonly Element[] = [
+  ["2006", /^\d{4}/],
+  ["-", /^-/],
+  ["01", /^\d\d/, "month", 1, 12],
+  ["-", /^-/],
+  ["02", /^\d\d/],
+];
+const timeElements: readonly Element[] = [
+  ...dateElements,
+  ["T", /^T/],
+  ["15", /^\d\d?/, "hour", 0, 23],
+  [":", /^:/],
+  ["04", /^\d\d/, "minute", 0, 59],
+  [":", /^:/],
+  ["05", /^\d\d/, "second", 0, 59],
+];
+
+/** Why Go does not read a text as a time. */
+function timeProblem(text: string, elements: readonly Element[]): string {
+  const start = `parsing time ${goQuote(text)}`;
+  let rest = text;
+  for (const [layout, pattern, name, least = 0, most = 0] of elements) {
+    const [found] = pattern.exec(rest) ?? [];
+    if (found === undefined) {
+      const whole = elements.map(([part]) => part).join("");
+      return `${start} as ${goQuote(whole)}: cannot parse ${goQuote(rest)} as ${goQuote(layout)}`;
+    }
+    const number = Number(found);
+    if (name !== undefined && (number < least || number > most)) return `${start}: ${name} out of range`;
+    rest = rest.slice(found.length);
+    // A fraction is read though the layout has none.
+    if (name === "second") rest = rest.replace(/^[.,]\d+/, "");
+  }
+  return rest === "" ? `${start}: day out of range` : `${start}: extra text: ${goQuote(rest)}`;
 }
 
 /** Base64 in its URL alphabet, which is what Kubernetes decodes here, line breaks left out. */
 function parseBytes(text: string): Uint8Array | CelError {
-  const encoded = text.replace(/[\r\n]/g, "");
-  const problem = (at: number): CelError =>
-    new CelError(`Invalid byte formatted string ${text}: illegal base64 data at input byte ${at}`);
-  const [valid = ""] = /^[A-Za-z0-9_-]*/.exec(encoded) ?? [];
-  const padding = encoded.slice(valid.length);
-  const wanted = ["", undefined, "==", "="][valid.length % 4];
-  if (padding === wanted) return Buffer.from(encoded, "base64url");
-  return problem(padding === "" || wanted === undefined ? encoded.length : valid.length);
+  const at = wrongByte(Buffer.from(text).toString("latin1"));
+  if (at === undefined) return Buffer.from(text.replace(/[\r\n]/g, ""), "base64url");
+  return new CelError(`Invalid byte formatted string ${text}: illegal base64 data at input byte ${at}`);
+}
+
+/** The byte that Go's decoder refuses; undefined if all is base64. */
+function wrongByte(source: string): number | undefined {
+  const [body = ""] = /^[A-Za-z0-9_\-\r\n]*/.exec(source) ?? [];
+  const digits = body.replace(/[\r\n]/g, "").length % 4;
+  const rest = source.slice(body.length);
+  if (rest === "") return digits === 0 ? undefined : source.length - digits;
+  if (digits < 2 || !rest.startsWith("=")) return body.length;
+  const [padding] = (digits === 2 ? /^=[\r\n]*=[\r\n]*/ : /^=[\r\n]*/).exec(rest) ?? [];
+  if (padding !== undefined) return padding === rest ? undefined : body.length + padding.length;
+  const next = body.length + (/^=[\r\n]*/.exec(rest)?.[0].length ?? 0);
+  return next === source.length ? next : next - 1;
 }
