@@ -27,6 +27,7 @@ import {
   type ObjectKey,
   objectsAt,
   stringAt,
+  type TypeRef,
   textsAt,
 } from "@purlin/kube-objects/object";
 import { functionCrds, policyMark, rolloutTemplateType, rolloutType } from "@purlin/package-manager";
@@ -323,12 +324,13 @@ class Run {
   async #catchUp(): Promise<void> {
     const { kube, informers } = this.#parts;
     const cached = createControllerClient({ client: kube, informers });
-    for (const type of [rolloutType, app, functionRevision, functionType]) {
+    const catchUp = async (type: TypeRef): Promise<void> => {
       const { items } = await kube.list(type);
       const stored = versionsOf(items);
       const isCurrent = async () => versionsOf(await cached.list(type)) === stored;
       await eventually(`the cache of ${type.kind} is current`, isCurrent);
-    }
+    };
+    await Promise.all([rolloutType, app, functionRevision, functionType].map(catchUp));
     await cached.close();
   }
 
