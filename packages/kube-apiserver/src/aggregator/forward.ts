@@ -184,9 +184,11 @@ const chunks = (): Splitter => (bytes) => [{ parts: () => [bytes], value: () => 
 
 /** One event for each line. */
 function lines(): Splitter {
+  // A chunk may end within a character.
+  const decoder = new TextDecoder();
   let rest = "";
   return (bytes) => {
-    const [...whole] = `${rest}${bytes.toString()}`.split("\n");
+    const [...whole] = `${rest}${decoder.decode(bytes, { stream: true })}`.split("\n");
     rest = whole.pop() ?? "";
     if (rest.length > maxParsedBytes) throw new StreamAborted("an event of the backend is too large");
     return whole.map((line) => ({ parts: () => [Buffer.from(`${line}\n`)], value: () => parseJson(line) }));
