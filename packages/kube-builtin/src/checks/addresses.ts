@@ -38,7 +38,32 @@ export function addressProblem(text: string): string | undefined {
   return addressOf(text) === undefined ? addressText : undefined;
 }
 
-/** The same as an error at a field. */
+/** What is wrong with an address that must be written in the one canonical way. */
+export function canonicalAddressProblem(text: string): string | undefined {
+  const problem = addressProblem(text);
+  const address = addressOf(text);
+  if (problem !== undefined || address === undefined) return problem;
+  const plain = formatIpAddress(address);
+  return plain === text ? undefined : `must be in canonical form (${goQuote(plain)})`;
+}
+
+/** What kind of address, local to each machine or to each network, a text is; undefined for all others. */
+export function localKindOf(
+  text: string,
+): "unspecified" | "loopback" | "link-local" | "link-local multicast" | undefined {
+  const address = addressOf(plainAddress(text));
+  if (address === undefined) return undefined;
+  const { bits, value } = address;
+  const starts = (length: number): bigint => value >> BigInt(bits - length);
+  const isIPv4 = bits === 32;
+  if (value === 0n) return "unspecified";
+  if (isIPv4 ? starts(8) === 127n : value === 1n) return "loopback";
+  if (isIPv4 ? starts(16) === 0xa9fen : starts(10) === 0x3fan) return "link-local";
+  const isMulticast = isIPv4 ? starts(24) === 0xe00000n : starts(8) === 0xffn && (starts(16) & 0xfn) === 2n;
+  return isMulticast ? "link-local multicast" : undefined;
+}
+
+/** The problem of an address as an error at a field. */
 export function addressErrors(address: string, path: string): FieldError[] {
   const problem = addressProblem(address);
   return problem === undefined ? [] : [invalidValue(path, address, problem)];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
+import { type Endpoint, type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
 import {
   duplicatePrinted,
   type FieldError,
@@ -100,19 +100,20 @@ function withRanges(node: JsonObject): JsonObject {
 
 const keptText = (name: string): string => `node updates may not change ${name} except from "" to valid`;
 
-function nodeChange(node: JsonObject, old: JsonObject): FieldError[] {
+function nodeChange(node: JsonObject, old: JsonObject, endpoint: Endpoint): FieldError[] {
   const [now, before] = [node, old].map((one) => textsAt(one, ["spec", "podCIDRs"])) as [string[], string[]];
   const moved = now.length === before.length ? before.filter((range, index) => range !== now[index]) : [""];
   const id = stringAt(old, ["spec", "providerID"]);
   return [
+    ...addressErrors(node),
     ...(before.length === 0 ? [] : moved.map(() => forbiddenValue("spec.podCIDRs", keptText("podCIDR")))),
     ...(id !== "" && id !== stringAt(node, ["spec", "providerID"])
       ? [forbiddenValue("spec.providerID", keptText("providerID"))]
       : []),
+    ...(endpoint === "status" ? [] : taintErrors(node)),
     ...(stringAt(node, ["spec", "externalID"]) === stringAt(old, ["spec", "externalID"])
       ? []
       : [forbiddenValue("spec.externalID", "may not be updated")]),
-    ...addressErrors(node),
   ];
 }
 
@@ -144,8 +145,8 @@ export const nodeRules: KindRules = {
   validateNew: rangeOfPodsErrors,
   // The reference validates the whole object and then the change, which includes taints and capacities again.
   validateChange: (node, old, endpoint) => [
-    ...(endpoint === "status" ? [] : [...rangeOfPodsErrors(node), ...taintErrors(node), ...capacityErrors(node)]),
-    ...nodeChange(node, old),
+    ...(endpoint === "status" ? [] : [...rangeOfPodsErrors(node), ...capacityErrors(node)]),
+    ...nodeChange(node, old, endpoint),
   ],
   fieldProblem: noNamespaceField,
   fields: { "spec.unschedulable": (node) => String(memberAt(node, ["spec", "unschedulable"]) === true) },

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-import { isIP } from "node:net";
 import {
   all,
   type Check,
@@ -28,7 +27,7 @@ import {
 import { type JsonObject, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, type NameRule } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { isStrictlyInside, rangeErrors, rangeOf } from "../checks/addresses.ts";
+import { canonicalAddressProblem, isStrictlyInside, rangeErrors, rangeOf } from "../checks/addresses.ts";
 import {
   goStruct,
   hasObject,
@@ -212,8 +211,10 @@ const serviceRangeRules: KindRules = {
   validateChange: (object, old, endpoint) => (endpoint === "status" ? [] : rangesChange(object, old)),
 };
 
-const addressName: NameRule = (name) =>
-  isIP(name) === 0 ? ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"] : [];
+const addressName: NameRule = (name) => {
+  const problem = canonicalAddressProblem(name);
+  return problem === undefined ? [] : [problem];
+};
 
 /** The kinds of networking.k8s.io. */
 export const networkingKinds: readonly KindDefinition[] = defineKinds(

@@ -28,29 +28,25 @@ import {
   labelValueProblems,
 } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { addressProblem, addressText, isOfFamily, plainAddress } from "../checks/addresses.ts";
+import { addressProblem, addressText, canonicalAddressProblem, isOfFamily, localKindOf } from "../checks/addresses.ts";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { each } from "../defaults/pod-defaults.ts";
 
 const protocols = ["SCTP", "TCP", "UDP"];
 
-/** Addresses that are local to each machine cannot be endpoints. */
-function specialProblem(address: string): string | undefined {
-  if (/^(0\.0\.0\.0|::)$/.test(address)) return "may not be unspecified ()";
-  if (/^127\./.test(address) || address === "::1") return "may not be in the loopback range (127.0.0.0/8, ::1/128)";
-  if (/^169\.254\./.test(address) || /^fe[89ab]/i.test(address)) {
-    return "may not be in the link-local range (169.254.0.0/16, fe80::/10)";
-  }
-  if (/^224\.0\.0\./.test(address) || /^ff02/i.test(address)) {
-    return "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)";
-  }
-  return undefined;
-}
+const specialTexts = {
+  unspecified: "may not be unspecified",
+  loopback: "may not be in the loopback range (127.0.0.0/8, ::1/128)",
+  "link-local": "may not be in the link-local range (169.254.0.0/16, fe80::/10)",
+  "link-local multicast": "may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)",
+} as const;
 
-/** The errors of an address that is local to each machine. */
+/** The errors of an address that is local to each machine, and so cannot be an endpoint. */
 export function specialErrors(address: string, path: string): FieldError[] {
-  const problem = specialProblem(plainAddress(address));
-  return problem === undefined ? [] : [invalidValue(path, address, problem.replace("()", `(${address})`))];
+  const kind = localKindOf(address);
+  if (kind === undefined) return [];
+  const shown = kind === "unspecified" ? ` (${address})` : "";
+  return [invalidValue(path, address, `${specialTexts[kind]}${shown}`)];
 }
 
 /** A name that is optional, but not empty when it is given. */
@@ -123,7 +119,7 @@ function nameErrors(text: string, path: string): FieldError[] {
 function sliceAddressErrors(type: string, text: string, path: string): FieldError[] {
   if (!addressTypes.includes(type)) return [];
   if (type === "FQDN") return nameErrors(text, path);
-  const problem = addressProblem(text);
+  const problem = type === "IPv6" ? canonicalAddressProblem(text) : addressProblem(text);
   if (problem !== undefined) return [invalidValue(path, text, problem)];
   const family = type === "IPv4" ? 4 : 6;
   // The reference names the list here.
@@ -139,7 +135,8 @@ function endpointErrors(type: string): Check {
     const at = `${path}.addresses`;
     return [
       ...(texts.length === 0 ? [requiredValue(at, "must contain at least 1 address")] : []),
-      ...texts.slice(0, maxAddresses).flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
+      ...(texts.length > maxAddresses ? [tooMany(at, texts.length, maxAddresses)] : []),
+      ...texts.flatMap((text, index) => sliceAddressErrors(type, text, `${at}[${index}]`)),
       ...givenName("nodeName", dns1123SubdomainProblems)(endpoint, path),
       ...givenName("hostname", dns1123LabelProblems)(endpoint, path),
       ...within("hints", hintErrors)(endpoint, path),
@@ -171,9 +168,14 @@ function namesErrors(hints: JsonObject, path: string, rule: (text: string) => re
   });
 }
 
+const maxPorts = 20_000;
+const maxEndpoints = 1000;
+
 function slicePortErrors(slice: JsonObject): FieldError[] {
   const names = new Set<string>();
-  return listAt(slice, "ports").flatMap((one, index) => {
+  const ports = listAt(slice, "ports");
+  if (ports.length > maxPorts) return [tooMany("ports", ports.length, maxPorts)];
+  return ports.flatMap((one, index) => {
     const [path, name] = [`ports[${index}]`, stringAt(one, ["name"])];
     const isTaken = names.has(name);
     names.add(name);
@@ -193,7 +195,9 @@ function typeErrors(type: string): FieldError[] {
 
 function sliceEndpointErrors(slice: JsonObject): FieldError[] {
   const check = endpointErrors(stringAt(slice, ["addressType"]));
-  return listAt(slice, "endpoints").flatMap((one, index) => check(one, `endpoints[${index}]`));
+  const endpoints = listAt(slice, "endpoints");
+  if (endpoints.length > maxEndpoints) return [tooMany("endpoints", endpoints.length, maxEndpoints)];
+  return endpoints.flatMap((one, index) => check(one, `endpoints[${index}]`));
 }
 
 export const endpointSliceRules: KindRules = {
