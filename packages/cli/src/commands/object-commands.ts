@@ -172,7 +172,7 @@ export const objectCommands: readonly CommandSpec[] = [
       { flags: "--interval <duration>", description: "time over which calls per second are measured", default: "1s" },
       { flags: "--since <duration>", description: "reconciles of the last, such as 10m", default: "1h" },
       { flags: "-w, --watch", description: "measure again and again until Ctrl-C" },
-      { flags: "-s, --summary", description: "on a cluster: first a summary of all pods" },
+      { flags: "-s, --summary", description: "first a summary of all pods or processes" },
       { flags: "-o, --output <format>", description: "table or json", default: "table" },
       {
         flags: "-n, --namespace <name>",

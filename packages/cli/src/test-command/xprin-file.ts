@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test suites of xprin (xprin.yaml and *_xprin.yaml), read as cases of ours.
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import {
   isJsonArray,
   isJsonObject,
@@ -9,13 +9,13 @@ import {
   parseJson,
   printJson,
 } from "@purlin/kube-objects/json";
-import { readText } from "../files/read-text.ts";
+import { readText, readTextIfThere } from "../files/read-text.ts";
 import { parseYaml, type YamlDocument } from "../files/yaml-file.ts";
 import type { PathSegment } from "../files/yaml-position.ts";
 import type { Io } from "../io.ts";
 import { UserError } from "../user-error.ts";
 import type { OutputReference, TestCase } from "./test-file.ts";
-import { type Hook, reasonWithoutHooks, templatePattern } from "./xprin-hooks.ts";
+import { type Hook, reasonWithoutHooks, templatePattern, valueIn } from "./xprin-hooks.ts";
 
 /** Whether a file is a suite of xprin, by its name. */
 export function isXprinFile(file: string): boolean {
@@ -36,7 +36,28 @@ export async function readXprinFile(file: string, io: Io, options: SuiteOptions)
   const { text, templates } = withoutTemplates(await readText(file, io, { what: "test file" }));
   const [document] = parseYaml(text, file);
   if (document === undefined) throw new UserError(`${file}: the file is empty`, { exitCode: 2 });
-  return new SuiteReader(document, { file, templates, io, ...options }).cases();
+  const repositories = templates.some((one) => one.includes(".Repositories")) ? await readRepositories(io) : {};
+  return new SuiteReader(document, { file, templates, repositories, io, ...options }).cases();
+}
+
+/** Where xprin looks for its configuration. */
+const configFile = "~/.config/xprin.yaml";
+
+/** The paths of repositories by name, of the configuration of xprin; none without one. */
+async function readRepositories(io: Io): Promise<JsonObject> {
+  const text = await readTextIfThere(inHome(configFile, io), configFile);
+  if (text === undefined) return {};
+  const [document] = parseYaml(text, configFile);
+  const value = (document?.value ?? {}) as JsonValue;
+  const repositories = (isJsonObject(value) ? value["repositories"] : undefined) ?? {};
+  if (isJsonObject(repositories) && Object.values(repositories).every((one) => typeof one === "string"))
+    return repositories;
+  throw new UserError(`${configFile}: repositories: expected a map of names to paths`, { exitCode: 2 });
+}
+
+/** A path; one that begins with `~/` is in the home folder. */
+function inHome(path: string, { env }: Io): string {
+  return path.startsWith("~/") && env["HOME"] ? join(env["HOME"], path.slice(2)) : path;
 }
 
 /** Go templates are not YAML where they are not quoted: each is replaced with a word while the file is parsed. */
@@ -56,6 +77,8 @@ const markers = new RegExp(`${marker}(\\d+)${marker}`);
 interface Reading extends SuiteOptions {
   readonly file: string;
   readonly templates: readonly string[];
+  /** Paths by the names that templates have for them. */
+  readonly repositories: JsonObject;
   readonly io: Io;
 }
 
@@ -105,14 +128,16 @@ class SuiteReader {
   }
 
   #membersOf(test: JsonObject, common: JsonObject, path: Path): Members {
-    const both = (member: string): JsonObject => ({
-      ...this.#object(common[member] ?? {}, ["common", member]),
-      ...this.#object(test[member] ?? {}, [...path, member]),
-    });
+    const both = (member: string): JsonObject => {
+      const own = this.#object(test[member] ?? {}, [...path, member]);
+      return this.#withPaths({ ...this.#object(common[member] ?? {}, ["common", member]), ...own }) as JsonObject;
+    };
     return {
       inputs: both("inputs"),
       patches: both("patches"),
-      assertions: this.#assertions(test["assertions"], common["assertions"], [...path, "assertions"]),
+      assertions: this.#assertions(test["assertions"], common["assertions"], [...path, "assertions"]).map(
+        ({ expected, ...one }) => (expected === undefined ? one : { ...one, expected: this.#withPaths(expected) }),
+      ),
       hooks: (["pre-test", "post-test"] as const).flatMap((when) => {
         const own = this.#hooks(test, when, path);
         return own.length > 0 ? own : this.#hooks(common, when, ["common"]);
@@ -129,7 +154,10 @@ class SuiteReader {
       if (typeof run !== "string") throw this.#wrong(place, "run: required field is missing: add a program");
       const { file: suite } = this.#reading;
       const at = this.#document.at(place);
-      const own = { name: typeof name === "string" ? name : undefined, run: this.#withTemplates(run) };
+      const own = {
+        name: typeof name === "string" ? name : undefined,
+        run: this.#withTemplates(this.#withRepositories(run)),
+      };
       return { when, ...own, at, suite, folder: this.#folder };
     });
   }
@@ -174,7 +202,7 @@ class SuiteReader {
   #reasonToSkip(members: Members): string | undefined {
     const { inputs, patches } = members;
     const unknown = this.#markersIn([inputs, patches]).find((one) => this.#outputOf(one) === undefined);
-    if (unknown !== undefined) return `${this.#withTemplates(unknown)}: only outputs of tests above are known`;
+    if (unknown !== undefined) return this.#reasonUnknown(unknown);
     const needed = [...new Set(this.#outputsIn(inputs).map(({ test }) => test))];
     const skipped = needed.find((id) => this.#above.get(id)?.isSkipped);
     if (skipped !== undefined) return `it needs the output of test ${JSON.stringify(skipped)}, which is skipped`;
@@ -186,6 +214,29 @@ class SuiteReader {
       ofNeeded: needed.flatMap((id) => this.#above.get(id)?.hooks ?? []),
       inputs: filesOf(inputs, patches),
       goldens: members.assertions.flatMap(({ type, expected }) => (type === "Golden" ? String(expected) : [])),
+    });
+  }
+
+  #reasonUnknown(text: string): string {
+    const shown = this.#withTemplates(text);
+    if (!shown.includes(".Repositories")) return `${shown}: only outputs of tests above and repositories are known`;
+    return `${shown}: ${configFile} has no path for it: add it to repositories there`;
+  }
+
+  /** Values with the paths of repositories and of the home folder in place of what stands for them. */
+  #withPaths(value: JsonValue): JsonValue {
+    if (typeof value === "string") return inHome(this.#withRepositories(value), this.#reading.io);
+    if (isJsonArray(value)) return value.map((item) => this.#withPaths(item));
+    if (!isJsonObject(value)) return value;
+    const entries = Object.entries(value).map(([name, member]) => [name, this.#withPaths(member as JsonValue)]);
+    return Object.fromEntries(entries) as JsonObject;
+  }
+
+  #withRepositories(text: string): string {
+    const { repositories, io } = this.#reading;
+    return text.replaceAll(new RegExp(markers, "g"), (one) => {
+      const path = valueIn(this.#templateOf(one), { Repositories: repositories });
+      return typeof path === "string" ? inHome(path, io) : one;
     });
   }
 

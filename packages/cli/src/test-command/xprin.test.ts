@@ -297,7 +297,22 @@ tests:
   hooks: {pre-test: [{run: "edit {{ .Inputs.XR }}"}]}
 - name: Other repository
   inputs: {xr: "{{ .Repositories.other }}/part.yaml"}
+- name: Known repository
+  inputs: {xr: {{ .Repositories.parts }}/medium.yaml, composition: '{{ index .Repositories "parts" }}/part-composition.yaml'}
+  assertions:
+    xprin: [{name: "size", type: FieldValue, resource: ConfigMap, field: data.size, operator: "==", value: m}]
+- name: Home
+  inputs: {xr: ~/home-part.yaml}
+  assertions:
+    xprin: [{name: "size", type: FieldValue, resource: ConfigMap, field: data.size, operator: "==", value: home}]
+    diff: [{name: "golden", expected: ~/golden.yaml, resource: ConfigMap/part-map}]
+- name: Unknown template
+  inputs: {xr: "{{ .Env.HOME }}/part.yaml"}
 `,
+  ".config/xprin.yaml": "repositories: {parts: ~/.}\n",
+  "home-part.yaml": "apiVersion: parts.e.org/v1\nkind: XPart\nmetadata: {name: p}\nspec: {size: home}\n",
+  "golden.yaml":
+    'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: part-map, namespace: default}\ndata: {size: home, seen: "0"}\n',
   "wrong_xprin.yaml": `common:
   inputs: {composition: part-composition.yaml, functions: all-functions.yaml}
 tests:
@@ -334,18 +349,24 @@ spec:
 
 test("suites with the shapes of xprin's own examples pass, and fail where those fail", async () => {
   using folder = projectWith(layers);
-  const purlin = (...args: string[]) => runInProcess(["test", ...args], { cwd: folder.path, env });
+  const own = { ...env, HOME: folder.path };
+  const purlin = (...args: string[]) => runInProcess(["test", ...args], { cwd: folder.path, env: own });
   const passing = await purlin("layers_xprin.yaml");
   const shown = `${passing.stdout}${passing.stderr}`;
   assert.equal(passing.exitCode, 0, shown);
-  for (const name of ["Base", "Part", "Part again", "Claim", "Null"]) assert.match(shown, new RegExp(`✓ ${name} \\(`));
+  for (const name of ["Base", "Part", "Part again", "Claim", "Null", "Known repository", "Home"])
+    assert.match(shown, new RegExp(`✓ ${name} \\(`));
   assert.match(
     shown,
     /- Changed by a hook \(skipped: the pre-test hook at layers_xprin\.yaml:\d+:\d+ uses \{\{ \.Inputs\.XR \}\}, and hooks are not run\)/,
   );
   assert.match(
     shown,
-    /- Other repository \(skipped: \{\{ \.Repositories\.other \}\}\/part\.yaml: only outputs of tests above are known\)/,
+    /- Other repository \(skipped: \{\{ \.Repositories\.other \}\}\/part\.yaml: ~\/\.config\/xprin\.yaml has no path for it: add it to repositories there\)/,
+  );
+  assert.match(
+    shown,
+    /- Unknown template \(skipped: \{\{ \.Env\.HOME \}\}\/part\.yaml: only outputs of tests above and repositories are known\)/,
   );
   assert.match(shown, /note: layers_xprin\.yaml: schemas of packages are not fetched, .*: Configuration platform\n/);
 
@@ -364,6 +385,9 @@ test("suites with the shapes of xprin's own examples pass, and fail where those 
   const alone = await purlin("layers_xprin.yaml", "-t", "Part again");
   assert.match(alone.stdout, /inputs: test "part" is not selected, and this one needs its output/);
   const unordered = await purlin("order_xprin.yaml");
+  folder.write(".config/xprin.yaml", "repositories: [parts]\n");
+  const config = "error: ~/.config/xprin.yaml: repositories: expected a map of names to paths\n";
+  assert.deepEqual(await purlin("layers_xprin.yaml"), { exitCode: 2, stdout: "", stderr: config });
   const wrong = 'error: order_xprin.yaml:3:3: inputs: no test above has the id "second"\n';
   assert.deepEqual([unordered.exitCode, unordered.stderr], [2, wrong]);
 });

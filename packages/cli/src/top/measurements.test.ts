@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunSummary } from "@purlin/run-store";
 import { compositeRates } from "./top-command.ts";
-import { processesDocument, processesPath, quantile, readFunctionCalls } from "./usage.ts";
+import { type PlaneUsage, processesDocument, processesPath, quantile, readFunctionCalls } from "./usage.ts";
 
 const labels = (code: string, severity: string): string =>
   `function_name="fn",function_package="r/fn:v1",grpc_target="x",grpc_method="RunFunction",grpc_code="${code}",result_severity="${severity}"`;
@@ -87,8 +87,11 @@ test("composite resources are listed by how often they were reconciled, repeats 
 test("the document of processes has what was measured, at its path only", () => {
   const usage = { cpus: 0.5, memoryBytes: 1024, processes: 2 };
   const process = { name: "fn", state: { phase: "starting" as const }, usage };
-  assert.deepEqual(processesDocument([process], processesPath), {
-    items: [{ name: "fn", phase: "starting", ...usage }],
-  });
+  const { items, plane } = processesDocument([process], processesPath) as unknown as {
+    readonly items: readonly object[];
+    readonly plane: PlaneUsage;
+  };
+  assert.deepEqual(items, [{ name: "fn", phase: "starting", ...usage }]);
+  assert.ok(plane.cpuSeconds > 0 && plane.memoryBytes > 2 ** 20, JSON.stringify(plane));
   assert.equal(processesDocument([process], "/purlin/v1/runs"), undefined);
 });

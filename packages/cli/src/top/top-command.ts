@@ -10,6 +10,8 @@ import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 import {
   type FunctionCalls,
+  type PlaneUsage,
+  type PodUsage,
   type ProcessUsage,
   podSummary,
   podTable,
@@ -36,6 +38,7 @@ interface TopOptions {
   readonly intervalMs: number;
   readonly sinceMs: number;
   readonly isJson: boolean;
+  readonly isSummed: boolean;
 }
 
 /** `purlin top [functions|xrs]` */
@@ -43,14 +46,15 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
   const options = readOptions(input);
   await using cluster = await openCluster(input, io);
   const first = await sample(cluster, io);
-  if (first === undefined) return await topOfPods(cluster, input, io);
+  if (first === undefined) return await topOfPods(cluster, input, { io, options });
   let before: Sample = first;
   do {
     if (options.what.includes("functions")) await delay(options.intervalMs, undefined, { signal: io.signal });
     const now: Sample = (await sample(cluster, io)) ?? before;
     const functions = options.what.includes("functions") ? functionRows(before, now) : undefined;
+    const plane = options.what.includes("functions") ? planeUsage(before, now) : undefined;
     const xrs = options.what.includes("xrs") ? await compositeRows(cluster, options, io) : undefined;
-    print({ functions, xrs }, options, io);
+    print({ plane, functions, xrs }, options, io);
     before = now;
     if (isSet(input, "watch") && functions === undefined) {
       await delay(options.intervalMs, undefined, { signal: io.signal });
@@ -72,6 +76,7 @@ function readOptions(input: CommandInput): TopOptions {
     intervalMs: durationOf(input, "interval"),
     sinceMs: durationOf(input, "since"),
     isJson: output === "json",
+    isSummed: isSet(input, "summary"),
   };
 }
 
@@ -87,6 +92,7 @@ interface Sample {
   readonly at: number;
   readonly calls: ReadonlyMap<string, FunctionCalls>;
   readonly processes: readonly ProcessUsage[];
+  readonly plane: PlaneUsage;
 }
 
 /** Undefined where the API server is not that of a control plane on this machine. */
@@ -94,8 +100,11 @@ async function sample({ client }: Cluster, { signal }: Io): Promise<Sample | und
   try {
     const document = await client.raw({ method: "GET", path: processesPath, signal });
     const metrics = await client.raw({ method: "GET", path: "/metrics", signal });
-    const { items } = document as unknown as { readonly items: readonly ProcessUsage[] };
-    return { at: performance.now(), calls: readFunctionCalls(String(metrics)), processes: items };
+    const { items, plane } = document as unknown as {
+      readonly items: readonly ProcessUsage[];
+      readonly plane: PlaneUsage;
+    };
+    return { at: performance.now(), calls: readFunctionCalls(String(metrics)), processes: items, plane };
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
@@ -138,39 +147,57 @@ async function compositeRows(cluster: Cluster, { sinceMs }: TopOptions, { signal
   return compositeRates(items, { now, sinceMs });
 }
 
+/** What the control plane itself uses. */
+interface PlaneRow {
+  readonly cpus: number;
+  readonly memoryBytes: number;
+}
+
+function planeUsage(before: Sample, { at, plane }: Sample): PlaneRow {
+  const seconds = Math.max(0.001, (at - before.at) / 1000);
+  return { cpus: (plane.cpuSeconds - before.plane.cpuSeconds) / seconds, memoryBytes: plane.memoryBytes };
+}
+
 interface Measured {
+  readonly plane: PlaneRow | undefined;
   readonly functions: readonly FunctionRow[] | undefined;
   readonly xrs: readonly CompositeRate[] | undefined;
 }
 
-function print(measured: Measured, { isJson }: TopOptions, io: Io): void {
+function print(measured: Measured, { isJson, isSummed }: TopOptions, io: Io): void {
   if (isJson) {
     io.stdout.write(`${JSON.stringify(measured, undefined, 2)}\n`);
     return;
   }
-  const { functions, xrs } = measured;
+  const { plane, functions, xrs } = measured;
   const tables = [
-    ...(functions === undefined ? [] : [functionTable(functions)]),
+    ...(plane === undefined || functions === undefined ? [] : [processTable(plane, functions, isSummed)]),
     ...(xrs === undefined ? [] : [compositeTable(xrs)]),
   ];
   io.stdout.write(`${harmless(tables.join("\n\n"))}\n`);
 }
 
-function functionTable(rows: readonly FunctionRow[]): string {
-  const title = ["FUNCTION", "CALLS", "CALLS/S", "P50", "P95", "ERRORS", "CPU(cores)", "MEMORY"];
-  return formatTable([
-    title,
-    ...rows.map((row) => [
-      row.function,
-      String(row.calls),
-      row.callsPerSecond.toFixed(1),
-      secondsText(row.p50Seconds),
-      secondsText(row.p95Seconds),
-      String(row.errors),
-      row.cpus === null ? "-" : `${Math.round(row.cpus * 1000)}m`,
-      row.memoryBytes === null ? "-" : `${Math.round(row.memoryBytes / 2 ** 20)}Mi`,
-    ]),
-  ]);
+/** The columns of a cluster, then what a control plane on this machine counts. Its processes are in no namespace. */
+function processTable(plane: PlaneRow, functions: readonly FunctionRow[], isSummed: boolean): string {
+  const rows: readonly (readonly [type: string, name: string, PlaneRow | FunctionRow])[] = [
+    ["purlin", "purlin", plane],
+    ...functions.map((row) => ["function", row.function, row] as const),
+  ];
+  const usages = rows.map(([type, name, { cpus, memoryBytes }]): PodUsage => {
+    const milliCpus = cpus === null ? null : Math.round(cpus * 1000);
+    return { type, namespace: "", name, milliCpus, memoryBytes };
+  });
+  const titles = ["CALLS", "CALLS/S", "P50", "P95", "ERRORS"];
+  const cells = (index: number): readonly string[] => {
+    const row = functions[index - 1];
+    return row === undefined ? titles.map(() => "-") : callCells(row);
+  };
+  const summary = isSummed ? podSummary(usages, "processes") : "";
+  return `${summary}${podTable(usages, { titles, cells })}`;
+}
+
+function callCells({ calls, callsPerSecond, p50Seconds, p95Seconds, errors }: FunctionRow): readonly string[] {
+  return [String(calls), callsPerSecond.toFixed(1), secondsText(p50Seconds), secondsText(p95Seconds), String(errors)];
 }
 
 function secondsText(seconds: number | null): string {
@@ -193,10 +220,24 @@ function compositeTable(rows: readonly CompositeRate[]): string {
   ]);
 }
 
-async function topOfPods(cluster: Cluster, input: CommandInput, io: Io): Promise<undefined> {
-  const pods = await podUsage(cluster, textOption(input, "namespace") ?? "crossplane-system", io);
-  if (textOption(input, "output") === "json") io.stdout.write(`${JSON.stringify({ pods }, undefined, 2)}\n`);
-  else io.stdout.write(`${isSet(input, "summary") ? podSummary(pods) : ""}${podTable(pods)}`);
+async function topOfPods(
+  cluster: Cluster,
+  input: CommandInput,
+  { io, options }: { readonly io: Io; readonly options: TopOptions },
+): Promise<undefined> {
+  if (!options.what.includes("functions"))
+    throw new UserError(
+      "top xrs: only a control plane of purlin up counts reconciles; on a cluster use purlin runs ls",
+    );
+  const isWanted = ({ type }: PodUsage): boolean => options.what.includes("xrs") || type === "function";
+  for (;;) {
+    const all = await podUsage(cluster, textOption(input, "namespace") ?? "crossplane-system", io);
+    const pods = all.filter(isWanted);
+    const text = `${options.isSummed ? podSummary(pods, "Crossplane pods") : ""}${podTable(pods)}`;
+    io.stdout.write(`${options.isJson ? JSON.stringify({ pods }, undefined, 2) : harmless(text)}\n`);
+    if (!isSet(input, "watch")) return;
+    await delay(options.intervalMs, undefined, { signal: io.signal });
+  }
 }
 
 /** How often one composite resource is reconciled. */

@@ -10,13 +10,14 @@ import type { Io } from "../io.ts";
 import { formatTable } from "../terminal/screen.ts";
 import { UserError } from "../user-error.ts";
 
-/** What a Pod of the control plane uses. */
-interface PodUsage {
+/** What a Pod of the control plane uses, or a process of one on this machine. */
+export interface PodUsage {
   readonly type: string;
   readonly namespace: string;
   readonly name: string;
-  readonly milliCpus: number;
-  readonly memoryBytes: number;
+  /** Null where nothing was measured yet. */
+  readonly milliCpus: number | null;
+  readonly memoryBytes: number | null;
 }
 
 interface PodMetrics extends KubeObject {
@@ -66,24 +67,30 @@ function numberOf(text: string | undefined): number {
   return text === undefined ? 0 : (quantityValue(text) ?? 0);
 }
 
-/** The table of `crossplane cluster top`. */
-export function podTable(pods: readonly PodUsage[]): string {
-  const rows = pods.map(({ type, namespace, name, milliCpus, memoryBytes }) => [
+/** The table of `crossplane cluster top`, with columns of ours after its own. */
+export function podTable(
+  pods: readonly PodUsage[],
+  more: { readonly titles: readonly string[]; readonly cells: (index: number) => readonly string[] } = noMore,
+): string {
+  const rows = pods.map(({ type, namespace, name, milliCpus, memoryBytes }, index) => [
     type,
-    namespace,
+    namespace === "" ? "-" : namespace,
     name,
-    `${milliCpus}m`,
-    mebibytes(memoryBytes),
+    milliCpus === null ? "-" : `${milliCpus}m`,
+    memoryBytes === null ? "-" : mebibytes(memoryBytes),
+    ...more.cells(index),
   ]);
-  return `${formatTable([["TYPE", "NAMESPACE", "NAME", "CPU(cores)", "MEMORY"], ...rows])}\n`;
+  return formatTable([["TYPE", "NAMESPACE", "NAME", "CPU(cores)", "MEMORY", ...more.titles], ...rows]);
 }
 
-/** What `crossplane cluster top -s` prints first. */
-export function podSummary(pods: readonly PodUsage[]): string {
+const noMore = { titles: [], cells: () => [] };
+
+/** What `crossplane cluster top -s` prints first. On a machine there are processes in place of Pods. */
+export function podSummary(pods: readonly PodUsage[], noun: "Crossplane pods" | "processes"): string {
   const counts = [...Map.groupBy(pods, ({ type }) => type)].sort(([a], [b]) => (a < b ? -1 : 1));
-  const sum = (field: "milliCpus" | "memoryBytes"): number => pods.reduce((total, pod) => total + pod[field], 0);
+  const sum = (field: "milliCpus" | "memoryBytes"): number => pods.reduce((total, pod) => total + (pod[field] ?? 0), 0);
   const lines = [
-    `Nr of Crossplane pods: ${pods.length}`,
+    `Nr of ${noun}: ${pods.length}`,
     ...counts.map(([type, own]) => `${type.charAt(0).toUpperCase()}${type.slice(1)}: ${own.length}`),
     `Memory: ${mebibytes(sum("memoryBytes"))}`,
     `CPU(cores): ${sum("milliCpus")}m`,
@@ -176,11 +183,20 @@ export interface ProcessUsage {
   readonly processes?: number;
 }
 
-/** The processes of all functions; undefined for any other path. */
+/** What the process of the control plane itself uses. */
+export interface PlaneUsage {
+  /** Since it started, in all of its threads. */
+  readonly cpuSeconds: number;
+  readonly memoryBytes: number;
+}
+
+/** The processes of all functions, and that of the control plane itself; undefined for any other path. */
 export function processesDocument(
   processes: readonly Pick<FunctionProcess, "name" | "state" | "usage">[],
   path: string,
 ): JsonValue | undefined {
   if (path !== processesPath) return undefined;
-  return { items: processes.map(({ name, state, usage }) => ({ name, phase: state.phase, ...usage })) };
+  const { user, system } = process.cpuUsage();
+  const plane = { cpuSeconds: (user + system) / 1e6, memoryBytes: process.memoryUsage.rss() };
+  return { items: processes.map(({ name, state, usage }) => ({ name, phase: state.phase, ...usage })), plane };
 }

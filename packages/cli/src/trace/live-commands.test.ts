@@ -174,6 +174,15 @@ function    default    fn    2m          20Mi
 `,
     stderr,
   );
+  assert.equal(
+    (await purlin("top", "functions", "-n", "default")).stdout,
+    "TYPE      NAMESPACE  NAME  CPU(cores)  MEMORY\nfunction  default    fn    2m          20Mi\n",
+  );
+  const xrs = await purlin("top", "xrs", "-n", "default");
+  assert.deepEqual(
+    [xrs.exitCode, xrs.stderr],
+    [1, "error: top xrs: only a control plane of purlin up counts reconciles; on a cluster use purlin runs ls\n"],
+  );
   const missing = await purlin("top", "functions", "--interval", "soon");
   assert.deepEqual(
     [missing.exitCode, missing.stderr],

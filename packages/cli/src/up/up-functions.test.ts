@@ -69,6 +69,11 @@ async function topShows(folder: TempFolder): Promise<void> {
   const { own, xr } = found;
   assert.ok((own["calls"] ?? 0) > 0 && (own["p95Seconds"] ?? 0) > 0, JSON.stringify(own));
   assert.ok(xr.reconciles > 0);
+  const { stdout } = await purlin(folder, "cluster", "top", "-s", "--interval", "10ms");
+  assert.match(
+    stdout,
+    /^Nr of processes: 3\nFunction: 2\nPurlin: 1\nMemory: \d+Mi\nCPU\(cores\): \d+m\n\nTYPE +NAMESPACE +NAME +CPU\(cores\) +MEMORY +CALLS +CALLS\/S +P50 +P95 +ERRORS\npurlin +- +purlin +\d+m +\d+Mi +- +- +- +- +-\nfunction +- +claims-app +\d+m +\d+Mi +\d+ /,
+  );
 }
 
 test("a function is reloaded with everything it composes; a broken version is shown and changes nothing", async () => {
