@@ -212,6 +212,11 @@ function createHttp1Session(origin: URL, agent: HttpAgent | HttpsAgent): HttpSes
           resolve({ code: incoming.statusCode ?? 0, headers: incoming.headers, body: incoming }),
       );
       outgoing.once("error", reject);
+      // Without a listener, neither a response nor an error would follow.
+      outgoing.once("upgrade", (_response, socket) => {
+        socket.destroy();
+        reject(new Error("unexpected upgrade of the connection"));
+      });
       outgoing.end(body);
       return promise;
     },

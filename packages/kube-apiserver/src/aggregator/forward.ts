@@ -3,7 +3,7 @@
 import { Buffer } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { badRequest } from "@purlin/kube-objects/errors";
-import { parseJson, printJson } from "@purlin/kube-objects/json";
+import { countJsonValues, type JsonValue, parseJson, printJson } from "@purlin/kube-objects/json";
 import {
   type ApiRequest,
   type ApiResponse,
@@ -21,8 +21,9 @@ import { type Backends, hostOf, TransportError, userHeaders } from "./backends.t
 /** The longest time for a request that is not a watch. */
 const mostMs = 60_000;
 const discoveryMs = 5_000;
-/** Responses for clients in this process are parsed at once. */
-const maxParsedBytes = 16 * 1024 * 1024;
+/** Responses for clients in this process are parsed at once: larger ones, or ones with more values, would hold the event loop. */
+const maxParsedBytes = 8 * 1024 * 1024;
+const maxParsedValues = 250_000;
 
 /** Headers that concern one connection, and those that the server replaces. */
 const ownHeaders = new Set([
@@ -172,8 +173,10 @@ async function parsed(response: IncomingMessage, { contentType, ...head }: Head)
     parts.push(part);
   }
   const body = Buffer.concat(parts);
-  const value = (): ReturnType<typeof parseJson> =>
-    /json/.test(contentType) ? parseJson(body.toString()) : body.toString();
+  if (/json/.test(contentType) && countJsonValues(body.toString()) > maxParsedValues) {
+    throw new Error(`the response has more than ${maxParsedValues} values`);
+  }
+  const value = (): JsonValue => (/json/.test(contentType) ? parseJson(body.toString()) : body.toString());
   return { kind: "complete", ...head, payload: { contentType, chunks: () => [body], value } };
 }
 
@@ -191,8 +194,13 @@ function lines(): Splitter {
     const [...whole] = `${rest}${decoder.decode(bytes, { stream: true })}`.split("\n");
     rest = whole.pop() ?? "";
     if (rest.length > maxParsedBytes) throw new StreamAborted("an event of the backend is too large");
-    return whole.map((line) => ({ parts: () => [Buffer.from(`${line}\n`)], value: () => parseJson(line) }));
+    return whole.map((line) => ({ parts: () => [Buffer.from(`${line}\n`)], value: () => eventOf(line) }));
   };
+}
+
+function eventOf(line: string): JsonValue {
+  if (countJsonValues(line) > maxParsedValues) throw new StreamAborted("an event of the backend has too many values");
+  return parseJson(line);
 }
 
 /** Takes bytes from the backend no faster than the client does. */

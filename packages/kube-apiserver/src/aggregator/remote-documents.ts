@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What other servers say about the APIs that they serve: discovery and OpenAPI.
-import { isJsonObject, type JsonObject, parseJson } from "@purlin/kube-objects/json";
+import { countJsonValues, isJsonObject, type JsonObject, parseJson } from "@purlin/kube-objects/json";
 import { memberAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { RemoteApi } from "./api-service.ts";
 import { aggregatorUser } from "./availability.ts";
@@ -22,6 +22,8 @@ export const noDocuments: RemoteDocuments = { resources: undefined, v3Address: u
 const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const aggregatedForm = /^application\/json;g=apidiscovery\.k8s\.io;v=v2(?:beta1)?;as=APIGroupDiscoveryList/;
 const readMs = 5_000;
+/** A document with more is refused: reading it would hold the event loop. */
+const maxDocumentValues = 100_000;
 
 type Read = (path: string, accept: string) => Promise<BackendAnswer>;
 
@@ -48,7 +50,9 @@ export async function readDocuments(
 const nothing = (): undefined => undefined;
 
 function documentOf({ code, body }: BackendAnswer): JsonObject | undefined {
-  const value = code === 200 ? parseJson(body.toString()) : undefined;
+  const text = code === 200 ? body.toString() : "";
+  if (text === "" || countJsonValues(text) > maxDocumentValues) return undefined;
+  const value = parseJson(text);
   return isJsonObject(value) ? value : undefined;
 }
 
@@ -65,16 +69,19 @@ async function resourcesOf(remote: RemoteApi, read: Read): Promise<readonly Json
   return list && listedResources(objectsAt(list, ["resources"]));
 }
 
-/** The rows of an APIResourceList as aggregated discovery has them: subresources within their resource. */
+/** The rows of an APIResourceList as aggregated discovery has them: subresources within their resource. Of equal names the first counts. */
 function listedResources(rows: readonly JsonObject[]): JsonObject[] {
-  const names = rows.map((row) => stringAt(row, ["name"]));
-  const subresources = Map.groupBy(rows, (row) => stringAt(row, ["name"]).split("/", 1)[0] ?? "");
-  return rows.flatMap((row, index) => {
-    const name = names[index] ?? "";
-    if (name === "" || name.includes("/")) return [];
-    const own = (subresources.get(name) ?? []).filter((one) => one !== row).map(subresourceOf);
-    return [
-      {
+  const byName = new Map(rows.toReversed().map((row) => [stringAt(row, ["name"]), row] as const));
+  const named = [...byName].reverse().filter(([name]) => name !== "");
+  const subresources = Map.groupBy(
+    named.filter(([name]) => name.includes("/")),
+    ([name]) => name.split("/", 1)[0] ?? "",
+  );
+  return named
+    .filter(([name]) => !name.includes("/"))
+    .map(([name, row]) => {
+      const own = (subresources.get(name) ?? []).map(([, one]) => subresourceOf(one));
+      return {
         resource: name,
         responseKind: kindOf(row),
         scope: row["namespaced"] === true ? "Namespaced" : "Cluster",
@@ -83,9 +90,8 @@ function listedResources(rows: readonly JsonObject[]): JsonObject[] {
         ...someOf(row, "shortNames"),
         ...someOf(row, "categories"),
         ...(own.length === 0 ? {} : { subresources: own }),
-      },
-    ];
-  });
+      };
+    });
 }
 
 function subresourceOf(row: JsonObject): JsonObject {

@@ -109,7 +109,7 @@ const oddities: Readonly<
       response.on("drain", more);
       more();
     },
-    want: /^503 error trying to reach service: the response has more than 16777216 bytes/,
+    want: /^503 error trying to reach service: the response has more than 8388608 bytes/,
   },
 };
 
@@ -164,6 +164,59 @@ test("documents of a wrong form are left out of discovery and OpenAPI", async ()
     }
     for (const document of ["/openapi/v3", "/apis"]) assert.equal((await server.send(document)).code, 200, document);
   }
+});
+
+const manyValues = `[${"0,".repeat(250_000)}0]`;
+
+test("a response of too many values is refused to clients in this process", async () => {
+  respond = (_, response) => void response.setHeader("content-type", "application/json").end(manyValues);
+  assert.equal(
+    (await ask()).join(" "),
+    "503 error trying to reach service: the response has more than 250000 values\n",
+  );
+});
+
+test("an event of too many values ends the watch of a client in this process", async () => {
+  respond = (_, response) => void response.end(`${manyValues}\n`);
+  const response = await server.send(`${objects}?watch=true`);
+  assert.ok(response.kind === "stream");
+  const { promise, resolve } = Promise.withResolvers<unknown>();
+  const stream = response.open(() => {
+    try {
+      const events = stream.take();
+      for (const event of events ?? []) event.value();
+      if (events === undefined) resolve("it ended without an error");
+    } catch (error) {
+      resolve(error);
+    }
+  });
+  assert.match(String(await promise), /an event of the backend has too many values/);
+  stream.close();
+});
+
+test("a resource that a backend lists several times is listed once, with its subresources", async () => {
+  const rows = [{ name: "a", kind: "A" }, { name: "a", kind: "Z" }, { name: "a/status", kind: "A" }, { name: "b" }];
+  respond = (_, response) => {
+    response.setHeader("content-type", "application/json").end(JSON.stringify({ resources: rows }));
+  };
+  await server.patch(`${services}/v1.${group}`, { spec: { versionPriority: 77 } });
+  const resources = async (): Promise<JsonObject[]> => {
+    const headers = { accept: "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList" };
+    const list = answerValue(await server.send("/apis", { headers })) as { readonly items: readonly JsonObject[] };
+    const found = list.items.find(({ metadata }) => (metadata as JsonObject)["name"] === group);
+    const [version] = (found?.["versions"] ?? []) as readonly JsonObject[];
+    return (version?.["resources"] ?? []) as JsonObject[];
+  };
+  while ((await resources()).length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+  const shown = (await resources()).map(({ resource, responseKind, subresources = [] }) => [
+    resource,
+    (responseKind as JsonObject)["kind"],
+    (subresources as readonly JsonObject[]).map(({ subresource }) => subresource),
+  ]);
+  assert.deepEqual(shown, [
+    ["a", "A", ["status"]],
+    ["b", "", []],
+  ]);
 });
 
 test("a path with dots does not reach a backend", async () => {

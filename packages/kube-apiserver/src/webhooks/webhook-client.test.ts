@@ -221,6 +221,19 @@ test("a response of too many values is refused, one value fewer is read", async 
   assert.equal((await errorOf(200, list(250_001))).message, "the response has more than 250000 values");
 });
 
+test("an error of too many values is not parsed, and a long message of a Status is cut", async () => {
+  const json = { "content-type": "application/json" };
+  const many = `{"kind":"Status","message":"no","details":[${"0,".repeat(250_000)}0]}`;
+  assert.equal((await errorOf(500, many, json)).message, prevented("unknown"));
+  const long = JSON.stringify({ kind: "Status", message: "x".repeat(1_000_000) });
+  assert.equal((await errorOf(500, long, json)).message, "x".repeat(16_384));
+});
+
+test("a webhook that switches protocols is an error at once", { timeout: 30_000 }, async () => {
+  answer = ({ socket }) => void socket.end("HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+  await assert.rejects(post(), { message: `Post "${base()}/?timeout=10s": unexpected upgrade of the connection` });
+});
+
 test("a response of more than 8 MiB is refused", async () => {
   const { message } = await errorOf(200, Buffer.alloc(8 * 1024 * 1024 + 1, 32));
   assert.equal(message, `Post "${base()}/?timeout=10s": the response has more than 8388608 bytes`);

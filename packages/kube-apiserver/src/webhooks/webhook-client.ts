@@ -258,6 +258,11 @@ function exchange(url: URL, { method, body, userAgent, options }: Sent): Promise
     const isStale = request.reusedSocket && !hasResponse && error.code !== undefined && closed.has(error.code);
     reject(isStale ? new StaleConnectionError(error.message, { cause: error }) : error);
   });
+  // Without a listener, neither a response nor an error would follow, and the call would never end.
+  request.on("upgrade", (_response, socket) => {
+    socket.destroy();
+    reject(new Error("unexpected upgrade of the connection"));
+  });
   request.end(body);
   return promise;
 }
@@ -290,6 +295,8 @@ function parsedScalar(text: string): JsonValue {
 }
 
 const maxMessageBytes = 2048;
+/** More of the message of a Status is cut: it goes into responses, events and conditions. */
+const maxStatusCharacters = 16 * 1024;
 
 /** The message of a Status; for any other response the text of its code, with the first bytes of a body that is text. */
 function failureText(code: number, contentType: string, body: Buffer): string {
@@ -300,9 +307,11 @@ function failureText(code: number, contentType: string, body: Buffer): string {
 }
 
 function statusOf(text: string): string | undefined {
+  if (countJsonValues(text) > maxResponseValues) return undefined;
   try {
     const value = parseJson(text);
-    return isJsonObject(value) && value["kind"] === "Status" ? stringAt(value, ["message"]) : undefined;
+    if (!isJsonObject(value) || value["kind"] !== "Status") return undefined;
+    return stringAt(value, ["message"]).slice(0, maxStatusCharacters);
   } catch {
     return undefined;
   }

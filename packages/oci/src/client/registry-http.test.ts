@@ -68,6 +68,13 @@ test("a server that sends nothing times out", async (t) => {
   });
 });
 
+test("a server that switches protocols fails the request", { timeout: 30_000 }, async (t) => {
+  const { host } = await serveHttp(t, ({ socket }) => {
+    socket.end("HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n");
+  });
+  await assert.rejects(send({ method: "GET", url: url(host) }), { message: "unexpected upgrade of the connection" });
+});
+
 test("a response sent before the end of the upload counts", async (t) => {
   const { host } = await serveHttp(t, (request, response) => {
     response.writeHead(413, { connection: "close" }).end("too large");

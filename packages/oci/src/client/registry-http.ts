@@ -99,6 +99,11 @@ function answerOf(outgoing: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     outgoing.once("response", resolve);
     outgoing.once("error", reject);
+    // Without a listener, neither a response nor an error would follow.
+    outgoing.once("upgrade", (_response, socket) => {
+      socket.destroy();
+      reject(new Error("unexpected upgrade of the connection"));
+    });
   });
 }
 

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// Servers that the API server calls: backends of APIServices and webhooks whose responses are as large or odd as they like.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { after, before, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { send } from "../../conformance/harness/wire.ts";
+import { startAttackedServer } from "../harness/server.ts";
+import { sendJson } from "./attacked-kind.ts";
+
+const server = await startAttackedServer();
+after(() => server[Symbol.asyncDispose]());
+
+/** Most resident memory, in MiB, that the server may ever have. */
+const mostMemory = 700;
+
+const group = "other.example.com";
+const authority = createAuthority({ commonName: "others" });
+const caBundle = Buffer.from(authority.certPem).toString("base64");
+let respond: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => void response.end("{}");
+let base = "";
+
+before(async () => {
+  const usages = ["server"] as const;
+  const dnsNames = ["other.default.svc"];
+  const pair = issueCertificate(authority, { commonName: "other", dnsNames, ipAddresses: ["127.0.0.1"], usages });
+  const other = createServer({ cert: pair.certPem, key: pair.keyPem }, (request, response) => {
+    response.on("error", () => {});
+    request.resume().on("end", () => respond(request, response));
+  });
+  other.on("connection", (socket) => socket.on("error", () => {}));
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  after(() => {
+    other.closeAllConnections();
+    other.close();
+  });
+  const { port } = other.address() as AddressInfo;
+  base = `https://127.0.0.1:${port}`;
+  const service = { metadata: { name: "other" }, spec: { type: "ExternalName", externalName: "localhost" } };
+  await created("/api/v1/namespaces/default/services", { apiVersion: "v1", kind: "Service", ...service });
+  await created("/apis/apiregistration.k8s.io/v1/apiservices", {
+    apiVersion: "apiregistration.k8s.io/v1",
+    kind: "APIService",
+    metadata: { name: `v1.${group}` },
+    spec: {
+      ...{ group, version: "v1", groupPriorityMinimum: 1000, versionPriority: 15, caBundle },
+      service: { name: "other", namespace: "default", port },
+    },
+  });
+});
+
+async function created(path: string, object: object): Promise<void> {
+  const { code, text } = await sendJson(server.target, ["POST", path], object);
+  assert.ok(code === 201 || code === 409, text);
+}
+
+const repeated = (item: string, times: number): string => `[${`${item},`.repeat(times - 1)}${item}]`;
+
+/** Documents of nearly 3 MiB, which is the most that is read of one. */
+const documents: Readonly<Record<string, string>> = {
+  "one resource again and again": `{"resources":${repeated('{"name":"a"}', 240_000)}}`,
+  "one subresource again and again": `{"resources":${repeated('{"name":"a/b"}', 200_000)}}`,
+  "as many resources as are read": `{"resources":[${Array.from({ length: 24_000 }, (_, i) => `{"name":"r${i}"}`).join()}]}`,
+  "a million empty lists": `{"resources":${repeated("[]", 1_000_000)},"paths":{}}`,
+  "many definitions": `{"paths":{},"definitions":{${Array.from({ length: 45_000 }, (_, i) => `"d${i}":{"a":{}}`).join()}}}`,
+};
+
+for (const [what, text] of Object.entries(documents)) {
+  test(`a backend that describes ${what} holds nothing`, async () => {
+    assert.ok(text.length < 3 * 1024 * 1024, "it is read");
+    const asked = new Set<string>();
+    respond = ({ url = "" }, response) => {
+      asked.add(url);
+      response.setHeader("content-type", "application/json").end(text);
+    };
+    await server.during(what, async () => {
+      await changeService();
+      const last = `/apis/${group}/v1`;
+      for (const end = Date.now() + 60_000; !(asked.has("/openapi/v2") && asked.has(last)); await delay(50)) {
+        assert.ok(Date.now() < end, `the server asked only for ${[...asked].join(", ")}`);
+      }
+      await delay(500);
+      for (const path of ["/apis", "/openapi/v2"]) {
+        const { code } = await send(server.target, { method: "GET", path, headers: { accept: "application/json" } });
+        assert.equal(code, 200);
+      }
+    });
+  });
+}
+
+let priority = 15;
+
+async function changeService(): Promise<void> {
+  priority += 1;
+  const path = `/apis/apiregistration.k8s.io/v1/apiservices/v1.${group}`;
+  const { code } = await send(server.target, {
+    ...{ method: "PATCH", path, headers: { "content-type": "application/merge-patch+json" } },
+    body: JSON.stringify({ spec: { versionPriority: priority } }),
+  });
+  assert.equal(code, 200);
+}
+
+const kind = "ConfigMap";
+const webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
+const json = { "content-type": "application/json" };
+
+const answers: Readonly<Record<string, typeof respond>> = {
+  "fails with a list of millions": (_, response) => response.writeHead(500, json).end(repeated("[]", 2_700_000)),
+  "fails with a Status of 8 MB": (_, response) =>
+    response.writeHead(500, json).end(`{"kind":"Status","message":"${"x".repeat(8_000_000)}"}`),
+  "responds with a list of millions": (_, response) => response.writeHead(200, json).end(repeated("[]", 2_700_000)),
+  "switches protocols": ({ socket }) =>
+    void socket.end("HTTP/1.1 101 Switching\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"),
+  "never ends its headers": ({ socket }) => {
+    socket.write("HTTP/1.1 200 OK\r\nx: ");
+    const timer = setInterval(() => socket.write("y".repeat(1000)), 10);
+    socket.on("close", () => clearInterval(timer));
+  },
+  "sends interim responses without end": ({ socket }) => {
+    const timer = setInterval(() => socket.write("HTTP/1.1 103 Early Hints\r\n\r\n".repeat(100)), 10);
+    socket.on("close", () => clearInterval(timer));
+  },
+};
+
+for (const [what, answer] of Object.entries(answers)) {
+  test(`a webhook that ${what} refuses its own requests only, and in time`, { timeout: 60_000 }, async () => {
+    respond = answer;
+    const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+    await created(webhooks, {
+      apiVersion: "admissionregistration.k8s.io/v1",
+      kind: "ValidatingWebhookConfiguration",
+      metadata: { name: "odd" },
+      webhooks: [
+        {
+          ...{ name: "odd.example.com", rules: [rule], sideEffects: "None", admissionReviewVersions: ["v1"] },
+          ...{ failurePolicy: "Fail", timeoutSeconds: 2, clientConfig: { url: `${base}/`, caBundle } },
+        },
+      ],
+    });
+    const path = "/api/v1/namespaces/default/configmaps";
+    const object = { apiVersion: "v1", kind, metadata: { generateName: "odd-" } };
+    const { code, text } = await server.during(what, () => sendJson(server.target, ["POST", path], object));
+    await send(server.target, { method: "DELETE", path: `${webhooks}/odd` });
+    assert.equal(code, 500, text.slice(0, 200));
+    assert.ok(text.length < 100_000, `the error has ${text.length} characters`);
+  });
+}
+
+test("the memory of the server stays within bounds", () => {
+  const peak = server.process.peakMemory();
+  assert.ok(peak <= mostMemory, `the server had ${peak} MiB: at most ${mostMemory} MiB are allowed`);
+});
