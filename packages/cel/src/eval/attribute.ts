@@ -177,7 +177,7 @@ function select(from: Value, key: Value): Value | undefined {
 }
 
 function selectElement(list: ListValue, key: Value): Value | undefined {
-  const index = listIndex(key, typeNameOf);
+  const index = listIndex(key, { typeNameOf, describe });
   if (isError(index)) return index;
   if (index < 0 || index >= list.size) return undefined;
   // Lists of the data take ints only.

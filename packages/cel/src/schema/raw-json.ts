@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { elementsOf, ListValue, MapValue } from "../values/collections.ts";
+import { toText } from "../values/convert.ts";
 import { Uint } from "../values/integers.ts";
 import type { Meter } from "../values/meter.ts";
 import { Duration, Timestamp } from "../values/time-values.ts";
@@ -98,9 +99,9 @@ export function toJson(value: Value): unknown {
   if (value instanceof OptionalValue) return value.hasValue ? toJson(value.value) : null;
   if (value instanceof ListValue) return [...elementsOf(value)].map(toJson);
   if (value instanceof MapValue) {
-    return Object.fromEntries([...value.keys()].map((key) => [String(key), toJson(value.find(key) ?? null)]));
+    return Object.fromEntries([...value.keys()].map((key) => [String(toText(key)), toJson(value.find(key) ?? null)]));
   }
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
-  if (value instanceof Timestamp || value instanceof Duration) return String(value);
+  if (value instanceof Timestamp || value instanceof Duration) return toText(value);
   return value;
 }

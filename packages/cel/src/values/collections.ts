@@ -122,16 +122,22 @@ export function* elementsOf(list: ListValue): Generator<Value> {
   for (let index = 0; index < list.size; index++) yield list.get(index);
 }
 
+/** How messages name the type of a value, and the value; handed in, because both look into lists. */
+interface Shown {
+  readonly typeNameOf: (value: Value) => string;
+  readonly describe: (value: Value) => string;
+}
+
 /** A value used as list index, which must be a whole number of any numeric type. */
-export function listIndex(index: Value, describe: (value: Value) => string): number | CelError {
+export function listIndex(index: Value, { typeNameOf, describe }: Shown): number | CelError {
   if (typeof index === "bigint") return Number(index);
   const isWide = index instanceof Uint;
   if (!isWide && typeof index !== "number") {
-    return new CelError(`unsupported index type '${describe(index)}' in list`);
+    return new CelError(`unsupported index type '${typeNameOf(index)}' in list`);
   }
   const whole = isWide ? index.value : doubleToInt(index);
   const isExact = !isError(whole) && (isWide ? whole < 2n ** 63n : Number(whole) === index);
-  return isExact ? Number(whole) : new CelError(`unsupported index value ${isWide ? index.value : index} in list`);
+  return isExact ? Number(whole) : new CelError(`unsupported index value ${describe(index)} in list`);
 }
 
 /** A map or an object. */

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Environment } from "./check/environment.ts";
+import { compile, evaluateExpression, type Program, syntaxProblem, typeCheck } from "./program.ts";
+import { untyped } from "./schema/schema-map.ts";
+import { showValue } from "./testing/show-value.ts";
+import { type CelType, dynType, formatType } from "./types/types.ts";
+
+const env: Environment = {
+  variables: new Map<string, CelType>([
+    ["self", dynType],
+    ["oldSelf", dynType],
+  ]),
+  objects: new Map(),
+};
+
+function program(text: string): Program {
+  const compiled = compile(text, env);
+  return "problem" in compiled ? assert.fail(compiled.problem) : compiled;
+}
+
+test("a program runs any number of times, with other variables each time", () => {
+  const twice = program("self.map(e, e * 2)");
+  assert.equal(showValue(twice.evaluate({ self: untyped([1, 2]) }, 100).value), "[2, 4]");
+  assert.equal(showValue(twice.evaluate({ self: untyped([]) }, 100).value), "[]");
+  assert.equal(showValue(twice.evaluate({ self: untyped([3]) }, 100).value), "[6]");
+});
+
+test("a variable that is left out cannot be read", () => {
+  assert.equal(showValue(program("self == 1").evaluate({}, 100).value), "ERR no such attribute(s): self");
+  assert.equal(showValue(program("true || self == 1").evaluate({}, 100).value), "true");
+});
+
+test("a program knows whether it reads oldSelf", () => {
+  for (const text of [
+    "oldSelf == 1",
+    "[1].all(e, e == oldSelf)",
+    "has(oldSelf.a)",
+    "{'a': oldSelf}",
+    ".oldSelf == 1",
+  ]) {
+    assert.equal(program(text).usesOldSelf, true, text);
+  }
+  for (const text of ["self == 1", "'oldSelf' == 'a'", "self.oldSelf == 1"]) {
+    assert.equal(program(text).usesOldSelf, false, text);
+  }
+});
+
+test("the cost may reach its limit, and no more", () => {
+  const text = program("self + self + self");
+  assert.deepEqual(text.evaluate({ self: 1n }, 5).cost, 5);
+  assert.equal(showValue(text.evaluate({ self: 1n }, 5).value), "3");
+  const over = text.evaluate({ self: 1n }, 4);
+  assert.equal(showValue(over.value), "ERR operation cancelled: actual cost limit exceeded");
+});
+
+test("no operator absorbs that the cost limit is exceeded", () => {
+  const { value } = program("true || self.all(e, e > 0)").evaluate({ self: untyped([1]) }, 0);
+  assert.equal(showValue(value), "true");
+  const or = program("self.all(e, e > 0) || true").evaluate({ self: untyped([1, 2, 3]) }, 3);
+  assert.equal(showValue(or.value), "ERR operation cancelled: actual cost limit exceeded");
+});
+
+test("work beside the cost has a limit of its own", () => {
+  const text = "a".repeat(160_000);
+  const same = program("self == oldSelf");
+  const variables = { self: text, oldSelf: `${text}` };
+  const { work } = same.evaluate(variables, 1_000_000);
+  assert.ok(work >= 10_000, `${work} units of work`);
+  const ended = same.evaluate(variables, 1_000_000, 5000);
+  assert.equal(showValue(ended.value), "ERR operation cancelled: actual cost limit exceeded");
+});
+
+test("types are checked without a plan", () => {
+  const shown = (text: string): string => {
+    const type = typeCheck(text, env);
+    return "problem" in type ? `${type.stage}: ${type.problem.split("\n")[0]}` : formatType(type);
+  };
+  assert.equal(shown("[1]"), "list(int)");
+  assert.equal(shown("int('a')"), "int");
+  assert.equal(shown("nope"), "compile: ERROR: <input>:1:1: undeclared reference to 'nope' (in container '')");
+  assert.equal(
+    shown("1 +"),
+    "compile: ERROR: <input>:1:4: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}",
+  );
+});
+
+test("a syntax problem is found without knowing variables and functions", () => {
+  assert.equal(syntaxProblem("anything.at(all) && nope"), undefined);
+  assert.match(syntaxProblem("a b") ?? "", /^ERROR: <input>:1:3: Syntax error: /);
+});
+
+test("an expression is evaluated over JSON", () => {
+  assert.deepEqual(evaluateExpression("a.b[0] + c", { a: { b: [1] }, c: 2 }), { value: 3 });
+  assert.deepEqual(evaluateExpression("{'x': a}", { a: [1.5, null, "s"] }), { value: { x: [1.5, null, "s"] } });
+  assert.deepEqual(evaluateExpression("a", { a: 2n ** 60n }), { value: 2n ** 60n });
+  assert.deepEqual(evaluateExpression("a.nope", { a: {} }), { problem: "no such key: nope" });
+  assert.deepEqual(evaluateExpression("{b'a': 1}", {}), {
+    problem: "internal error: runtime error: hash of unhashable type types.Bytes",
+  });
+});
+
+test("an expression that nests too deeply is refused with a message", () => {
+  const nested = `${"(".repeat(100_000)}1${")".repeat(100_000)}`;
+  const compiled = compile(nested, env);
+  assert.ok("problem" in compiled);
+  assert.equal(compiled.stage, "compile");
+});
