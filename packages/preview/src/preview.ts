@@ -59,7 +59,7 @@ export async function preview(options: PreviewOptions): Promise<Plan> {
     const { plan, changed } = await previewOnce(options, live);
     if (changed.length === 0) return plan;
     if (attempt === attempts || options.deadline?.aborted === true) {
-      const warning = `the control plane changed while the preview ran (${changed.length} objects, such as ${changed[0]?.split("\n").join(" ")}): the plan may be out of date`;
+      const warning = `the control plane changed while the preview ran (${changed.length} objects, such as ${changed[0]}): the plan may be out of date`;
       return { ...plan, isStale: true, warnings: [...plan.warnings, warning] };
     }
   }

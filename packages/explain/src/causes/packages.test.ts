@@ -68,7 +68,7 @@ describe("what a revision reports about its content", () => {
       "FunctionRevision fn-1 requires Crossplane >=v2.5.0; this is v2.4.0",
       ["install another version of the package, or set spec.ignoreCrossplaneConstraints: true"],
     ],
-    "E19: a constraint that is none": [
+    "E19: a constraint that cannot be parsed": [
       "incompatible Crossplane version: improper constraint: x",
       "E19",
       "FunctionRevision fn-1 is incompatible: improper constraint: x",

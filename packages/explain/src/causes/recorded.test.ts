@@ -190,7 +190,7 @@ describe("E47: readiness that no step reports", () => {
     assert.deepEqual(finding?.next, ["add function-auto-ready as the last step, or set ready in a function"]);
   });
 
-  test("a resource that is not ready itself, or that a step reports on, is none", () => {
+  test("a resource that is not ready itself, or that a step reports on, does not count", () => {
     assert.equal(readinessNotReported(xr, recorded, ["c", "unknown"]), undefined);
     assert.equal(readinessNotReported(xr, run(both), ["a"]), undefined);
     const unready = {

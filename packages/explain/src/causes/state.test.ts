@@ -94,7 +94,7 @@ describe("E62: watch events are limited", () => {
     assert.match(open("WatchCircuitOpen")?.sentence ?? "", /^one of its resources changes so often/);
   });
 
-  test("another reason, or a closed circuit, is no finding", () => {
+  test("another reason, or a closed circuit, is not a finding", () => {
     assert.equal(open("Other"), undefined);
     assert.equal(circuitOpen(withConditions(app("web"), [["Responsive", "True", "WatchCircuitOpen"]])), undefined);
   });

@@ -127,7 +127,7 @@ describe("events", () => {
     assert.deepEqual(client.requests, ["list Event"]);
   });
 
-  test("events that may not be read are no events", async () => {
+  test("events that may not be read are left out", async () => {
     for (const byList of [true, false]) {
       const reader = new Reader({ client: memoryClient([], { denied: ["Event"] }), byList });
       assert.deepEqual(await reader.eventsOf(app("web")), []);

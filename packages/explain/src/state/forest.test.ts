@@ -59,7 +59,7 @@ describe("trees", () => {
     ]);
   });
 
-  test("a claim has its composite resource, which is no root", () => {
+  test("a claim has its composite resource, which is not a root", () => {
     const xshop = made("example.org/v1/XShop", "web-x", {
       spec: { resourceRefs: [{ ...refTo(secret), namespace: "default" }] },
     });

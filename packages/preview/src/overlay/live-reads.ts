@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isNoMatch, type KubeClient } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
-import { type KubeObject, keyText, type ObjectKey, parseApiVersion, type TypeRef } from "@purlin/kube-objects/object";
+import {
+  type KubeObject,
+  keyOf,
+  keyText,
+  type ObjectKey,
+  parseApiVersion,
+  type TypeRef,
+} from "@purlin/kube-objects/object";
 
 const pageSize = 500;
 
@@ -79,7 +86,8 @@ export class LiveReads {
       const now = new Map((await this.#listAll(type, { signal })).map((object) => [identityOf(object), object]));
       for (const [id, before] of seen) {
         if (before.kind !== type.kind || before.apiVersion !== type.apiVersion) continue;
-        if (now.get(id)?.metadata.resourceVersion !== before.metadata.resourceVersion) changed.push(id);
+        if (now.get(id)?.metadata.resourceVersion !== before.metadata.resourceVersion)
+          changed.push(`${before.kind} ${keyText(keyOf(before))}`);
       }
     }
     return changed.sort();

@@ -306,7 +306,11 @@ function isDeferred({ id }: Group, { candidate, moved }: Pick<PlanInputs, "candi
     const entry = candidate.overlay.entries.get(at);
     const object = entry?.now ?? entry?.before;
     const owner = object && controllerOf(object);
-    at = owner && identityAt(owner, { namespace: object?.metadata.namespace, name: owner.name });
+    const above = owner && [
+      identityAt(owner, { namespace: object?.metadata.namespace, name: owner.name }),
+      identityAt(owner, { name: owner.name }),
+    ];
+    at = above?.find((one) => moved.has(one) || candidate.overlay.entries.has(one));
   }
   return false;
 }

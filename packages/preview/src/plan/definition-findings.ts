@@ -75,17 +75,13 @@ export function compareDefinitions(before: KubeObject, now: KubeObject): readonl
     if (old === undefined) return [];
     return compareSchemas(old.schema, version.schema)
       .filter(({ level }) => level !== "safe")
-      .map(({ level, text, fields, path }) => ({
-        path: ["spec", "versions", index, "schema", "openAPIV3Schema", ...schemaPath(fields)],
+      .map(({ level, text, at, path }) => ({
+        path: ["spec", "versions", index, "schema", "openAPIV3Schema", ...at],
         level,
         text: `${version.name}: ${path}: ${text}`,
       }));
   });
   return [...ofVersions, ...ofSchemas];
-}
-
-function schemaPath(fields: readonly string[]): readonly string[] {
-  return fields.flatMap((name) => (name === "*" ? ["items"] : ["properties", name]));
 }
 
 interface Version {
@@ -164,10 +160,7 @@ function concerned(
   const isConcerned = (object: KubeObject): boolean => {
     if (concerns === "none") return false;
     if (concerns === "invalid") return invalid.get(object)?.includes(path) ?? false;
-    return (
-      isPresent(object, fields) === (concerns === "present") &&
-      (concerns === "present" || isPresent(object, fields.slice(0, -1)))
-    );
+    return concerns === "present" ? isPresent(object, fields) : isLacking(object, fields);
   };
   return objects.filter(isConcerned).map(nameOf);
 }
@@ -177,8 +170,19 @@ function isPresent(value: JsonValue | undefined, [name, ...rest]: readonly strin
   if (value === undefined || value === null) return false;
   if (name === undefined) return true;
   if (name !== "*") return isJsonObject(value) && isPresent(ownValue(value, name), rest);
-  const items = Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
-  return items.some((item) => isPresent(item, rest));
+  return itemsOf(value).some((item) => isPresent(item, rest));
+}
+
+/** Whether the last field of a path is missing in an object that has the fields above; of a list or map, in any item. */
+function isLacking(value: JsonValue | undefined, [name, ...rest]: readonly string[]): boolean {
+  if (name === "*") return itemsOf(value).some((item) => isLacking(item, rest));
+  if (name === undefined || !isJsonObject(value)) return false;
+  const member = ownValue(value, name);
+  return rest.length === 0 ? (member ?? null) === null : isLacking(member, rest);
+}
+
+function itemsOf(value: JsonValue | undefined): readonly (JsonValue | undefined)[] {
+  return Array.isArray(value) ? value : isJsonObject(value) ? Object.values(value) : [];
 }
 
 function nameOf(object: KubeObject): string {
@@ -192,28 +196,30 @@ interface SchemaFinding extends Pick<DefinitionFinding, "path" | "level" | "text
   readonly concerns: "present" | "absent" | "invalid" | "none";
   /** The path in objects; a list or a map is passed by `*`. */
   readonly fields: readonly string[];
+  /** The path in the schema. */
+  readonly at: readonly string[];
 }
 
-interface Pair {
+/** Where two schemas are compared: the path in objects, and the one in the schema. */
+type Place = Pick<SchemaFinding, "fields" | "at">;
+
+interface Pair extends Place {
   readonly before: JsonObject;
   readonly after: JsonObject;
-  readonly fields: readonly string[];
 }
 
 /** What changed between two versions of a schema, by path. */
 function compareSchemas(before: JsonObject, after: JsonObject): readonly SchemaFinding[] {
   const findings: SchemaFinding[] = [];
-  compareAt({ before, after, fields: [] }, findings);
+  compareAt({ before, after, fields: [], at: [] }, findings);
   return findings;
 }
 
 function compareAt(pair: Pair, findings: SchemaFinding[]): void {
-  const { before, after, fields } = pair;
+  const { before, after, fields, at } = pair;
   const [was, is] = [typeOf(before), typeOf(after)];
   if (was !== is) {
-    findings.push(
-      finding(fields, { level: "breaking", text: `type changes from ${was} to ${is}`, concerns: "present" }),
-    );
+    findings.push(finding(pair, { level: "breaking", text: `type changes from ${was} to ${is}`, concerns: "present" }));
     return;
   }
   findings.push(...narrowed(pair), ...defaults(pair), ...required(pair));
@@ -221,20 +227,20 @@ function compareAt(pair: Pair, findings: SchemaFinding[]): void {
   for (const name of ["items", "additionalProperties"]) {
     const [old, next] = [ownValue(before, name), ownValue(after, name)];
     if (isJsonObject(old) && isJsonObject(next))
-      compareAt({ before: old, after: next, fields: [...fields, "*"] }, findings);
+      compareAt({ before: old, after: next, fields: [...fields, "*"], at: [...at, name] }, findings);
   }
 }
 
-function compareProperties({ before, after, fields }: Pair, findings: SchemaFinding[]): void {
+function compareProperties({ before, after, ...place }: Pair, findings: SchemaFinding[]): void {
   const [old, next] = [propertiesOf(before), propertiesOf(after)];
   const keeps = after["x-kubernetes-preserve-unknown-fields"] === true;
   for (const [name, schema] of Object.entries(old)) {
     const now = ownValue(next, name);
     if (isJsonObject(schema) && isJsonObject(now))
-      compareAt({ before: schema, after: now, fields: [...fields, name] }, findings);
+      compareAt({ before: schema, after: now, ...below(place, name) }, findings);
     else if (now === undefined && !keeps) {
       findings.push(
-        finding([...fields, name], {
+        finding(below(place, name), {
           level: "breaking",
           text: "the field is removed: its data is lost at the next write",
           concerns: "present",
@@ -244,16 +250,20 @@ function compareProperties({ before, after, fields }: Pair, findings: SchemaFind
   }
   for (const name of Object.keys(next)) {
     if (!Object.hasOwn(old, name))
-      findings.push(finding([...fields, name], { level: "safe", text: "the field is new", concerns: "none" }));
+      findings.push(finding(below(place, name), { level: "safe", text: "the field is new", concerns: "none" }));
   }
 }
 
-function finding(fields: readonly string[], more: Pick<SchemaFinding, "level" | "text" | "concerns">): SchemaFinding {
-  return { path: fields.join(".").replaceAll(".*", "[*]"), fields, ...more };
+function below({ fields, at }: Place, name: string): Place {
+  return { fields: [...fields, name], at: [...at, "properties", name] };
+}
+
+function finding({ fields, at }: Place, more: Pick<SchemaFinding, "level" | "text" | "concerns">): SchemaFinding {
+  return { path: fields.join(".").replaceAll(".*", "[*]"), fields, at, ...more };
 }
 
 /** Limits that refuse values which were allowed. */
-function narrowed({ before, after, fields }: Pair): SchemaFinding[] {
+function narrowed({ before, after, ...place }: Pair): SchemaFinding[] {
   const texts: string[] = [];
   const [old, next] = [valuesOf(before["enum"]), valuesOf(after["enum"])];
   const gone = old?.filter((value) => next !== undefined && !next.some((one) => jsonEqual(one, value))) ?? [];
@@ -264,7 +274,7 @@ function narrowed({ before, after, fields }: Pair): SchemaFinding[] {
     if (is !== undefined && !jsonEqual(was ?? null, is) && isNarrower(was, is))
       texts.push(`${name} becomes ${printJson(is)}${was === undefined ? "" : ` from ${printJson(was)}`}`);
   }
-  return texts.map((text) => finding(fields, { level: "breaking", text, concerns: "invalid" }));
+  return texts.map((text) => finding(place, { level: "breaking", text, concerns: "invalid" }));
 }
 
 type IsNarrower = (was: JsonValue | undefined, is: JsonValue) => boolean;
@@ -285,23 +295,23 @@ const limits: Readonly<Record<string, IsNarrower>> = {
   "x-kubernetes-validations": () => true,
 };
 
-function defaults({ before, after, fields }: Pair): SchemaFinding[] {
+function defaults({ before, after, ...place }: Pair): SchemaFinding[] {
   const [was, is] = [before["default"], after["default"]];
   if (jsonEqual(was ?? null, is ?? null)) return [];
   const text =
     is === undefined
       ? `the default ${printJson(was ?? null)} is removed`
       : `the default becomes ${printJson(is)}${was === undefined ? "" : ` from ${printJson(was)}`}: it acts on stored objects at once`;
-  return [finding(fields, { level: "risky", text, concerns: "absent" })];
+  return [finding(place, { level: "risky", text, concerns: "absent" })];
 }
 
-function required({ before, after, fields }: Pair): SchemaFinding[] {
+function required({ before, after, ...place }: Pair): SchemaFinding[] {
   const [was, is] = [valuesOf(before["required"]) ?? [], valuesOf(after["required"]) ?? []];
   const added = is
     .map(String)
     .filter((name) => !was.includes(name) && ownValue(schemaAt(after, name), "default") === undefined);
   return added.map((name) =>
-    finding([...fields, name], {
+    finding(below(place, name), {
       level: "breaking",
       text: "the field becomes required and has no default",
       concerns: "absent",

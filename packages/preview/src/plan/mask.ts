@@ -17,7 +17,9 @@ export class Mask {
   /** A text of an error or an event without the sensitive values that were seen. */
   text(text: string): string {
     let scrubbed = text;
-    for (const value of this.#values) scrubbed = scrubbed.replaceAll(value, "(sensitive)");
+    // Long values first: one may contain another, and the rest of it would stay.
+    for (const value of [...this.#values].sort((a, b) => b.length - a.length))
+      scrubbed = scrubbed.replaceAll(value, "(sensitive)");
     return scrubbed;
   }
 
