@@ -59,7 +59,7 @@ async function check(
       return { statusCode: code, destroy: () => {} };
     },
   } as unknown as Backends;
-  return checkAvailability(api, { store, backends, signal: new AbortController().signal });
+  return await checkAvailability(api, { store, backends, signal: new AbortController().signal });
 }
 
 const failed = (reason: string, message: string): Availability => ({ status: "False", reason, message });

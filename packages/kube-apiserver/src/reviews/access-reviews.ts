@@ -216,8 +216,9 @@ export function authenticationReviews(tokens: () => readonly TokenAuthenticator[
 }
 
 function tokenStatus(token: string, authenticators: readonly TokenAuthenticator[]): JsonObject {
+  if (token === "") throw badRequest("token is required for TokenReview in authentication");
   for (const authenticate of authenticators) {
-    const user = token === "" ? undefined : authenticate(token);
+    const user = authenticate(token);
     if (user !== undefined) {
       return {
         authenticated: true,

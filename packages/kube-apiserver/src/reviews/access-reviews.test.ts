@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { findStatusError } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import type { AccessAttributes } from "../auth/authorizer.ts";
+import type { RuleSet } from "../auth/rbac/policy-rule.ts";
+import type { User } from "../auth/user.ts";
+import { accessReviews, authenticationReviews } from "./access-reviews.ts";
+
+const jane: User = { name: "jane", groups: ["dev"] };
+const rules: RuleSet = {
+  rules: [
+    { verbs: ["get"], apiGroups: [""], resources: ["pods"], resourceNames: [], nonResourceURLs: [] },
+    { verbs: ["get"], apiGroups: [""], resources: ["secrets"], resourceNames: ["a"], nonResourceURLs: [] },
+    { verbs: ["get"], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ["/healthz"] },
+  ],
+  missing: [{ kind: "ClusterRole", name: "gone", namespace: "" }],
+};
+
+interface Asked {
+  readonly user: User;
+  readonly access: AccessAttributes;
+}
+
+/** The answer to a review in a namespace; `get` is allowed. */
+function answered(kind: string, review: JsonObject, namespace = "", asked: Asked[] = []): JsonObject {
+  const reviews = accessReviews(
+    (user, access) => {
+      asked.push({ user, access });
+      return access.verb === "get" ? { allowed: true, reason: "by a role" } : { allowed: false, reason: "" };
+    },
+    (user, place) => (user === jane && place === "ns" ? rules : { rules: [], missing: [] }),
+  );
+  const answer = reviews[kind] ?? assert.fail(kind);
+  return answer({ review, user: jane, namespace, now: new Date(0) });
+}
+
+const resourceAttributes = {
+  verb: "get",
+  group: "apps",
+  version: "v1",
+  resource: "deployments",
+  subresource: "scale",
+  namespace: "ns",
+  name: "a",
+};
+const [self, subject, local] = [
+  "selfsubjectaccessreviews",
+  "subjectaccessreviews",
+  "localsubjectaccessreviews",
+] as const;
+
+test("a user asks about itself, and the question is returned with the decision", () => {
+  const asked: Asked[] = [];
+  const review = { kind: "SelfSubjectAccessReview", spec: { resourceAttributes } };
+  assert.deepEqual(answered(self, review, "", asked), { ...review, status: { allowed: true, reason: "by a role" } });
+  assert.deepEqual(asked, [{ user: jane, access: { kind: "resource", ...resourceAttributes } }]);
+});
+
+test("members of a question that are not set are empty; a refusal without a reason has none", () => {
+  const asked: Asked[] = [];
+  const answer = answered(self, { spec: { resourceAttributes: { verb: "list" } } }, "", asked);
+  assert.deepEqual(answer["status"], { allowed: false });
+  const empty = { group: "", version: "", resource: "", subresource: "", namespace: "", name: "" };
+  assert.deepEqual(asked[0]?.access, { kind: "resource", verb: "list", ...empty });
+});
+
+test("a question about a path", () => {
+  const asked: Asked[] = [];
+  answered(self, { spec: { nonResourceAttributes: { verb: "get", path: "/healthz" } } }, "", asked);
+  assert.deepEqual(asked[0]?.access, { kind: "path", verb: "get", path: "/healthz" });
+});
+
+test("a question about another subject", () => {
+  const asked: Asked[] = [];
+  answered(subject, { spec: { resourceAttributes, user: "joe", groups: ["a", "b"], uid: "7" } }, "", asked);
+  assert.deepEqual(asked[0]?.user, { name: "joe", groups: ["a", "b"], uid: "7" });
+  answered(subject, { spec: { resourceAttributes, groups: ["a"] } }, "", asked);
+  assert.deepEqual(asked[1]?.user, { name: "", groups: ["a"] });
+});
+
+const invalid = '.authorization.k8s.io "" is invalid:';
+const nonResourceAttributes = { verb: "get", path: "/x" };
+const one = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+
+const refusals: readonly (readonly [string, string, JsonObject, string, string])[] = [
+  ["nothing is asked", self, { spec: {} }, "", `spec.resourceAttributes: Invalid value: null: ${one}`],
+  [
+    "both are asked",
+    self,
+    { spec: { resourceAttributes, nonResourceAttributes } },
+    "",
+    'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: cannot be specified in combination with resourceAttributes',
+  ],
+  [
+    "no subject",
+    subject,
+    { spec: { resourceAttributes } },
+    "",
+    'spec.user: Invalid value: "": at least one of user or group must be specified',
+  ],
+  [
+    "metadata",
+    self,
+    { metadata: { name: "<a>", managedFields: [] }, spec: { resourceAttributes } },
+    "",
+    'metadata: Invalid value: {"name":"\\u003ca\\u003e","managedFields":[]}: must be empty',
+  ],
+  [
+    "metadata of a review in a namespace",
+    local,
+    { metadata: { name: "a", namespace: "ns" }, spec: { resourceAttributes, user: "joe" } },
+    "ns",
+    'metadata: Invalid value: {"name":"a","namespace":"ns"}: must be empty except for namespace',
+  ],
+  [
+    "another namespace",
+    local,
+    { spec: { resourceAttributes, user: "joe" } },
+    "other",
+    'spec.resourceAttributes.namespace: Invalid value: "ns": must match metadata.namespace',
+  ],
+  [
+    "a path in a namespace",
+    local,
+    { spec: { nonResourceAttributes, user: "joe" } },
+    "ns",
+    'spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request',
+  ],
+];
+
+for (const [name, kind, review, namespace, text] of refusals) {
+  test(`an access review is refused: ${name}`, () => {
+    const asked: Asked[] = [];
+    assert.throws(
+      () => answered(kind, review, namespace, asked),
+      (error: Error) => {
+        assert.equal(findStatusError(error)?.code, 422);
+        assert.equal(error.message, `${invalid} ${text}`);
+        return true;
+      },
+    );
+    assert.equal(asked.length, 0);
+  });
+}
+
+test("a review may have a namespace and managers", () => {
+  const metadata = { namespace: "ns", managedFields: [{}] };
+  const review = { metadata, spec: { resourceAttributes, user: "joe" } };
+  assert.deepEqual(answered(local, review, "ns"), { ...review, status: { allowed: true, reason: "by a role" } });
+});
+
+test("the rules of a user are listed by resources and paths, with what could not be found", () => {
+  const review = { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectRulesReview", spec: { namespace: "ns" } };
+  assert.deepEqual(answered("selfsubjectrulesreviews", review), {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SelfSubjectRulesReview",
+    metadata: {},
+    spec: {},
+    status: {
+      resourceRules: [
+        { verbs: ["get"], apiGroups: [""], resources: ["pods"] },
+        { verbs: ["get"], apiGroups: [""], resources: ["secrets"], resourceNames: ["a"] },
+      ],
+      nonResourceRules: [{ verbs: ["get"], nonResourceURLs: ["/healthz"] }],
+      incomplete: false,
+      evaluationError: 'clusterrole.rbac.authorization.k8s.io "gone" not found',
+    },
+  });
+  const other = answered("selfsubjectrulesreviews", { spec: { namespace: "other" } });
+  assert.deepEqual(other["status"], { resourceRules: [], nonResourceRules: [], incomplete: false });
+});
+
+test("a review of rules needs a namespace", () => {
+  assert.throws(() => answered("selfsubjectrulesreviews", { spec: {} }), {
+    message: "no namespace on request",
+    code: 400,
+  });
+});
+
+const token = (text: string, order: string[] = []): JsonObject => {
+  const reviews = authenticationReviews(() => [
+    (sent) => {
+      order.push("first");
+      return sent === "one" ? { name: "one", groups: [] } : undefined;
+    },
+    (sent) => {
+      order.push("second");
+      return sent === "two" ? { name: "two", groups: ["g"], uid: "7", extra: { e: ["1"] } } : undefined;
+    },
+  ]);
+  const review = { spec: { token: text } };
+  return reviews["tokenreviews"]?.({ review, user: jane, namespace: "", now: new Date(0) }) ?? assert.fail();
+};
+
+test("a token is reviewed by each authenticator until one knows it", () => {
+  const order: string[] = [];
+  assert.deepEqual(token("two", order)["status"], {
+    authenticated: true,
+    user: { username: "two", uid: "7", groups: ["g", "system:authenticated"], extra: { e: ["1"] } },
+    audiences: ["https://kubernetes.default.svc"],
+  });
+  assert.deepEqual(order, ["first", "second"]);
+  const first: string[] = [];
+  token("one", first);
+  assert.deepEqual(first, ["first"]);
+});
+
+test("a token that is not known is answered with an error, a review without one is refused", () => {
+  assert.deepEqual(token("three"), { spec: { token: "three" }, status: { user: {}, error: "invalid bearer token" } });
+  assert.throws(() => token(""), { message: "token is required for TokenReview in authentication", code: 400 });
+});
+
+test("a user can ask who it is", () => {
+  const reviews = authenticationReviews(() => []);
+  const review = { kind: "SelfSubjectReview", metadata: { name: "x" } };
+  const user = { ...jane, uid: "7" };
+  assert.deepEqual(reviews["selfsubjectreviews"]?.({ review, user, namespace: "", now: new Date(0) }), {
+    kind: "SelfSubjectReview",
+    metadata: { creationTimestamp: "1970-01-01T00:00:00Z" },
+    status: { userInfo: { username: "jane", uid: "7", groups: ["dev"] } },
+  });
+});
