@@ -14,6 +14,7 @@ import { objectFindings } from "./object-findings.ts";
 import { inputKinds } from "./packages.ts";
 import { patchFindings } from "./patch-findings.ts";
 import { type Bag, compositeType, inside, isPatchInput, outside, type Step, stepsOf } from "./pipeline-step.ts";
+import { fieldOf } from "./report.ts";
 
 /** What is wrong with Compositions beyond their own schema. */
 export async function compositionFindings(bag: Bag): Promise<Finding[]> {
@@ -99,13 +100,25 @@ function functionFindings({ manifest, path, name, functionName }: Step, { manife
     ...given.map(({ object }) => object.metadata.name ?? ""),
     ...packages.filter(({ kind }) => kind === "Function").map((one) => one.name),
   ];
-  if (functionName === "" || names.includes(functionName)) return [];
+  if (functionName === "") return [];
+  const report = (level: Level, text: string): Finding[] => [
+    { code: "V08", level, type: "reference", manifest, path: [...path, "functionRef", "name"], text },
+  ];
+  const { capabilities = [] } = packages.find((one) => one.kind === "Function" && one.name === functionName) ?? {};
+  const isComposing = capabilities.length === 0 || capabilities.some((one) => one.toLowerCase() === "composition");
+  if (!isComposing) {
+    const offered = capabilities.join(", ");
+    return report(
+      "error",
+      `step "${name}": ${functionName} cannot compose: the capabilities of its package are ${offered}`,
+    );
+  }
+  if (names.includes(functionName)) return [];
   const closest = closestName(functionName, names);
   const advice = closest === undefined ? "" : `: did you mean ${closest}?`;
   const text = `step "${name}": no Function ${functionName} among the objects${advice}`;
   // Without any Function they are kept elsewhere.
-  const level = names.length > 0 ? "error" : "warning";
-  return [{ code: "V08", level, type: "reference", manifest, path: [...path, "functionRef", "name"], text }];
+  return report(names.length > 0 ? "error" : "warning", text);
 }
 
 function requirementFindings({ manifest, path, name }: Step, { scratch }: Bag): Finding[] {
@@ -158,12 +171,21 @@ const readyAnnotation = /fn\.crossplane\.io\/ready|krm\.kcl\.dev\/ready|meta\.go
 /** What is wrong between the steps of a pipeline. */
 function pipelineFindings(steps: readonly Step[]): Finding[] {
   return [
+    ...steps.flatMap(nameFindings),
     ...kindFindings(steps),
     ...orderFindings(steps),
     ...readinessFindings(steps),
     ...steps.flatMap(templateFindings),
     ...steps.flatMap(filterFindings),
   ];
+}
+
+/** An API server accepts a step without a name, which messages and recorded runs then cannot name. */
+function nameFindings({ manifest, path, name }: Step): Finding[] {
+  if (name !== "") return [];
+  const at = [...path, "step"];
+  const text = `${fieldOf({ path: at })}: the step has no name: add one`;
+  return [{ code: "V06", level: "error", type: "schema", manifest, path: at, text }];
 }
 
 /** The inline template of function-go-templating. It is parsed, never run. */

@@ -21,6 +21,16 @@ class KindSchemas {
     }
   }
 
+  /** The kind of the same group and version whose name is closest to that of an unknown one; undefined when none is close. */
+  closest({ apiVersion, kind }: TypeRef): string | undefined {
+    const prefix = `${apiVersion.includes("/") ? apiVersion : `/${apiVersion}`} `;
+    const kinds = [...this.#custom.keys()].filter((key) => key.startsWith(prefix));
+    return closestName(
+      kind,
+      kinds.map((key) => key.slice(prefix.length)),
+    );
+  }
+
   /** The schema of a kind; undefined when it is unknown. */
   of({ apiVersion, kind }: TypeRef): Schema | undefined {
     const [version = "", group = ""] = apiVersion.split("/").reverse();

@@ -98,7 +98,7 @@ async function located(object: KubeObject, { client }: ScratchServer, error: unk
 /** The object as it is sent: in its namespace, with a name if it is one that the control plane names. */
 async function place(
   manifest: Manifest,
-  { client, ensureNamespace }: ScratchServer,
+  { client, ensureNamespace, schemas }: ScratchServer,
 ): Promise<{ readonly object: KubeObject } | { readonly finding: Finding }> {
   const { object } = manifest;
   const { apiVersion, kind, metadata } = object;
@@ -116,7 +116,9 @@ async function place(
     return { object: { ...object, metadata: { ...metadata, ...name, ...(namespace && { namespace }) } } };
   } catch (error) {
     if (!isNoMatch(error)) throw error;
-    const text = `no schema for ${apiVersion} ${kind}: add its XRD, CRD or package to the paths`;
+    const closest = schemas.closest(object);
+    const advice = closest === undefined ? "add its XRD, CRD or package to the paths" : `did you mean ${closest}?`;
+    const text = `no schema for ${apiVersion} ${kind}: ${advice}`;
     return { finding: { code: "V01", level: "warning", type: "missingSchema", manifest, path: ["kind"], text } };
   }
 }
@@ -157,12 +159,20 @@ function finder(manifest: Manifest, schema: Schema | undefined): Finder {
 }
 
 /** What failed CEL rules of a schema are reported with. */
-function ruleTexts(schema: Schema): string[] {
+const ruleTexts = (schema: Schema): string[] =>
+  rulesIn(schema).map(({ message, rule }) => message ?? `failed rule: ${rule}`);
+
+/** How many rules of a schema compare an object with what it was before, and are not evaluated without that. */
+export function transitionRules(schema: Schema | undefined): number {
+  const rules = schema === undefined ? [] : rulesIn(schema);
+  return rules.filter(({ rule, optionalOldSelf }) => /\boldSelf\b/.test(rule) && optionalOldSelf !== true).length;
+}
+
+function rulesIn(schema: Schema): NonNullable<Schema["x-kubernetes-validations"]>[number][] {
   const children = [
     ...Object.values(schema.properties ?? {}),
     ...(schema.items === undefined ? [] : [schema.items]),
     ...(typeof schema.additionalProperties === "object" ? [schema.additionalProperties] : []),
   ];
-  const own = (schema["x-kubernetes-validations"] ?? []).map(({ message, rule }) => message ?? `failed rule: ${rule}`);
-  return [...own, ...children.flatMap(ruleTexts)];
+  return [...(schema["x-kubernetes-validations"] ?? []), ...children.flatMap(rulesIn)];
 }

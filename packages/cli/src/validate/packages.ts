@@ -24,6 +24,8 @@ export interface KnownPackage {
   readonly kind: PackageContents["meta"]["kind"];
   /** Its XRDs, CRDs and Compositions. */
   readonly manifests: readonly Manifest[];
+  /** What it says it can do; empty when it says nothing. */
+  readonly capabilities: readonly string[];
 }
 
 /** Packages that were found, and those that were not. */
@@ -92,7 +94,7 @@ function known({ meta, objects }: PackageContents, file: string): KnownPackage {
   const manifests = objects
     .filter(isJsonObject)
     .map((object) => ({ object: object as KubeObject, file, at: () => file }));
-  return { name: meta.name, kind: meta.kind, manifests };
+  return { name: meta.name, kind: meta.kind, manifests, capabilities: meta.capabilities };
 }
 
 /** The package.yaml of an image: what was fetched before, or what the registry has now. */

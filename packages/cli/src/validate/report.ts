@@ -25,6 +25,8 @@ interface Summary {
   readonly missingSchemas: number;
   readonly errors: number;
   readonly warnings: number;
+  /** CEL rules about changes that were not evaluated. */
+  readonly skippedRules: number;
 }
 
 export function summaryOf({ judged, missingPackages }: Report): Summary {
@@ -37,6 +39,7 @@ export function summaryOf({ judged, missingPackages }: Report): Summary {
     missingSchemas: count("missingSchema"),
     errors: findings.filter(({ level }) => level === "error").length,
     warnings: findings.filter(({ level }) => level === "warning").length + missingPackages.length,
+    skippedRules: judged.reduce((sum, one) => sum + one.skippedRules, 0),
   };
 }
 
@@ -59,9 +62,9 @@ export const shownName = ({ metadata }: KubeObject): string =>
 
 /** For programs: the document of `crossplane resource validate -o json`, with the place and code of each finding. */
 export function documentOf(report: Report, entryOf: (finding: Finding) => object = errorOf): object {
-  const { total, valid, invalid, missingSchemas, warnings } = summaryOf(report);
+  const { total, valid, invalid, missingSchemas, warnings, skippedRules } = summaryOf(report);
   return {
-    summary: { total, valid, invalid, missingSchemas, warnings },
+    summary: { total, valid, invalid, missingSchemas, warnings, ...(skippedRules > 0 && { skippedRules }) },
     resources: report.judged.map((one) => {
       const { object } = one.manifest;
       const { namespace } = keyOf(object);
@@ -174,7 +177,7 @@ export async function reportText(report: Report, io: Io): Promise<string> {
       (text) => `${createStyle(io.stdout, io.env).doubtful("warning:")} ${harmlessLine(text)}`,
     ),
   );
-  return [...lines, countLine(report), ""].join("\n");
+  return [...lines, ...skippedLines(report), countLine(report), ""].join("\n");
 }
 
 function findingLines(finding: Finding, source: readonly string[], io: Io): string[] {
@@ -199,6 +202,13 @@ async function sourceOf(finding: Finding, sources: Map<string, readonly string[]
   const lines = text.split(/\r\n|\r|\n/);
   sources.set(file, lines);
   return lines;
+}
+
+function skippedLines(report: Report): string[] {
+  const { skippedRules } = summaryOf(report);
+  if (skippedRules === 0) return [];
+  const rules = skippedRules === 1 ? "1 CEL rule about changes was" : `${skippedRules} CEL rules about changes were`;
+  return [`note: ${rules} not evaluated: pass the objects as they were with --old`];
 }
 
 function countLine(report: Report): string {

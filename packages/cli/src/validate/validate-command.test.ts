@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { functionPackage } from "../testing/function-package.ts";
+import { functionPackage, packageMeta } from "../testing/function-package.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
 import { checks } from "./finding.ts";
@@ -131,11 +131,48 @@ describe("objects", () => {
     assert.deepEqual(findings(without), [
       "app.yaml:4:1: error: App/shop: spec: Invalid value: replicas must be positive [V03]",
     ]);
+    const skipped = /^note: 1 CEL rule about changes was not evaluated: pass the objects as they were with --old$/m;
+    assert.match(without.stdout, skipped);
+    const document = JSON.parse((await run(folder, "definition.yaml", "app.yaml", "-o", "json")).stdout) as {
+      readonly summary: { readonly skippedRules?: number };
+    };
+    assert.equal(document.summary.skippedRules, 1);
+    assert.doesNotMatch((await run(folder, "definition.yaml", "app.yaml", "--old", "old")).stdout, skipped);
     const changed = findings(await run(folder, "definition.yaml", "app.yaml", "--old", "old"));
     assert.ok(
       changed.includes("app.yaml:4:1: error: App/shop: spec: Invalid value: size is immutable [V03]"),
       changed.join("\n"),
     );
+  });
+
+  test("claims are judged by the definition that offers them: fields of composite resources alone, and a kind with a typing error", async () => {
+    const claims = definition
+      .replace("crossplane.io/v2", "crossplane.io/v1")
+      .replace(
+        "names: {kind: App, plural: apps}",
+        "names: {kind: XApp, plural: xapps}\n  claimNames: {kind: App, plural: apps}",
+      )
+      .replace("name: apps.acme.org", "name: xapps.acme.org")
+      .replace("  scope: Namespaced\n", "");
+    const other = app("{size: s}").replace("kind: App", "kind: Ap");
+    using folder = tempFolder({
+      "definition.yaml": claims,
+      "claim.yaml": `${app("{size: s, claimRef: {name: a}, compositeDeletePolicy: Never}", "name: a, namespace: b")}---\n${other}`,
+    });
+    assert.deepEqual(findings(await run(folder, ".")), [
+      "claim.yaml:4:17: error: App/a: spec.claimRef: unknown field: check its name and indentation [V02]",
+      'claim.yaml:4:38: error: App/a: spec.compositeDeletePolicy: Unsupported value: "Never": supported values: "Background", "Foreground" [V01]',
+      "claim.yaml:7:1: warning: Ap/shop: no schema for acme.org/v1 Ap: did you mean App? [V01]",
+    ]);
+  });
+
+  test("EnvironmentConfigs, which have no spec, are judged without a definition among the files", async () => {
+    const config =
+      "apiVersion: apiextensions.crossplane.io/v1beta1\nkind: EnvironmentConfig\nmetadata: {name: a}\ndat: {}\n";
+    using folder = tempFolder({ "config.yaml": config });
+    assert.deepEqual(findings(await run(folder, ".")), [
+      "config.yaml:4:1: error: EnvironmentConfig/a: dat: unknown field: did you mean data? [V02]",
+    ]);
   });
 
   test("built-in kinds and metadata are judged as by an API server, wrong types with their place", async () => {
@@ -287,6 +324,72 @@ spec:
     );
   });
 
+  test("steps without a name, with the names of others, without a function and with bad credentials", async () => {
+    const composition = (name: string, pipeline: string): string => `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: ${name}}
+spec:
+  compositeTypeRef: {apiVersion: acme.org/v1, kind: App}
+  mode: Pipeline
+  pipeline: ${pipeline}
+`;
+    const f = "functionRef: {name: f}";
+    const requiring =
+      "requirements: {requiredResources: [{requirementName: x, apiVersion: v1, kind: Pod, name: a, matchLabels: {a: b}}]}";
+    using folder = tempFolder({
+      "definition.yaml": definition,
+      "functions.yaml":
+        "apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata: {name: f, annotations: {purlin.dev/source: f.ts}}\nspec: {package: a.example.org/f:v1}\n",
+      "a.yaml": composition("a", `[{step: "", ${f}}]`),
+      "b.yaml": composition("b", `[{step: s, ${f}}, {step: s, ${f}}]`),
+      "c.yaml": composition("c", "[{step: s}]"),
+      "d.yaml": composition("d", `[{step: s, ${f}, credentials: [{name: c, source: Secret}]}]`),
+      "e.yaml": composition("e", `[{step: s, ${f}, ${requiring}}]`),
+      "f.yaml": composition("f", "[]").replace("mode: Pipeline", "mode: Resources"),
+    });
+    assert.deepEqual(
+      findings(await run(folder, ".")).map((line) =>
+        line.replace(/^(\w)\.yaml:\d+:\d+: error: Composition\/\w: /, "$1 "),
+      ),
+      [
+        "a spec.pipeline[0].step: the step has no name: add one [V06]",
+        'b spec.pipeline[1]: Duplicate value: {"step":"s"} [V01]',
+        "c spec.pipeline[0]: Invalid value: exactly one of functionRef and function is required [V03]",
+        "d spec.pipeline[0].credentials[0]: Invalid value: the Secret source requires a secretRef [V03]",
+        "e spec.pipeline[0].requirements.requiredResources[0]: Invalid value: name and matchLabels are mutually exclusive [V03]",
+        'f spec.mode: Unsupported value: "Resources": supported values: "Pipeline" [V01]',
+        "f spec.pipeline: Invalid value: 0: spec.pipeline in body should have at least 1 items [V01]",
+      ],
+    );
+  });
+
+  test("one resource name with two kinds, and readiness that is decided too early", async () => {
+    const composed = (step: string, kind: string): string => `  - step: ${step}
+    functionRef: {name: function-patch-and-transform}
+    input:
+      apiVersion: pt.fn.crossplane.io/v1beta1
+      kind: Resources
+      resources: [{name: web, base: {apiVersion: v1, kind: ${kind}}}]
+`;
+    const composition = `apiVersion: apiextensions.crossplane.io/v1
+kind: Composition
+metadata: {name: apps}
+spec:
+  compositeTypeRef: {apiVersion: acme.org/v1, kind: App}
+  mode: Pipeline
+  pipeline:
+  - {step: ready, functionRef: {name: function-auto-ready}}
+${composed("one", "ConfigMap")}${composed("two", "Secret")}`;
+    using folder = tempFolder({ "definition.yaml": definition, "composition.yaml": composition });
+    assert.deepEqual(
+      findings(await run(folder, ".")).filter((line) => line.endsWith("[V12]")),
+      [
+        'composition.yaml:8:6: warning: Composition/apps: step "ready" decides readiness before step "one" adds resources: move it to the end of the pipeline [V12]',
+        'composition.yaml:20:54: error: Composition/apps: resource "web" is v1 Secret in step "two" and v1 ConfigMap in step "one": give them different names [V12]',
+      ],
+    );
+  });
+
   test("templates of function-go-templating and expressions of function-cel-filter are parsed", async () => {
     const composition = `apiVersion: apiextensions.crossplane.io/v1
 kind: Composition
@@ -420,6 +523,13 @@ spec:
       await judge("{apiVersion: pt.fn.crossplane.io/v1beta1, kind: Resources}"),
       /step "hello": function-hello takes hello\.fn\.example\.org\/v1 Size, not pt\.fn\.crossplane\.io\/v1beta1 Resources \[V07\]/,
     );
+    project.write("package/crossplane.yaml", `${packageMeta()}spec: {capabilities: [operation]}\n`);
+    const build = ["xpkg", "build", "-o", "hello.xpkg", "--skip-start"];
+    assert.equal((await runInProcess(build, { cwd: project.path })).exitCode, 0);
+    assert.match(
+      await judge(`{${size}, default: s}`),
+      /composition\.yaml:7:\d+: error: .*step "hello": function-hello cannot compose: the capabilities of its package are operation \[V08\]/,
+    );
   });
 });
 
@@ -432,7 +542,7 @@ describe("output", () => {
       summary: object;
       resources: { name: string; errors?: object[] }[];
     };
-    assert.deepEqual(summary, { total: 2, valid: 1, invalid: 1, missingSchemas: 0, warnings: 0 });
+    assert.deepEqual(summary, { total: 2, valid: 1, invalid: 1, missingSchemas: 0, warnings: 0, skippedRules: 1 });
     const message = 'spec.size: Unsupported value: "xl": supported values: "s", "m"';
     assert.deepEqual(
       resources.find(({ name }) => name === "shop"),

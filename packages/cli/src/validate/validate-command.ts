@@ -123,9 +123,14 @@ async function clusterPackages(input: CommandInput, io: Io): Promise<KnownPackag
   };
   const functions = await list({ apiVersion: "pkg.crossplane.io/v1", kind: "Function" });
   return [
-    { name: "cluster", kind: "Configuration", manifests: [...(await list(crdType)), ...(await list(definitionType))] },
+    {
+      ...{ name: "cluster", kind: "Configuration", capabilities: [] },
+      manifests: [...(await list(crdType)), ...(await list(definitionType))],
+    },
     ...functions.map(
-      ({ object }): KnownPackage => ({ name: object.metadata.name ?? "", kind: "Function", manifests: [] }),
+      ({ object }): KnownPackage => ({
+        ...{ name: object.metadata.name ?? "", kind: "Function", manifests: [], capabilities: [] },
+      }),
     ),
   ];
 }
@@ -144,8 +149,8 @@ export async function validateResources(input: CommandInput, io: Io): Promise<nu
   const report = await validate([...extensions, ...resources], input, io);
   const files = new Set((await findManifests(resources, io, { stdin: true })).map((file) => resolve(io.cwd, file)));
   const isResource = ({ manifest }: Judged): boolean => files.has(resolve(io.cwd, manifest.file));
-  const judged = report.judged.filter(isResource).map(({ manifest, findings }) => ({
-    manifest,
+  const judged = report.judged.filter(isResource).map(({ findings, ...one }) => ({
+    ...one,
     findings: findings.filter(({ type, level, code }) => checked.has(type) && (level === "error" || code === "V01")),
   }));
   const own: Report = { judged, missingPackages: report.missingPackages };

@@ -13,7 +13,7 @@ import { textOf } from "../user-error.ts";
 import { compositionFindings } from "./composition-findings.ts";
 import { type Finding, placeOf } from "./finding.ts";
 import { type ScratchServer, startScratchServer } from "./kind-schemas.ts";
-import { objectFindings } from "./object-findings.ts";
+import { objectFindings, transitionRules } from "./object-findings.ts";
 import type { KnownPackage } from "./packages.ts";
 
 /** What is validated, and what may be known about it. */
@@ -30,6 +30,8 @@ interface ValidateInput {
 export interface Judged {
   readonly manifest: Manifest;
   readonly findings: readonly Finding[];
+  /** How many CEL rules about changes of its kind were not evaluated: what it was before is not known. */
+  readonly skippedRules: number;
 }
 
 /** Validates all objects together: what one defines is known to the others. */
@@ -58,7 +60,17 @@ export async function validateObjects({ manifests, packages, old, signal }: Vali
   }
   findings.push(...(await compositionFindings({ manifests, packages, scratch })));
   const byManifest = Map.groupBy(findings, ({ manifest }) => manifest);
-  return manifests.map((manifest) => ({ manifest, findings: (byManifest.get(manifest) ?? []).toSorted(inOrder) }));
+  return manifests.map((manifest) => ({
+    manifest,
+    findings: (byManifest.get(manifest) ?? []).toSorted(inOrder),
+    skippedRules: before.has(identity(manifest.object)) ? 0 : definedRules(manifest.object, scratch),
+  }));
+}
+
+/** The rules about changes of kinds that are defined by users. Those of Crossplane's own kinds are not theirs to check. */
+function definedRules(object: KubeObject, { schemas }: ScratchServer): number {
+  const [group = ""] = object.apiVersion.split("/");
+  return group.endsWith(".crossplane.io") ? 0 : transitionRules(schemas.of(object));
 }
 
 /** As the file is read. */
