@@ -325,6 +325,29 @@ describe("composite resources that were moved to a new revision", () => {
   });
 });
 
+test("one warning for each reason why the live server did not judge changes that are shown", async () => {
+  const approximate = (...why: readonly ("forbidden" | "no-dry-run")[]): Partial<OverlayEntry> => ({
+    approximate: new Set(why),
+  });
+  const mask = new Mask();
+  mask.object({ apiVersion: "v1", kind: "Secret", data: { k: "canary-value" } });
+  const entries = [
+    entryOf(map("a", { a: "1" }), map("a", { a: "2" }), approximate("forbidden")),
+    entryOf(map("b", { a: "1" }), map("b", { a: "2" }), approximate("forbidden", "no-dry-run")),
+    entryOf(map("c", { a: "1" }), map("c", { a: "1" }), approximate("no-dry-run")),
+  ];
+  const unjudged = new Map([
+    ["forbidden", "no rights: canary-value"],
+    ["no-dry-run", "a webhook has side effects"],
+    ["quota-unread", "not among the changes"],
+  ] as const);
+  const { warnings } = await plan({ runs: ran, entries, others: [xr("web")], unjudged }, { mask });
+  assert.deepEqual(warnings, [
+    "forbidden: 2 changes are computed here, not by the API server: no rights: (sensitive)",
+    "no-dry-run: 1 change is computed here, not by the API server: a webhook has side effects",
+  ]);
+});
+
 describe("the hash of a plan", () => {
   const hash = async (entries: readonly OverlayEntry[], again?: readonly OverlayEntry[]): Promise<string> =>
     (

@@ -19,6 +19,8 @@ interface MemoryPassOptions {
   readonly held?: Pass["held"];
   readonly skipped?: readonly KubeObject[];
   readonly forecastFrom?: number;
+  /** Why the live server did not judge writes. */
+  readonly unjudged?: Pass["overlay"]["unjudged"];
 }
 
 /** An object that was changed, created (no form before) or deleted (no form now). */
@@ -45,7 +47,7 @@ export function memoryPass(options: MemoryPassOptions): Pass {
     return entry === undefined ? others.find((one) => identityOf(one) === id) : entry.now;
   };
   const pass = {
-    overlay: { entries: byId, get: find, definitionOf: async () => undefined },
+    overlay: { entries: byId, get: find, definitionOf: async () => undefined, unjudged: options.unjudged ?? new Map() },
     client: { get: find },
     engine: {
       runs: new Map(Object.entries(runs)),
