@@ -10,10 +10,11 @@ import {
   type Store,
 } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, invalidPrinted, invalidValue, keyPath, requiredValue } from "@purlin/kube-objects/errors";
-import { isJsonArray, isNumber, type JsonObject, printJson, sortedKeys } from "@purlin/kube-objects/json";
+import { isJsonArray, isNumber, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { goStruct, hasObject } from "../checks/rule-checks.ts";
-import { amountsAt, FollowedObjects, type Usage, usageOf } from "./object-usage.ts";
+import { qosClassOf } from "../pods/pod-parts.ts";
+import { FollowedObjects, type Usage, usageOf } from "./object-usage.ts";
 import { amountErrors, isQuotaName, resourceNameErrors } from "./resource-names.ts";
 
 type CountedType = Pick<ResourceType, "group" | "resource">;
@@ -125,10 +126,11 @@ function scopesOf(quota: JsonObject): Scope[] {
   return [...plain, ...selected];
 }
 
-/** Whether a quota concerns an object: one with scopes concerns Pods only, and only those in all of its scopes. */
+/** Whether a quota concerns an object: one with scopes concerns Pods and claims only, and only those in all of its scopes. */
 export function isInScope(quota: JsonObject, resource: string, object: JsonObject): boolean {
   const scopes = scopesOf(quota);
   if (scopes.length === 0) return true;
+  if (resource === "persistentvolumeclaims") return scopes.every((scope) => claimMatches(scope, object));
   return resource === "pods" && scopes.every((scope) => matches(scope, object));
 }
 
@@ -145,7 +147,7 @@ function matches({ name, operator, values }: Scope, pod: JsonObject): boolean {
     case "PriorityClass":
       return matchesClass(stringAt(pod, ["spec", "priorityClassName"]), operator, values);
     case "CrossNamespacePodAffinity":
-      return printJson(memberAt(pod, ["spec", "affinity"]) ?? {}).includes('"namespace');
+      return usesOtherNamespaces(pod);
     default:
       return false;
   }
@@ -162,14 +164,39 @@ function isTerminating(pod: JsonObject): boolean {
   return isNumber(seconds) && seconds >= 0;
 }
 
-function isBestEffort(pod: JsonObject): boolean {
-  const containers = [...listAt(pod, "spec", "containers"), ...listAt(pod, "spec", "initContainers")];
-  return containers.every((one) =>
-    ["requests", "limits"].every((member) => {
-      const amounts = amountsAt(one, ["resources", member]);
-      return amounts["cpu"] === undefined && amounts["memory"] === undefined;
-    }),
-  );
+const isBestEffort = (pod: JsonObject): boolean =>
+  (stringAt(pod, ["status", "qosClass"]) || qosClassOf(pod)) === "BestEffort";
+
+/** Whether an affinity of a Pod concerns Pods of other namespaces. */
+function usesOtherNamespaces(pod: JsonObject): boolean {
+  return ["podAffinity", "podAntiAffinity"].some((name) => {
+    const affinity = objectAt(pod, ["spec", "affinity", name]);
+    const preferred = listAt(affinity, "preferredDuringSchedulingIgnoredDuringExecution");
+    const terms = [
+      ...listAt(affinity, "requiredDuringSchedulingIgnoredDuringExecution"),
+      ...preferred.map((one) => objectAt(one, ["podAffinityTerm"])),
+    ];
+    return terms.some((term) => textsAt(term, ["namespaces"]).length > 0 || hasObject(term, "namespaceSelector"));
+  });
+}
+
+/** The classes of attributes that a claim has, is about to have, or should have. */
+function attributesClassesOf(claim: JsonObject): string[] {
+  const names = [
+    stringAt(claim, ["spec", "volumeAttributesClassName"]),
+    stringAt(claim, ["status", "currentVolumeAttributesClassName"]),
+    stringAt(claim, ["status", "modifyVolumeStatus", "targetVolumeAttributesClassName"]),
+  ];
+  return names.filter((name) => name !== "");
+}
+
+/** A claim is in a scope by any of its classes. */
+function claimMatches({ name, operator, values }: Scope, claim: JsonObject): boolean {
+  if (name !== "VolumeAttributesClass") return false;
+  const classes = attributesClassesOf(claim);
+  return classes.length === 0
+    ? matchesClass("", operator, values)
+    : classes.some((one) => matchesClass(one, operator, values));
 }
 
 // The rules of ResourceQuotas.

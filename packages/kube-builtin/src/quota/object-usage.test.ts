@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// What objects count for in quotas.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { amountsAt, podAmounts, usageOf } from "./object-usage.ts";
+
+const unit = 1_000_000_000n;
+const usage = (group: string, resource: string, object: JsonObject = {}): Record<string, bigint> =>
+  Object.fromEntries(usageOf({ group, resource }, object));
+const container = (requests: JsonObject, limits: JsonObject = {}, more: JsonObject = {}): JsonObject => ({
+  name: "c",
+  resources: { requests, limits },
+  ...more,
+});
+const pod = (spec: JsonObject, status: JsonObject = {}): JsonObject => ({ spec, status });
+
+test("every object counts once under its resource and group", () => {
+  assert.deepEqual(usage("apps", "deployments"), { "count/deployments.apps": unit });
+  assert.deepEqual(usage("", "configmaps"), { "count/configmaps": unit, configmaps: unit });
+  assert.deepEqual(usage("", "endpoints"), { "count/endpoints": unit });
+  assert.deepEqual(usage("example.org", "services"), { "count/services.example.org": unit });
+});
+
+test("a Pod counts with its requests and limits until it has ended", () => {
+  const one = pod({ containers: [container({ cpu: "500m", "example.org/gpu": "2" }, { memory: "1Ki" })] });
+  assert.deepEqual(usage("", "pods", one), {
+    "count/pods": unit,
+    pods: unit,
+    "requests.cpu": unit / 2n,
+    cpu: unit / 2n,
+    "requests.example.org/gpu": 2n * unit,
+    "limits.memory": 1024n * unit,
+  });
+  for (const phase of ["Succeeded", "Failed"])
+    assert.deepEqual(usage("", "pods", { ...one, status: { phase } }), { "count/pods": unit });
+});
+
+test("the requests of a Pod are those of its containers, and at least those of each init container", () => {
+  const requests = (spec: JsonObject): unknown => podAmounts(pod(spec), "requests");
+  assert.deepEqual(requests({ containers: [container({ cpu: "1" }), container({ cpu: "500m", memory: "1Gi" })] }), {
+    cpu: "1500m",
+    memory: "1Gi",
+  });
+  assert.deepEqual(
+    requests({
+      containers: [container({ cpu: "1" })],
+      initContainers: [container({ cpu: "3" }), container({ cpu: "2", a: "1" })],
+    }),
+    { cpu: "3", a: "1" },
+  );
+  assert.deepEqual(requests({ containers: [container({ cpu: "4" })], initContainers: [container({ cpu: "3" })] }), {
+    cpu: "4",
+  });
+  assert.deepEqual(requests({}), {});
+});
+
+test("sidecars run with the containers, and with the init containers after them", () => {
+  const sidecar = container({ cpu: "1" }, {}, { restartPolicy: "Always" });
+  const requests = (containers: JsonObject[], initContainers: JsonObject[]): unknown =>
+    podAmounts(pod({ containers, initContainers }), "requests");
+  assert.deepEqual(requests([container({ cpu: "1" })], [sidecar, sidecar]), { cpu: "3" });
+  assert.deepEqual(
+    requests([container({ cpu: "1" })], [sidecar, container({ cpu: "5" })]),
+    { cpu: "6" },
+    "beside a sidecar",
+  );
+  assert.deepEqual(requests([container({ cpu: "1" })], [container({ cpu: "5" }), sidecar]), { cpu: "5" }, "before it");
+});
+
+test("resources of the whole Pod count instead of those of its containers", () => {
+  const spec = {
+    resources: { limits: { cpu: "7", "hugepages-2Mi": "4Mi" } },
+    containers: [container({}, { cpu: "1", "example.org/gpu": "1" })],
+  };
+  assert.deepEqual(podAmounts(pod(spec), "limits"), { cpu: "7", "example.org/gpu": "1" });
+});
+
+test("a Service counts its ports of nodes and its load balancer", () => {
+  const service = (type: string, more: JsonObject = {}): Record<string, bigint> => {
+    const {
+      "count/services": _count,
+      services: _services,
+      ...rest
+    } = usage("", "services", { spec: { type, ports: [{ nodePort: 30_000 }, {}], ...more } });
+    return rest;
+  };
+  assert.deepEqual(service("ClusterIP"), {});
+  assert.deepEqual(service("NodePort"), { "services.nodeports": 2n * unit });
+  assert.deepEqual(service("LoadBalancer"), { "services.loadbalancers": unit, "services.nodeports": 2n * unit });
+  assert.deepEqual(service("LoadBalancer", { allocateLoadBalancerNodePorts: false }), {
+    "services.loadbalancers": unit,
+    "services.nodeports": unit,
+  });
+});
+
+test("a claim counts with its storage, also for its class", () => {
+  const spec = { resources: { requests: { storage: "2Ki" } } };
+  const counted = {
+    "count/persistentvolumeclaims": unit,
+    persistentvolumeclaims: unit,
+    "requests.storage": 2048n * unit,
+  };
+  const ofClass = (name: string): Record<string, bigint> => ({
+    ...counted,
+    [`${name}.storageclass.storage.k8s.io/requests.storage`]: 2048n * unit,
+    [`${name}.storageclass.storage.k8s.io/persistentvolumeclaims`]: unit,
+  });
+  assert.deepEqual(usage("", "persistentvolumeclaims", { spec }), counted);
+  assert.deepEqual(
+    usage("", "persistentvolumeclaims", { spec: { ...spec, storageClassName: "fast" } }),
+    ofClass("fast"),
+  );
+  const annotations = { "volume.beta.kubernetes.io/storage-class": "old" };
+  assert.deepEqual(
+    usage("", "persistentvolumeclaims", { metadata: { annotations }, spec: { ...spec, storageClassName: "fast" } }),
+    ofClass("old"),
+  );
+});
+
+test("amounts are texts, whatever they were written as", () => {
+  assert.deepEqual(amountsAt({ a: { cpu: 1, memory: "1Gi", pods: 9007199254740993n } }, ["a"]), {
+    cpu: "1",
+    memory: "1Gi",
+    pods: "9007199254740993",
+  });
+  assert.deepEqual(amountsAt({ a: [] }, ["a"]), {});
+});
