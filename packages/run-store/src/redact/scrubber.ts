@@ -169,14 +169,16 @@ function secretForms(value: Uint8Array): readonly string[] {
   const forms = new Set<string>(base64Forms(value));
   const text = textOf(value);
   if (text !== undefined) for (const form of textForms(text)) forms.add(form);
-  return [...forms].filter((form) => Buffer.byteLength(form) >= leastBytes);
+  return [...forms].filter(isLong);
 }
+
+const isLong = (text: string): boolean => Buffer.byteLength(text) >= leastBytes;
 
 function textForms(text: string): readonly string[] {
   // A private key in a manifest is indented, so that only its lines are the same. Armor lines are not secret.
   const lines = text.includes("\n") ? text.split(/\r?\n/).map((line) => line.trim()) : [];
-  const secret = lines.filter((line) => line.length >= leastBytes && !line.startsWith("-----"));
-  const whole = [text, text.trim()].filter((one) => one.length >= leastBytes);
+  const secret = lines.filter((line) => isLong(line) && !line.startsWith("-----"));
+  const whole = [text, text.trim()].filter(isLong);
   return [...whole, ...secret].flatMap((one) => [one, JSON.stringify(one).slice(1, -1), ...urlForms(one)]);
 }
 
