@@ -273,6 +273,8 @@ class Run {
   /** Everything is as before the first rollout. */
   async #begin(): Promise<void> {
     const { kube, story, id } = this.#parts;
+    // A story that failed leaves its rollout behind.
+    for (const { metadata } of await this.#rollouts()) await kube.delete({ ...rolloutType, name: metadata.name ?? "" });
     const { items } = await kube.list(functionRevision);
     if (items.length === 3) await kube.delete({ ...functionRevision, name: "f-3" });
     for (const number of items.length === 0 ? [1, 2] : []) await this.#publish(number, false);
