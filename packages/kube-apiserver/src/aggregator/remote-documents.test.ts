@@ -94,7 +94,7 @@ test("resources are read from the list of the version where discovery is not agg
   assert.deepEqual((await read({ ...list, ...failing })).resources, listed, "an error");
 });
 
-test("a list that is an error, or not JSON, is no list", async () => {
+test("a list that is an error, or not JSON, is not read", async () => {
   const at = (more: Documents[string]): Promise<RemoteDocuments> => read({ "/apis/example.org/v1": more });
   assert.equal((await at({ body: { resources: rows }, code: 404 })).resources, undefined);
   assert.equal((await at({ body: "{" })).resources, undefined);
