@@ -95,7 +95,7 @@ test("names are made of the kind where they are not set", () => {
   assert.deepEqual(specOf(crd([], { names: { plural: "widgets" } }))["names"], { plural: "widgets" });
 });
 
-test("the default conversion is none, and the default port of a webhook is 443", () => {
+test("the default strategy of conversion is None, the default port of a webhook is 443", () => {
   const conversion = (sent: JsonObject | undefined): unknown =>
     specOf(crd([], sent && { conversion: sent }))["conversion"];
   assert.deepEqual(conversion(undefined), { strategy: "None" });

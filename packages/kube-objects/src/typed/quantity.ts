@@ -22,6 +22,8 @@ const decimalSuffixes: Readonly<Record<string, number>> = {
 };
 const binarySuffixes = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
 const billion = 1_000_000_000n;
+/** The reference keeps binary quantities within 64 bits: larger ones are this one. */
+const mostBinary = (2n ** 63n - 1n) * billion;
 const syntax = /^([+-]?)(\d{1,1000})?(?:\.(\d{0,1000}))?(?:([eE][+-]?\d{1,4})|([numkMGTPE]|[KMGTPE]i)?)$/;
 
 /**
@@ -75,9 +77,9 @@ function parse(text: string): Amount | undefined {
   const digits = BigInt(`${whole}${fraction}`);
   const scaled = scale(digits, -fraction.length, { exponent, suffix });
   if (scaled === undefined) return undefined;
-  const nanos = sign === "-" ? -scaled : scaled;
   const format: Format = exponent !== undefined ? "exponent" : suffix.endsWith("i") ? "binary" : "decimal";
-  return { format, nanos };
+  const size = format === "binary" && scaled > mostBinary ? mostBinary : scaled;
+  return { format, nanos: sign === "-" ? -size : size };
 }
 
 /** Digits times a power, in billionths; what is smaller than one is rounded up, away from zero. */
