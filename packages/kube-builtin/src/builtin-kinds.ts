@@ -147,7 +147,12 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
         proxy: "proxy requests to",
       },
       write: { generation: "spec", returnsDeleted: true },
-      rules: { ...podRules(now), ...withoutDisabledFields("spec"), metaChecks: wholeMetaChecks },
+      rules: {
+        ...podRules(now),
+        ...podFields,
+        keepsEmpty: [...(podFields.keepsEmpty ?? []), ["spec", "overhead"]],
+        metaChecks: wholeMetaChecks,
+      },
       admission: [...podAdmission(store), priorityClassAdmission(store)],
     },
     { resource: "secrets", kind: "Secret", rules: { ...secretRules, metaChecks: wholeMetaChecks } },
@@ -168,6 +173,7 @@ function coreKinds({ store, now }: Parameters<KindSource>[0]): KindDefinition[] 
 }
 
 /** What workloads do with the templates of their Pods. */
+const podFields = withoutDisabledFields("spec");
 const ofTemplate = withoutDisabledFields("spec", "template", "spec");
 
 const scaled: Pick<KindRules, "scale" | "emptyMembers"> = {

@@ -50,6 +50,38 @@ export const managedFieldsCases: readonly Case[] = [
     await s.post(widgets(s), { ...widget("c"), metadata: { name: "c", managedFields: [] } });
   }),
 
+  scenario("owners of empty lists and of members of strategies that are not used", async (s) => {
+    const metadata = { name: "a" };
+    const slices = inGroup(s, "discovery.k8s.io/v1/endpointslices");
+    const slice = { apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice", metadata, addressType: "IPv4" };
+    await s.post(slices, { ...slice, endpoints: [], ports: [{ protocol: "UDP" }] });
+    await s.put(`${slices}/a`, { ...slice, endpoints: [{ addresses: ["1.2.3.4"] }], ports: [] });
+    const template = {
+      metadata: { labels: { a: "b" } },
+      spec: { containers: [{ name: "c", image: "i:1" }] },
+    };
+    const set = (rollingUpdate: Loose): Loose => ({
+      apiVersion: "apps/v1",
+      kind: "DaemonSet",
+      metadata: {},
+      spec: { updateStrategy: { type: "OnDelete", rollingUpdate }, selector: { matchLabels: { a: "b" } }, template },
+    });
+    const sets = `${inGroup(s, "apps/v1/daemonsets")}?dryRun=All`;
+    await s.post(sets, { ...set({}), metadata });
+    await s.post(sets, { ...set({ maxUnavailable: 2 }), metadata });
+    const services = core(s, "services");
+    const service = (name: string, spec: Loose): Loose => ({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name },
+      spec,
+    });
+    const affinity = { sessionAffinity: "ClientIP", sessionAffinityConfig: {}, clusterIP: "None" };
+    await s.post(services, service("affinity", affinity));
+    await s.post(services, service("headless", { clusterIP: "None", selector: { a: "b" }, externalIPs: ["1.2.3.4"] }));
+    await s.put(`${services}/headless`, service("headless", { ipFamilyPolicy: "PreferDualStack" }));
+  }),
+
   scenario("managed fields a client sends", async (s) => {
     for (const [path, make] of [
       [widgets(s), widget],

@@ -17,6 +17,8 @@ import type { Endpoint, MetaChecks } from "./object-strategy.ts";
 export interface KindRules {
   /** Changes a body right after it was decoded: fields that stand for others. `sent` is the body as received. */
   readonly decode?: (object: JsonObject, sent: JsonObject) => JsonObject;
+  /** Lists and maps, by their paths, that count as set when they are sent empty; `*` stands for each item of a list. */
+  readonly keepsEmpty?: readonly (readonly string[])[];
   /** Fills in defaults. Returns the same object when there is nothing to fill in. */
   readonly defaults?: (object: JsonObject) => JsonObject;
   /** Sets members of a new object. `user` sends the request. */
@@ -149,13 +151,11 @@ export function wholeMetaChecks(endpoint: Endpoint): MetaChecks {
  */
 export function withEmptyLists(members: readonly string[], rules: KindRules = {}): KindRules {
   const paths = members.map((member) => member.split("."));
-  const emptyIn = (sent: JsonObject, path: readonly string[]): boolean => isEmpty(memberAt(sent, path));
   const asNull = (object: JsonObject): JsonObject =>
-    paths.reduce((made, path) => (emptyIn(made, path) ? withMember(made, path, null) : made), object);
+    paths.reduce((made, path) => (isEmpty(memberAt(made, path)) ? withMember(made, path, null) : made), object);
   return {
     ...rules,
-    decode: (object, sent) =>
-      paths.reduce((made, path) => (emptyIn(sent, path) ? withMember(made, path, []) : made), object),
+    keepsEmpty: paths,
     prepareCreate: asNull,
     prepareUpdate: asNull,
   };

@@ -35,6 +35,27 @@ test("defaults stand where their type has them", () => {
   ]);
 });
 
+test("lists and maps that are sent empty are kept where they count, also after defaults", () => {
+  const { type, rules = {} } = testKind("v1", "Pod");
+  const keepsEmpty = [
+    ["spec", "overhead"],
+    ["spec", "nodeSelector", "none"],
+    ["spec", "containers", "*", "ports"],
+  ];
+  const strategy = typedStrategy(type, { ...rules, keepsEmpty }, () => new Date(0));
+  const containers = [
+    { name: "a", image: "i", ports: [] },
+    { name: "b", image: "i", ports: [{ containerPort: 1 }], env: [] },
+  ];
+  const sent: JsonObject = { apiVersion: "v1", kind: "Pod", spec: { overhead: {}, nodeSelector: {}, containers } };
+  const spec = strategy.decoder.decode(sent).object["spec"] as JsonObject;
+  const [first = {}, second = {}] = spec["containers"] as readonly JsonObject[];
+  assert.deepEqual(spec["overhead"], {});
+  assert.equal(spec["nodeSelector"], undefined);
+  assert.deepEqual([first["ports"], first["terminationMessagePolicy"]], [[], "File"]);
+  assert.deepEqual([second["ports"], second["env"]], [[{ containerPort: 1, protocol: "TCP" }], undefined]);
+});
+
 const finalized: readonly [group: string, version: string, resource: string, takesAny: boolean][] = [
   ["", "v1", "configmaps", false],
   ["", "v1", "events", true],

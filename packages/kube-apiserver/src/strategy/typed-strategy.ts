@@ -3,7 +3,15 @@
 import { finish, type Work } from "@purlin/base";
 import { createFieldManager, type FieldManager, fieldSetOfPaths } from "@purlin/kube-objects/apply";
 import { badRequest, type FieldError, firstErrors, invalidValue } from "@purlin/kube-objects/errors";
-import { type Fractions, goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import {
+  type Fractions,
+  goQuote,
+  isJsonArray,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  ownValue,
+} from "@purlin/kube-objects/json";
 import { parseApiVersion, withMember as withMemberAt } from "@purlin/kube-objects/object";
 import { hasTypedForm, TypedFormError, toTypedForm, typing } from "@purlin/kube-objects/typed";
 import { metaOf, withMember, withMeta } from "../objects/object-meta.ts";
@@ -116,7 +124,27 @@ function* decoding(rules: KindRules, value: JsonObject, fractions?: Fractions): 
   const filled = rules.defaults?.(decoded) ?? decoded;
   yield;
   // Defaults come last, and belong where their type has them.
-  return { object: filled === decoded ? filled : (yield* typing(filled)).object, unknownFields: unknown };
+  const typed = filled === decoded ? filled : (yield* typing(filled)).object;
+  const kept = (rules.keepsEmpty ?? []).reduce((made, path) => withEmpty(made, value, path) as JsonObject, typed);
+  return { object: kept, unknownFields: unknown };
+}
+
+/** A value with an empty list or map at a path where one was sent: typed objects leave them out. */
+function withEmpty(value: JsonValue, sent: JsonValue, [name, ...rest]: readonly string[]): JsonValue {
+  if (name === undefined) return isEmpty(sent) ? sent : value;
+  if (name === "*") {
+    if (!isJsonArray(value) || !isJsonArray(sent)) return value;
+    return value.map((item, index) => withEmpty(item, sent[index] ?? null, rest));
+  }
+  const given = isJsonObject(sent) ? (ownValue(sent, name) ?? null) : null;
+  if (given === null || !isJsonObject(value)) return value;
+  const before = ownValue(value, name) ?? null;
+  const after = withEmpty(before, given, rest);
+  return after === before ? value : { ...value, [name]: after };
+}
+
+function isEmpty(value: JsonValue): boolean {
+  return isJsonArray(value) ? value.length === 0 : isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 /** A body that says to be of another kind is refused; one that leaves it out is taken for what it should be. */

@@ -2,6 +2,7 @@
 import { type Endpoint, type KindRules, listAt } from "@purlin/kube-apiserver/kinds";
 import {
   duplicatePrinted,
+  duplicateValue,
   type FieldError,
   forbiddenValue,
   internalFieldError,
@@ -9,7 +10,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { rangeErrors, rangeOf } from "../checks/addresses.ts";
@@ -73,6 +74,32 @@ function capacityErrors(node: JsonObject): FieldError[] {
     return sortedKeys(amounts).flatMap((name) => amountErrors(name, String(amounts[name]), `status.${member}.${name}`));
   });
 }
+
+const featureName = /^[A-Z][a-zA-Z0-9]*(\/[a-zA-Z][a-zA-Z0-9]*)*$/;
+const featureForm =
+  "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes";
+const longestFeature = 253;
+
+/** The features that a node declares are named like gates of features, and sorted. */
+function featureErrors(node: JsonObject): FieldError[] {
+  const features = textsAt(node, ["status", "declaredFeatures"]);
+  return features.flatMap((feature, index) => {
+    const path = `status.declaredFeatures[${index}]`;
+    const previous = features[index - 1];
+    const isLong = Buffer.byteLength(feature) > longestFeature;
+    const why = isLong ? `must be no more than ${longestFeature} characters` : featureForm;
+    const order = "list must be sorted alphabetically";
+    return [
+      ...(previous === feature ? [duplicateValue(path, feature)] : []),
+      ...(previous !== undefined && compareBytes(previous, feature) > 0 ? [invalidValue(path, feature, order)] : []),
+      ...(!isLong && featureName.test(feature)
+        ? []
+        : [invalidValue(path, feature, `invalid feature name ${goQuote(feature)}: ${why}`)]),
+    ];
+  });
+}
+
+const compareBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
 function rangeOfPodsErrors(node: JsonObject): FieldError[] {
   const ranges = textsAt(node, ["spec", "podCIDRs"]);
@@ -141,11 +168,11 @@ export const nodeRules: KindRules = {
   ],
   keepsNewStatus: true,
   prepareCreate: withNotReadyTaint,
-  validate: (node) => [...taintErrors(node), ...capacityErrors(node)],
+  validate: (node) => [...taintErrors(node), ...capacityErrors(node), ...featureErrors(node)],
   validateNew: rangeOfPodsErrors,
   // The reference validates the whole object and then the change, which includes taints and capacities again.
   validateChange: (node, old, endpoint) => [
-    ...(endpoint === "status" ? [] : [...rangeOfPodsErrors(node), ...capacityErrors(node)]),
+    ...(endpoint === "status" ? [] : [...rangeOfPodsErrors(node), ...capacityErrors(node), ...featureErrors(node)]),
     ...nodeChange(node, old, endpoint),
   ],
   fieldProblem: noNamespaceField,

@@ -48,7 +48,15 @@ const daemonSet: Edit = inside(
   "spec",
   all(
     fill({ revisionHistoryLimit: 10, updateStrategy: {} }),
-    inside("updateStrategy", all(fill({ type: "RollingUpdate" }), rollingUpdate({ maxUnavailable: 1, maxSurge: 0 }))),
+    inside(
+      "updateStrategy",
+      all(
+        fill({ type: "RollingUpdate" }),
+        rollingUpdate({ maxUnavailable: 1, maxSurge: 0 }),
+        // The members of another strategy have values without a meaning.
+        inside("rollingUpdate", fill({ maxUnavailable: 0, maxSurge: 0 })),
+      ),
+    ),
     template,
   ),
 );
@@ -105,7 +113,10 @@ const servicePort: Edit = all(fill({ protocol: "TCP" }), (port) => {
   return target === undefined || target === 0 || target === "" ? { ...port, targetPort: port["port"] ?? 0 } : port;
 });
 
-const hasNodePorts = (spec: JsonObject): boolean => spec["type"] === "NodePort" || spec["type"] === "LoadBalancer";
+const isReachable = ({ type, externalIPs }: JsonObject): boolean =>
+  type === "NodePort" ||
+  type === "LoadBalancer" ||
+  (type === "ClusterIP" && Array.isArray(externalIPs) && externalIPs.length > 0);
 
 /** The address of a load balancer is a virtual one unless its controller says otherwise. */
 const balancerAddress: Edit = when(({ ip }) => typeof ip === "string" && ip !== "", fill({ ipMode: "VIP" }));
@@ -116,11 +127,17 @@ const serviceSpec: Edit = inside(
   all(
     fill({ sessionAffinity: "None", type: "ClusterIP" }),
     when((spec) => spec["type"] !== "ExternalName", fill({ internalTrafficPolicy: "Cluster" })),
-    when(hasNodePorts, fill({ externalTrafficPolicy: "Cluster" })),
+    when(isReachable, fill({ externalTrafficPolicy: "Cluster" })),
     when((spec) => spec["type"] === "LoadBalancer", fill({ allocateLoadBalancerNodePorts: true })),
     when(
       (spec) => spec["sessionAffinity"] === "ClientIP",
-      fill({ sessionAffinityConfig: { clientIP: { timeoutSeconds: 10800 } } }),
+      all(
+        fill({ sessionAffinityConfig: {} }),
+        inside(
+          "sessionAffinityConfig",
+          all(fill({ clientIP: {} }), inside("clientIP", fill({ timeoutSeconds: 10800 }))),
+        ),
+      ),
     ),
     when(
       (spec) => spec["sessionAffinity"] === "None" && spec["sessionAffinityConfig"] !== undefined,

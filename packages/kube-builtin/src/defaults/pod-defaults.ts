@@ -94,7 +94,17 @@ const container: Edit = all(
   fill({ terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File", resources: {} }),
   pullPolicy,
   each("ports", fill({ protocol: "TCP" })),
-  each("env", inside("valueFrom", all(fieldRef, inside("resourceFieldRef", fill({ divisor: "0" }))))),
+  each(
+    "env",
+    inside(
+      "valueFrom",
+      all(
+        fieldRef,
+        inside("resourceFieldRef", fill({ divisor: "0" })),
+        inside("fileKeyRef", fill({ optional: false })),
+      ),
+    ),
+  ),
   inside("livenessProbe", probe),
   inside("readinessProbe", probe),
   inside("startupProbe", probe),

@@ -17,6 +17,7 @@ export function* containerWarnings(pod: JsonObject, prefix: string): Generator<s
 /** What one container takes from another: all of them share their ports. */
 export function* portWarnings(spec: JsonObject, path: FieldPath): Generator<string> {
   const ports = containersOf(spec, path).flatMap(([container, at]) => itemsOf(container, "ports", at));
+  yield* unusedAddresses(ports);
   yield* doubledPorts(ports);
   yield* doubledNames(ports);
 }
@@ -90,6 +91,21 @@ function* hiddenVariables(container: JsonObject, path: FieldPath): Generator<str
       yield `${at}: hides previous definition of ${goQuote(name)}, which may be dropped when using apply`;
     }
     seen.add(name);
+  }
+}
+
+/** The address of a host is for its port. */
+function* unusedAddresses(ports: readonly Item[]): Generator<string> {
+  for (const [port, at] of ports) {
+    const address = stringAt(port, ["hostIP"]);
+    if (address === "" || memberAt(port, ["hostPort"])) continue;
+    const [name, number, protocol] = [
+      stringAt(port, ["name"]),
+      port["containerPort"] ?? 0,
+      stringAt(port, ["protocol"]),
+    ];
+    const shown = `{Name:${name} HostPort:0 ContainerPort:${String(number)} Protocol:${protocol} HostIP:${address}}`;
+    yield `${at}: hostIP set without hostPort: ${shown}`;
   }
 }
 

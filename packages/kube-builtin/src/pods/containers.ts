@@ -229,8 +229,8 @@ const notEphemeral: readonly string[] = [
 const optional: ReadonlySet<string> = new Set(["livenessProbe", "readinessProbe", "startupProbe", "lifecycle"]);
 const notEphemeralText = "cannot be set for an Ephemeral Container";
 
-const isEmpty = (value: JsonValue | undefined): boolean =>
-  value === undefined || value === null || (typeof value === "object" && Object.keys(value).length === 0);
+const isSet = (value: JsonValue | undefined): boolean =>
+  Array.isArray(value) || (isJsonObject(value) ? Object.keys(value).length > 0 : value !== undefined && value !== null);
 
 /** A container for debugging has no lifecycle of its own. */
 function ephemeral(spec: JsonObject): Check {
@@ -242,7 +242,7 @@ function ephemeral(spec: JsonObject): Check {
     return [
       ...(isKnown ? [] : [notFoundValue(`${path}.targetContainerName`, target)]),
       ...notEphemeral
-        .filter((name) => (optional.has(name) ? isJsonObject(one[name]) : !isEmpty(one[name])))
+        .filter((name) => (optional.has(name) ? isJsonObject(one[name]) : isSet(one[name])))
         .map((name) => forbiddenValue(`${path}.${name}`, notEphemeralText)),
       ...mounts.flatMap((mount, index) =>
         ["subPath", "subPathExpr"]

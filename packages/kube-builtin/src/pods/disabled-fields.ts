@@ -27,9 +27,16 @@ const enabled: Edit = all(
   each("volumes", inside("projected", each("sources", all(without("clusterTrustBundle"), without("podCertificate"))))),
 );
 
-/** Rules that drop such fields of the Pod's spec at a path. */
-export function withoutDisabledFields(...path: readonly string[]): Pick<KindRules, "withoutDisabled"> {
+/** Lists that may not be set, not even to an empty one. */
+const emptyLists: readonly string[] = [
+  "resources.claims",
+  ...["ports", "resizePolicy", "restartPolicyRules"].map((name) => `ephemeralContainers.*.${name}`),
+];
+
+/** Rules that drop such fields of the Pod's spec at a path, and keep what counts although it is empty. */
+export function withoutDisabledFields(...path: readonly string[]): Pick<KindRules, "withoutDisabled" | "keepsEmpty"> {
   return {
+    keepsEmpty: emptyLists.map((list) => [...path, ...list.split(".")]),
     withoutDisabled: (object: JsonObject) => {
       const spec = memberAt(object, path);
       if (!isJsonObject(spec)) return object;

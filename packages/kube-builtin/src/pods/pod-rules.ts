@@ -12,7 +12,14 @@ import {
 } from "@purlin/kube-apiserver/kinds";
 import { timestamp } from "@purlin/kube-objects/apply";
 import { type FieldError, forbiddenValue, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
-import { isNumber, type JsonObject, type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
+import {
+  isJsonObject,
+  isNumber,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  printJson,
+} from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
 import { goForm, goForms } from "../checks/go-form.ts";
 import { hasObject } from "../checks/rule-checks.ts";
@@ -87,6 +94,13 @@ function newStatus(pod: JsonObject, now: Date): JsonObject {
   };
 }
 
+/** An empty overhead is refused for a new Pod, and means nothing later. */
+function withoutNoOverhead(pod: JsonObject): JsonObject {
+  const overhead = memberAt(pod, ["spec", "overhead"]);
+  const isNone = isJsonObject(overhead) && Object.keys(overhead).length === 0;
+  return isNone ? withMember(pod, ["spec", "overhead"], undefined) : pod;
+}
+
 /** The rules of Pods. */
 export const podRules = (now: () => Date): KindRules => ({
   prepareCreate: (pod) => {
@@ -96,7 +110,7 @@ export const podRules = (now: () => Date): KindRules => ({
   prepareUpdate: (pod, old, endpoint) => {
     if (endpoint === "ephemeralcontainers") return withEphemeralContainers(pod, old);
     if (endpoint === "resize") return withResources(pod, old);
-    if (endpoint !== "status") return pod;
+    if (endpoint !== "status") return withoutNoOverhead(pod);
     return withQuality(withMeta(pod, { ownerReferences: metaOf(old).ownerReferences }), old);
   },
   validate: (pod) => {

@@ -64,14 +64,19 @@ function withAddress(spec: JsonObject, taken: TakenPlaces): JsonObject {
   const isOther = textsAt(spec, ["ipFamilies"])[0] === "IPv6";
   if (given === "" && (list.length > 0 || isOther)) return spec;
   const address = given === "" ? freeAddress(taken) : given;
+  if (address.includes(":")) return { ...spec, clusterIPs: list.length > 0 ? list : [address] };
   // Without a selector, endpoints may have addresses of any family.
   const isOpen = address === "None" && Object.keys(objectAt(spec, ["selector"])).length === 0;
+  const policy = String(spec["ipFamilyPolicy"] ?? (isOpen ? "RequireDualStack" : "SingleStack"));
+  const families = textsAt(spec, ["ipFamilies"]);
+  const isDual = isOpen && ["PreferDualStack", "RequireDualStack"].includes(policy);
+  const others = ["IPv4", "IPv6"].filter((family) => !families.includes(family));
   return {
     ...spec,
     clusterIP: address,
     clusterIPs: list.length > 0 ? list : [address],
-    ipFamilies: spec["ipFamilies"] ?? (isOpen ? ["IPv4", "IPv6"] : ["IPv4"]),
-    ipFamilyPolicy: spec["ipFamilyPolicy"] ?? (isOpen ? "RequireDualStack" : "SingleStack"),
+    ipFamilies: isDual && families.length < 2 ? [...families, ...others] : (spec["ipFamilies"] ?? ["IPv4"]),
+    ipFamilyPolicy: policy,
   };
 }
 

@@ -218,8 +218,9 @@ function classErrors(spec: JsonObject): FieldError[] {
 
 function trafficErrors(spec: JsonObject): readonly FieldError[] {
   const policy = stringAt(spec, ["externalTrafficPolicy"]);
+  const type = stringAt(spec, ["type"]);
   const isExternal =
-    ["NodePort", "LoadBalancer"].includes(stringAt(spec, ["type"])) || texts(spec, "externalIPs").length > 0;
+    ["NodePort", "LoadBalancer"].includes(type) || (type === "ClusterIP" && texts(spec, "externalIPs").length > 0);
   const probe = memberAt(spec, ["healthCheckNodePort"]);
   const onlyLocal = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
   const isLocal = stringAt(spec, ["type"]) === "LoadBalancer" && policy === "Local";

@@ -76,9 +76,10 @@ export function serviceRules(taken: TakenPlaces): KindRules {
   };
 }
 
-/** Traffic from inside does not reach a name outside. */
+/** Traffic from inside does not reach a name outside. An invalid policy for it is refused all the same. */
 function withoutTraffic(spec: JsonObject): JsonObject {
-  if (stringAt(spec, ["type"]) !== "ExternalName") return spec;
+  const isPolicy = ["Cluster", "Local"].includes(stringAt(spec, ["internalTrafficPolicy"]));
+  if (stringAt(spec, ["type"]) !== "ExternalName" || !isPolicy) return spec;
   const { internalTrafficPolicy: _policy, ...rest } = spec;
   return rest;
 }
@@ -102,13 +103,14 @@ function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpo
   const isIgnored =
     stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
   const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;
-  const isHeadless = stringAt(object, ["spec", "clusterIP"]) === "None";
   const isNamed = stringAt(object, ["spec", "type"]) === "ExternalName";
+  const isHeadless =
+    stringAt(object, ["spec", "type"]) === "ClusterIP" && stringAt(object, ["spec", "clusterIP"]) === "None";
   const ignored = isHeadless ? ignoredByHeadless(objectAt(object, ["spec"])) : [];
   return [
     ...ignored.map((name) => `spec.${name} is ignored for headless services`),
     ...(hasAddresses && isNamed ? ['spec.externalIPs is ignored when spec.type is "ExternalName"'] : []),
-    ...(hasAddresses && !isNamed
+    ...(hasAddresses && !isNamed && !isHeadless
       ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
       : []),
     ...(isIgnored ? ['spec.externalName is ignored when spec.type is not "ExternalName"'] : []),

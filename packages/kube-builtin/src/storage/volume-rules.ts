@@ -325,11 +325,12 @@ const sourceGroups: Readonly<Record<string, string>> = {
 /** A new claim with its source of data in both fields. */
 function withDataSource(claim: JsonObject): JsonObject {
   const [given, reference] = [memberAt(claim, ["spec", "dataSource"]), memberAt(claim, ["spec", "dataSourceRef"])];
+  // The field for sources in other namespaces is of a feature that is off by default.
   const isForeign = isJsonObject(reference) && stringAt(reference, ["namespace"]) !== "";
   const ref = isForeign ? undefined : reference;
   const isKnown = isJsonObject(given) && sourceGroups[stringAt(given, ["kind"])] === stringAt(given, ["apiGroup"]);
   // A client that names the newer field does not expect that the older one is dropped.
-  const source = isKnown || isJsonObject(reference) ? given : undefined;
+  const source = isKnown || isJsonObject(ref) ? given : undefined;
   const copy = (one: JsonValue | undefined): JsonValue | undefined => {
     if (!isJsonObject(one)) return undefined;
     const { namespace: _namespace, ...rest } = one;

@@ -192,7 +192,7 @@ function endRules(now: JobState, before: JobState): EndRules {
     ),
     rule(
       changed("ready") || number("active") !== numberAt(before.status, ["active"]),
-      number("ready") > number("active"),
+      typeof now.status["ready"] === "number" && number("ready") > number("active"),
       invalidValue(at("ready"), number("ready"), "cannot set more ready pods than active"),
     ),
   ];

@@ -5,7 +5,7 @@
 import type { Fractions } from "../json/json-reader.ts";
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue, jsonKind, ownValue } from "../json/json-value.ts";
 import { type FieldType, messageFields } from "../protobuf/field-table.ts";
-import { canonicalBase64, specialForms, TypedFormError } from "./special-forms.ts";
+import { canonicalBase64, isByte, specialForms, TypedFormError } from "./special-forms.ts";
 
 /**
  * Throws a TypedFormError for the first value in a message that does not fit; returns when all do. No integer is written as one of the
@@ -131,8 +131,9 @@ function requireScalar(type: FieldType & { readonly kind: "scalar" }, value: Jso
       if (typeof value !== "string") throw misfit(value, typeText(type), place);
       return;
     case "bytes":
-      if (typeof value !== "string") throw misfit(value, typeText(type), place);
-      canonicalBase64(value);
+      if (isJsonArray(value)) requireBytes(value, place);
+      else if (typeof value !== "string") throw misfit(value, typeText(type), place);
+      else canonicalBase64(value);
       return;
     case "bool":
       if (typeof value !== "boolean") throw misfit(value, typeText(type), place);
@@ -142,6 +143,17 @@ function requireScalar(type: FieldType & { readonly kind: "scalar" }, value: Jso
       return;
     default:
       checkInteger(type.scalar, value, place);
+  }
+}
+
+/** Go reads a list of numbers as bytes, too. */
+function requireBytes(numbers: readonly JsonValue[], place: Place): void {
+  for (const [index, value] of numbers.entries()) {
+    const written = below(place, index);
+    if (value === null || (isByte(value) && typeof written !== "string")) continue;
+    const isNumber = typeof value === "number" || typeof value === "bigint";
+    const what = isNumber ? `number ${typeof written === "string" ? written : value}` : jsonKind(value);
+    throw cannotUnmarshal(what, "uint8", place);
   }
 }
 

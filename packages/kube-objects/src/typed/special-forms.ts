@@ -162,6 +162,11 @@ function intOrString(value: JsonValue): JsonValue {
   return value;
 }
 
+/** Whether a value is a number that fits into a byte. */
+export function isByte(value: JsonValue): value is number {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= 255;
+}
+
 /** Bytes in base64, in the form that Go writes. Throws a TypedFormError with Go's message when the text is not base64. */
 export function canonicalBase64(text: string): string {
   const canonical = Buffer.from(text, "base64").toString("base64");

@@ -16,7 +16,7 @@ import { parseApiVersion } from "../object/kube-object.ts";
 import { type FieldType, messageFields, type ProtobufField, standingFields } from "../protobuf/field-table.ts";
 import { refuseMisfits } from "./decoding-problem.ts";
 import { roundedToMilli } from "./quantity.ts";
-import { canonicalBase64, specialForms, TypedFormError } from "./special-forms.ts";
+import { canonicalBase64, isByte, specialForms, TypedFormError } from "./special-forms.ts";
 
 /** An object of a built-in kind the way the reference server stores it, and the fields it did not know. */
 interface TypedForm {
@@ -306,6 +306,7 @@ function scalar(name: string, value: JsonValue): JsonValue {
       if (typeof value !== "string") throw misfit();
       return value;
     case "bytes":
+      if (isJsonArray(value)) return base64OfNumbers(value);
       if (typeof value !== "string") throw misfit();
       return canonicalBase64(value);
     case "bool":
@@ -317,6 +318,13 @@ function scalar(name: string, value: JsonValue): JsonValue {
     default:
       return integer(value, name === "int32" ? 2 ** 31 : 2 ** 63);
   }
+}
+
+/** Go reads a list of numbers as bytes, too. */
+function base64OfNumbers(numbers: readonly JsonValue[]): string {
+  const bytes = numbers.map((one) => one ?? 0);
+  if (!bytes.every(isByte)) throw misfit();
+  return Buffer.from(bytes).toString("base64");
 }
 
 function integer(value: JsonValue, limit: number): JsonValue {
