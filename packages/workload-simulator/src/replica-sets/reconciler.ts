@@ -153,7 +153,9 @@ function ranks(pod: KubeObject, now: number): readonly number[] {
 
 /** Ages that differ by less than a factor of two count as equal, so that no age is preferred for ever. */
 function ageRank(time: number | undefined, now: number): number {
-  return time === undefined ? 0 : Math.floor(Math.log2(Math.max(1, now - time)));
+  if (time === undefined) return 0;
+  // The reference takes the logarithm of nanoseconds.
+  return now > time ? Math.floor(Math.log2((now - time) * 1e6)) : -1;
 }
 
 /** The Pods in the order in which a ReplicaSet deletes them. */
