@@ -120,7 +120,7 @@ function callRatio(gate: Gate, samples: GateSamples, failures: (calls: CallNumbe
   const stable = samples.stableCalls(since);
   const [bad, stableBad] = [failures(candidate), failures(stable)];
   const limit = gate.limits.maxRatio ?? 0;
-  const text = `candidate ${percent(bad, candidate.calls)}, stable ${percent(stableBad, stable.calls)}, allowed ${limit * 100} %`;
+  const text = `candidate ${percent(bad, candidate.calls)}, stable ${percent(stableBad, stable.calls)}, allowed ${inPercent(limit)} %`;
   const ratio = ratioOf(bad, candidate.calls);
   if (candidate.calls < gate.minSample)
     return unknown(`${candidate.calls} of ${gate.minSample} calls`, candidate.calls);
@@ -142,7 +142,7 @@ function compositeCondition(gate: Gate, samples: GateSamples): Verdict {
   const stayedGood = stayed.has(gate.condition, gate.status);
   const sides = `moved ${percent(good, moved.total)}, stayed ${percent(stayedGood, stayed.total)}`;
   const limit = gate.limits.minRatio ?? 1;
-  const text = `${gate.condition}=${gate.status}: ${sides}, wanted ${limit * 100} %`;
+  const text = `${gate.condition}=${gate.status}: ${sides}, wanted ${inPercent(limit)} %`;
   const ratio = ratioOf(good, moved.total);
   const stayedRatio = stayed.total === 0 ? 1 : ratioOf(stayedGood, stayed.total);
   if (moved.total < gate.minSample)
@@ -217,6 +217,11 @@ function externalNumber(gate: Gate, samples: GateSamples): Verdict {
 
 function ratioOf(part: number, whole: number): number {
   return whole === 0 ? 0 : part / whole;
+}
+
+/** Without the digits that binary fractions add: 0.07 is 7 %. */
+function inPercent(ratio: number): number {
+  return Number((ratio * 100).toFixed(6));
 }
 
 function percent(part: number, whole: number): string {
