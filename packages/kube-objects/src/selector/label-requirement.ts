@@ -84,7 +84,8 @@ function integerErrors(value: string, index: number): FieldError[] {
 }
 
 function parseInt64(text: string): bigint | undefined {
-  if (!/^[+-]?\d+$/.test(text) || text.length > 40) return undefined;
+  // A label has at most 63 characters.
+  if (!/^[+-]?\d{1,63}$/.test(text)) return undefined;
   const value = BigInt(text.startsWith("+") ? text.slice(1) : text);
   return value >= -(2n ** 63n) && value < 2n ** 63n ? value : undefined;
 }

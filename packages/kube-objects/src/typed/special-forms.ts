@@ -157,7 +157,7 @@ function time(value: JsonValue, precision: "seconds" | "micros"): JsonValue {
 
 function intOrString(value: JsonValue): JsonValue {
   if (value === null) return 0;
-  const isNumber = typeof value === "number" && Number.isInteger(value) && Math.abs(value) < 2 ** 31;
+  const isNumber = typeof value === "number" && Number.isInteger(value) && value >= -(2 ** 31) && value < 2 ** 31;
   if (typeof value !== "string" && !isNumber) throw new TypedFormError("neither a number nor a string");
   return value;
 }
