@@ -76,7 +76,8 @@ const units = ["", "Ki", "Mi", "Gi", "Ti"];
 export function showBytes(bytes: number): string {
   let at = 0;
   let value = bytes;
-  while (value >= 1024 && at < units.length - 1) {
+  // What is rounded up to the next unit is shown in it.
+  while (Math.round(value * 10) / 10 >= 1024 && at < units.length - 1) {
     value /= 1024;
     at++;
   }
