@@ -193,6 +193,56 @@ for (const protocol of ["h2", "http/1.1"] as const) {
       await assert.rejects(connect({}, { credentials }).request({ method: "GET", path: "/x" }), { code: 401 });
     });
 
+    const busy = (code: number, seconds: string): Reply => ({
+      code,
+      text: JSON.stringify({ kind: "Status", code, message: "storage is (re)initializing" }),
+      headers: { "retry-after": seconds },
+    });
+    for (const code of [429, 503]) {
+      test(`a request that is answered with ${code} and Retry-After is sent again, with its body`, async () => {
+        const from = exchanges.length;
+        reply = () => (exchanges.length < from + 3 ? busy(code, "0") : { text: '"taken"' });
+        const { body } = await connect().request({ method: "POST", path: "/x", body: { a: 1 } });
+        assert.equal(body, "taken");
+        assert.deepEqual(
+          exchanges.slice(from).map((one) => one.body),
+          ['{"a":1}', '{"a":1}', '{"a":1}'],
+        );
+      });
+    }
+
+    test("a server that stays busy is reported after ten retries", async () => {
+      const from = exchanges.length;
+      reply = () => busy(429, "0");
+      const message = "storage is (re)initializing";
+      await assert.rejects(connect().request({ method: "GET", path: "/x" }), { code: 429, message });
+      assert.equal(exchanges.length - from, 11);
+    });
+
+    const final: Record<string, Reply> = {
+      "a client error": busy(409, "0"),
+      "a wait of more than 30 seconds": busy(429, "31"),
+      "a date": busy(503, "Tue, 17 Nov 2026 18:00:00 GMT"),
+      "no Retry-After": { ...busy(429, "0"), headers: {} },
+    };
+    for (const [name, answered] of Object.entries(final)) {
+      test(`a request is not sent again: ${name}`, async () => {
+        const from = exchanges.length;
+        reply = () => answered;
+        await assert.rejects(connect().request({ method: "GET", path: "/x" }), { code: answered.code });
+        assert.equal(exchanges.length - from, 1);
+      });
+    }
+
+    test("the wait for a busy server ends with the signal", { timeout: 20_000 }, async () => {
+      const stop = new AbortController();
+      reply = () => {
+        setTimeout(() => stop.abort(), 100);
+        return busy(429, "30");
+      };
+      await assert.rejects(connect().request({ method: "GET", path: "/x", signal: stop.signal }), /abort/i);
+    });
+
     test("a server with a certificate of another authority, or for another name, is not trusted", async () => {
       const caPem = createAuthority({ commonName: "other" }).certPem;
       await assert.rejects(connect({}, { caPem }).request({ method: "GET", path: "/x" }), /certificate/);

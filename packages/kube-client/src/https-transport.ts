@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
 import type { Readable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import { requestEntityTooLarge, type Status, StatusError } from "@purlin/kube-objects/errors";
 import { type JsonValue, parseJson, printJson } from "@purlin/kube-objects/json";
 import type { ClusterAccess, Credentials } from "./cluster-access.ts";
@@ -15,6 +16,11 @@ export interface HttpsTransportOptions {
 
 /** No API server takes more in one request; Kubernetes has no setting for it. */
 const maxBodyBytes = 3 * 2 ** 20;
+
+/** How often a request is sent again that the server asks to send later; as often as client-go does it. */
+const maxRetries = 10;
+/** A server that asks for more patience is reported as it answered. */
+const maxRetryAfterSeconds = 30;
 
 /** The way to an API server over HTTPS. Connections are opened when needed; new client certificates open new ones. */
 export function createHttpsTransport(
@@ -54,8 +60,19 @@ export function createHttpsTransport(
     });
   }
 
-  /** A refused token may have expired on the way; one more try with fresh credentials tells. */
+  /** A request that the server did not take, as it is busy or its storage is not ready, is sent again when the server says. */
   async function send(request: KubeRequest): Promise<WireResponse> {
+    for (let retries = 0; ; retries++) {
+      const response = await sendAuthorized(request);
+      const seconds = retryAfterSeconds(response);
+      if (seconds === undefined || retries === maxRetries) return response;
+      response.body.resume();
+      await delay(seconds * 1000, undefined, { signal: request.signal });
+    }
+  }
+
+  /** A refused token may have expired on the way; one more try with fresh credentials tells. */
+  async function sendAuthorized(request: KubeRequest): Promise<WireResponse> {
     const response = await sendOnce(request);
     if (response.code !== 401 || access.credentials.refused === undefined) return response;
     response.body.resume();
@@ -108,6 +125,14 @@ function headersOf(
     if (credentials.impersonate.groups.length > 0) headers["impersonate-group"] = [...credentials.impersonate.groups];
   }
   return headers;
+}
+
+/** How long the server asks to wait; undefined where the answer is final. */
+function retryAfterSeconds({ code, headers }: WireResponse): number | undefined {
+  if (code !== 429 && code < 500) return undefined;
+  const text = headers["retry-after"];
+  const seconds = typeof text === "string" && /^\d+$/.test(text) ? Number(text) : undefined;
+  return seconds !== undefined && seconds <= maxRetryAfterSeconds ? seconds : undefined;
 }
 
 async function readBody(body: Readable): Promise<string> {
