@@ -18,7 +18,7 @@ const [labelText, subdomainText] = [String(dns1123LabelProblems("A")), String(dn
 const portText = "must be between 1 and 65535, inclusive";
 const addressText = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 
-test("addresses that are local to each machine are no endpoints", () => {
+test("addresses that are local to each machine are refused", () => {
   const body = (address: string): string | undefined => specialErrors(address, "a")[0]?.body;
   assert.equal(body("10.0.0.1"), undefined);
   assert.equal(body("0.0.0.0"), 'Invalid value: "0.0.0.0": may not be unspecified (0.0.0.0)');
