@@ -165,9 +165,15 @@ function requirementsOf(requirements: JsonObject): JsonObject {
   ) as JsonObject;
 }
 
-/** Conditions of an object in which times are the same in every run. */
+/** An object without what is another one in every run: times, and what a server sets in metadata and status. The spec stays as it is. */
 export function withoutTimes(object: KubeObject): JsonObject {
-  return fixed(object as JsonValue) as JsonObject;
+  const { spec } = object as JsonObject;
+  return Object.fromEntries(
+    Object.entries(fixed(object as JsonValue) as JsonObject).map(([name, member]) => [
+      name,
+      name === "spec" && spec !== undefined ? spec : member,
+    ]),
+  );
 }
 
 const serverFields = new Set([

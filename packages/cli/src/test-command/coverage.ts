@@ -227,7 +227,10 @@ function patchSources(input: JsonObject): Map<string, PatchSource> {
         : /Environment/.test(type)
           ? "environment"
           : "composite";
-      found.set(`${name}: ${from.join(", ")} -> ${to}`, { resource: name, side, paths: from.map(parseFieldPath) });
+      const text = `${name}: ${from.join(", ")} -> ${to}`;
+      // Two patches may be between the same fields, one in each direction.
+      const isTaken = found.has(text) && found.get(text)?.side !== side;
+      found.set(isTaken ? `${text} (${type})` : text, { resource: name, side, paths: from.map(parseFieldPath) });
     }
   }
   return found;

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
+import { testCase } from "../testing/test-case.ts";
 import { runInProcess, TestIo } from "../testing/test-io.ts";
-import { obsoleteGoldens } from "./goldens.ts";
+import { Goldens, obsoleteGoldens, type UpdateMode } from "./goldens.ts";
 import type { TestCase } from "./test-file.ts";
 
-const naming = (file: string, golden: string): TestCase => ({
-  ...{ file, suite: "s", name: golden, tags: [], skip: undefined, isOnly: false, timeoutMs: undefined, inputs: {} },
-  ...{ kind: "CompositionTest", patches: [], locate: () => "", at: file },
-  reconciles: [{ name: "1", change: {}, until: 1, expect: { golden } }],
-  expect: undefined,
-});
+const naming = (file: string, golden: string): TestCase =>
+  testCase({ file, name: golden, reconciles: [{ name: "1", change: {}, until: 1, expect: { golden } }] });
 
 test("golden files that no case names are found, in folders of golden files whose tests were all read", async () => {
   using folder = tempFolder({
@@ -55,4 +52,59 @@ spec:
   assert.deepEqual(await purlin({ CI: "true" }), [1, line]);
   assert.deepEqual(await purlin({}, "--update", "all"), [0, "removed golden/old.yaml\n"]);
   assert.equal(existsSync(join(folder.path, "golden/old.yaml")), false);
+});
+
+test("golden files of composed composite resources, of expectations that must not hold and of xprin are in use", async () => {
+  using folder = tempFolder(Object.fromEntries(["a", "b", "c", "d", "old"].map((name) => [`golden/${name}.yaml`, ""])));
+  const expect = {
+    golden: "golden/a.yaml",
+    nested: { db: { golden: "golden/b.yaml" }, other: {} },
+    not: { golden: "golden/c.yaml" },
+  };
+  const xprin = {
+    xprin: [
+      { type: "Golden", expected: "golden/d.yaml" },
+      { type: "Count", expected: "golden/old.yaml" },
+    ],
+  };
+  const cases = [testCase({ expect }), testCase({ file: "xprin.yaml", expect: xprin })];
+  const io = new TestIo({ cwd: folder.path });
+  assert.deepEqual(await obsoleteGoldens(cases, [folder.path], io), ["golden/old.yaml"]);
+});
+
+test("a golden file is compared and written as the mode says", async () => {
+  using folder = tempFolder({ "tests/golden/same.yaml": "a: 1\n", "tests/golden/other.yaml": "a: 2\n" });
+  const io = new TestIo({ cwd: folder.path });
+  const one = testCase({ file: "tests/app.test.yaml" });
+  const compared = async (mode: UpdateMode, name: string): Promise<unknown[]> => {
+    const goldens = new Goldens(mode, io);
+    return [await goldens.compare(`golden/${name}.yaml`, "a: 1\n", one), goldens.written];
+  };
+  const differs = [
+    "golden: tests/golden/other.yaml differs: accept the change with --update all",
+    ...["  line 1:", "  - a: 2", "  + a: 1"],
+  ];
+  for (const mode of ["none", "new", "all"] as const) assert.deepEqual(await compared(mode, "same"), [[], []]);
+  for (const mode of ["none", "new"] as const) assert.deepEqual(await compared(mode, "other"), [differs, []]);
+  assert.deepEqual(await compared("none", "missing"), [
+    ["golden: tests/golden/missing.yaml does not exist: write it with --update new"],
+    [],
+  ]);
+  assert.deepEqual(await compared("new", "missing"), [[], ["tests/golden/missing.yaml"]]);
+  assert.deepEqual(await compared("all", "other"), [[], ["tests/golden/other.yaml"]]);
+  assert.equal(readFileSync(join(folder.path, "tests/golden/other.yaml"), "utf8"), "a: 1\n");
+});
+
+test("only the lines that differ are shown, at most twenty", async () => {
+  const numbered = (count: number): string => Array.from({ length: count }, (_, at) => `n${at}\n`).join("");
+  using folder = tempFolder({ "g.yaml": "a\nb\nc\nd\n", "long.yaml": numbered(30) });
+  const goldens = new Goldens("none", new TestIo({ cwd: folder.path }));
+  const shown = async (file: string, text: string): Promise<string[]> =>
+    (await goldens.compare(file, text, testCase())).slice(1);
+  assert.deepEqual(await shown("g.yaml", "a\nB\nc\nd\n"), ["  line 2:", "  - b", "  + B"]);
+  assert.deepEqual(await shown("g.yaml", "a\nb\nb2\nc\nd\n"), ["  line 3:", "  + b2"]);
+  assert.deepEqual(await shown("g.yaml", "a\nd\n"), ["  line 2:", "  - b", "  - c"]);
+  assert.deepEqual(await shown("g.yaml", "a\nb\nc\nd\nd\n"), ["  line 5:", "  + d"]);
+  const many = await shown("long.yaml", "");
+  assert.deepEqual([many.length, many.at(-1)], [21, "  - n19"]);
 });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { mkdir, readdir } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { objectAt, objectsAt } from "@purlin/kube-objects/object";
 import { readTextIfThere } from "../files/read-text.ts";
 import { replaceFile } from "../files/write-files.ts";
 import type { Io } from "../io.ts";
@@ -46,11 +48,13 @@ const goldenFolder = /^goldens?$/;
  * were all read.
  */
 export async function obsoleteGoldens(cases: readonly TestCase[], roots: readonly string[], io: Io): Promise<string[]> {
-  const named = new Set(
-    cases.flatMap((test) => goldenNames(test).map((name) => resolve(io.cwd, dirname(test.file), name))),
-  );
+  const pathsOf = (test: TestCase): string[] =>
+    goldenNames(test).map((name) => resolve(io.cwd, dirname(test.file), name));
+  const named = new Set(cases.flatMap(pathsOf));
+  // xprin has its own files in folders of golden files.
+  const ours = cases.filter(({ expect }) => expect?.["xprin"] === undefined).flatMap(pathsOf);
   const isRead = (folder: string): boolean => roots.some((root) => !relative(root, folder).startsWith(".."));
-  const folders = new Set([...named].map((file) => dirname(file)).filter((at) => goldenFolder.test(basename(at))));
+  const folders = new Set(ours.map((file) => dirname(file)).filter((at) => goldenFolder.test(basename(at))));
   const found: string[] = [];
   for (const folder of [...folders].filter(isRead)) {
     const names = await readdir(folder).catch(() => []);
@@ -61,10 +65,19 @@ export async function obsoleteGoldens(cases: readonly TestCase[], roots: readonl
 }
 
 function goldenNames({ expect, reconciles }: TestCase): string[] {
-  return [expect, ...reconciles.map((one) => one.expect)].flatMap((one) => {
-    const golden = one?.["golden"];
-    return typeof golden === "string" ? [golden] : [];
-  });
+  return [expect, ...reconciles.map((one) => one.expect)].flatMap((one) => goldensIn(one ?? {}));
+}
+
+/** The golden files of expectations, also of those about composed composite resources, and of assertions of xprin. */
+function goldensIn(expect: JsonObject): string[] {
+  const { golden, not } = expect;
+  const inner = [not, ...Object.values(objectAt(expect, ["nested"]))].filter((one) => one !== undefined);
+  const asserted = objectsAt(expect, ["xprin"]).filter(({ type }) => type === "Golden");
+  return [
+    ...(typeof golden === "string" ? [golden] : []),
+    ...asserted.flatMap(({ expected }) => (typeof expected === "string" ? [expected] : [])),
+    ...inner.filter(isJsonObject).flatMap(goldensIn),
+  ];
 }
 
 /** The lines that differ, a few of many. */

@@ -47,7 +47,7 @@ export class InputReader {
 
   async read(test: TestCase): Promise<CaseInputs> {
     const objects = async (name: string): Promise<readonly KubeObject[]> =>
-      (await this.objects(test.inputs[name], test, name)).map(asNew);
+      (await this.objects(test.inputs[name], test, `inputs.${name}`)).map(asNew);
     const one = async (name: string): Promise<KubeObject> => {
       const [first, second] = await objects(name);
       if (first !== undefined && second === undefined) return first;
@@ -69,7 +69,7 @@ export class InputReader {
       // `secrets` lists what values of a recorded run were replaced with: fixtures have the replacements already.
       others: [...(await objects("required")), ...(await objects("credentials")), ...(watched ? [watched] : [])],
       context: {
-        ...(context === undefined ? {} : requireObject(context, test, "inputs.context")),
+        ...(context === undefined ? {} : requireObject(context, test, "inputs.context: expected an object")),
         ...(await this.#contextOf(test)),
       },
       asCrossplane: lineOf(test),
@@ -118,7 +118,11 @@ export class InputReader {
     const keepsNulls = test.xprin !== undefined && rendered.has(what);
     if (typeof value === "string") return await this.#file(value, test, keepsNulls);
     if (isJsonArray(value)) return (await Promise.all(value.map((one) => this.objects(one, test, what)))).flat();
-    const { metadata = {} } = requireObject(value, test, what);
+    const { metadata = {} } = requireObject(
+      value,
+      test,
+      `${what}: expected a file, a folder, an object or a list of these`,
+    );
     return [prepare({ ...(value as JsonObject), metadata }, this.#folderOf(test))];
   }
 
@@ -145,7 +149,7 @@ export class InputReader {
 }
 
 /** Files that xprin renders as they are; others are applied, and what is null there means nothing. */
-const rendered: ReadonlySet<string> = new Set(["xr", "claim", "observed"]);
+const rendered: ReadonlySet<string> = new Set(["inputs.xr", "inputs.claim", "inputs.observed"]);
 
 /** The input that names what a case is about. */
 function rootInput(test: TestCase): string {
@@ -182,9 +186,9 @@ function asNew(object: KubeObject): KubeObject {
 
 const serverFields = new Set(["uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"]);
 
-function requireObject(value: JsonValue, test: TestCase, what: string): JsonObject {
+function requireObject(value: JsonValue, test: TestCase, problem: string): JsonObject {
   if (isJsonObject(value)) return value;
-  throw wrong(test, `${what}: expected a file, a folder, an object or a list of these`);
+  throw wrong(test, problem);
 }
 
 const wrong = ({ at, name }: TestCase, text: string): UserError =>
@@ -193,7 +197,10 @@ const wrong = ({ at, name }: TestCase, text: string): UserError =>
 /** An object with a JSON merge patch, or a list of JSON patch operations, applied. */
 export function patched(object: KubeObject, patch: JsonValue, test: TestCase): KubeObject {
   if (!isJsonArray(patch))
-    return applyMergePatch(object as JsonObject, requireObject(patch, test, "patch")) as KubeObject;
+    return applyMergePatch(
+      object as JsonObject,
+      requireObject(patch, test, "patch: expected an object or a list of JSON patch operations"),
+    ) as KubeObject;
   try {
     return applyJsonPatch(object as JsonValue, patch as never) as KubeObject;
   } catch (error) {

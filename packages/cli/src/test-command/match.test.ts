@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonValue } from "@purlin/kube-objects/json";
-import { contains, mismatches, place } from "./match.ts";
+import { contains, judgeExpression, matchesInTime, mismatches, place } from "./match.ts";
 
 const lines = (expected: JsonValue, actual: JsonValue): string[] =>
   mismatches(expected, actual, place("x")).map(({ text }) => text);
@@ -76,4 +76,110 @@ test("an item that is not in a list is reported with the closest one, at its own
     text: 'conditions: expected an item {"type":"Synced","status":"True"}, got 2; closest: conditions.status: expected "True", got "False"',
     at: ["conditions", 1],
   });
+});
+
+test("a value that is absent, null or of another type differs from what is expected", () => {
+  const cases: readonly (readonly [expected: JsonValue, actual: JsonValue | undefined, line: string])[] = [
+    [null, undefined, "x: expected null, got nothing"],
+    [1, undefined, "x: expected 1, got nothing"],
+    [{ a: 1 }, undefined, "x: expected an object, got nothing"],
+    [{ a: 1 }, [1], "x: expected an object, got [1]"],
+    [[1], { a: 1 }, 'x: expected a list, got {"a":1}'],
+    [[1, 2], [1], "x[1]: expected 2, got nothing"],
+    [{ a: null }, {}, "x.a: expected null, got nothing"],
+    [{}, null, "x: expected an object, got null"],
+  ];
+  for (const [expected, actual, line] of cases)
+    assert.deepEqual(
+      mismatches(expected, actual, place("x")).map(({ text }) => text),
+      [line],
+    );
+  assert.deepEqual(lines(null, null), []);
+  assert.deepEqual(lines({}, { a: 1 }), []);
+  assert.deepEqual(lines([1], [1, 2]), []);
+});
+
+test("items are matched by the first key that all expected items have and that is unique; by index otherwise", () => {
+  const ports = [
+    { name: "a", key: "k1", n: 1 },
+    { name: "b", key: "k2", n: 2 },
+  ];
+  assert.deepEqual(lines([{ name: "b", n: 2 }], ports), []);
+  assert.deepEqual(lines([{ key: "k2", n: 2 }], ports), []);
+  assert.deepEqual(lines([{ name: "c" }], ports), ['x[name=c]: expected {"name":"c"}, got nothing']);
+  assert.deepEqual(lines([{ n: 2 }], ports), ["x[0].n: expected 2, got 1"]);
+  const twice = [ports[0], { ...ports[0], key: "k2" }] as JsonValue;
+  assert.deepEqual(lines([{ name: "a", key: "k2" }], twice), [], "the name is not unique, the key is");
+  assert.deepEqual(lines([{ name: "b" }], [{ name: "a" }, { name: "a" }]), ['x[0].name: expected "b", got "a"']);
+  assert.deepEqual(lines([{ name: { $regex: "b" } }], ports), ['x[0].name: expected a text that matches "b", got "a"']);
+});
+
+test("existence: $exists, $absent and $any see null as a value", () => {
+  const of = (expected: JsonValue, actual: JsonValue): string[] => lines({ f: expected }, actual);
+  for (const value of [{ f: null }, { f: 0 }]) {
+    assert.deepEqual(of({ $exists: true }, value), []);
+    assert.deepEqual(of({ $absent: false }, value), []);
+    assert.deepEqual(of({ $any: true }, value), []);
+    assert.equal(of({ $exists: false }, value).length, 1);
+  }
+  assert.deepEqual(of({ $exists: true }, {}), ["x.f: expected existence true, got nothing"]);
+  assert.deepEqual(of({ $absent: true }, { f: 1 }), ["x.f: expected absence true, got 1"]);
+  assert.deepEqual(of({ $any: true }, {}), ["x.f: expected any value, true, got nothing"]);
+});
+
+test("operators never hold for an absent value, or one of another type", () => {
+  const cases: Readonly<Record<string, JsonValue>> = {
+    ...{ $regex: ".*", $gt: 0, $gte: 0, $lt: 9, $lte: 9, $in: [null], $type: "null", $len: 0, $exact: null },
+    ...{ $contains: [], $cel: "self.size() == 0" },
+  };
+  for (const [name, operand] of Object.entries(cases))
+    assert.equal(lines({ f: { [name]: operand } }, {}).length, 1, name);
+  assert.deepEqual(lines({ $gt: 1 }, "2"), ['x: expected more than 1, got "2"']);
+  assert.deepEqual(lines({ $regex: "1" }, 1), ['x: expected a text that matches "1", got 1']);
+  assert.deepEqual(lines({ $len: 1 }, 5), ["x: expected the length 1, got 5"]);
+  assert.deepEqual(lines({ $in: "abc" }, "a"), ['x: expected one of "abc", got "a"']);
+});
+
+test("limits of comparisons, types and lengths", () => {
+  assert.equal(lines({ $gt: 3 }, 3).length, 1);
+  assert.deepEqual(lines({ $gt: 3 }, 3.5), []);
+  for (const [type, value] of Object.entries({
+    null: null,
+    array: [],
+    object: {},
+    string: "",
+    boolean: false,
+    number: 0.5,
+  }))
+    assert.deepEqual(lines({ $type: type }, value), [], type);
+  assert.deepEqual(lines({ $type: "number" }, 3), []);
+  assert.deepEqual(lines({ $len: 0 }, ""), []);
+  assert.deepEqual(lines({ $len: 2 }, { a: 1, b: 2 }), []);
+  assert.deepEqual(lines({ $len: 2 }, "😀ü"), [], "characters count, as in schemas and CEL");
+});
+
+test("an object with two keys, or whose key is escaped, is not an operator", () => {
+  assert.deepEqual(lines({ $gt: 1, $lt: 3 }, { $gt: 1, $lt: 3 }), []);
+  assert.deepEqual(lines({ $$gt: 1 }, { $gt: 1 }), []);
+  assert.deepEqual(lines({ $: 1 }, { $: 1 }), []);
+});
+
+test("expressions that are wrong, fail or are not true are reported with their text", () => {
+  assert.equal(judgeExpression("1 == 1", {}), undefined);
+  assert.equal(judgeExpression("a", { a: "true" }), 'a: expected true, got "true"');
+  assert.match(judgeExpression("a ==", { a: 1 }) ?? "", /^a ==: /);
+  assert.match(judgeExpression("b == 1", { a: 1 }) ?? "", /^b == 1: /);
+});
+
+test("a regular expression that takes too long or is wrong is a line, not a crash", () => {
+  assert.deepEqual([matchesInTime("^a", "ab"), matchesInTime("^b", "ab")], [true, false]);
+  assert.equal(matchesInTime("[", "a"), "Invalid regular expression: /[/: Unterminated character class");
+  assert.deepEqual(lines({ $regex: "[" }, "a"), ["x: Invalid regular expression: /[/: Unterminated character class"]);
+});
+
+test("$contains: each wanted item is in the list, in any order", () => {
+  assert.deepEqual(lines({ $contains: [2, 1] }, [1, 2, 3]), []);
+  assert.deepEqual(lines({ $contains: 2 }, [1, 2, 3]), []);
+  assert.deepEqual(lines({ $contains: [4] }, []), ["x: expected an item 4, got 0"]);
+  assert.deepEqual(lines({ $contains: [4] }, "text"), ['x: expected a list, got "text"']);
 });

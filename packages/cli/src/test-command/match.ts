@@ -103,6 +103,9 @@ function inList(expected: readonly JsonValue[], actual: JsonValue | undefined, p
 
 const hasText = (item: JsonValue, key: string): boolean => isJsonObject(item) && typeof item[key] === "string";
 
+const haveSameKey = (a: JsonValue, b: JsonValue): boolean =>
+  itemKeys.some((key) => hasText(a, key) && isJsonObject(a) && isJsonObject(b) && a[key] === b[key]);
+
 function areUnique(items: readonly JsonValue[], key: string): boolean {
   const values = items.map((item) => (isJsonObject(item) ? item[key] : undefined));
   return values.every((value) => typeof value === "string") && new Set(values).size === values.length;
@@ -183,7 +186,9 @@ function applyOperator({ name, operand }: Operator, actual: JsonValue | undefine
 }
 
 function lengthOf(value: JsonValue | undefined): number | undefined {
-  if (typeof value === "string" || isJsonArray(value)) return value.length;
+  // As in schemas and CEL, characters count, not the halves of those beyond U+FFFF.
+  if (typeof value === "string") return [...value].length;
+  if (isJsonArray(value)) return value.length;
   return value !== undefined && isJsonObject(value) ? Object.keys(value).length : undefined;
 }
 
@@ -200,9 +205,14 @@ export function judgeExpression(expression: string, variables: JsonObject): stri
 export function contains(wanted: readonly JsonValue[], actual: JsonValue | undefined, path: Place): Mismatch[] {
   if (!isJsonArray(actual)) return [mismatch(path, `expected a list, got ${shown(actual)}`)];
   return wanted.flatMap((one, index) => {
-    const tries = actual.map((candidate) => mismatches(one, candidate, path));
-    if (tries.some((found) => found.length === 0)) return [];
-    const closest = tries.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    const tries = actual.map((candidate) => ({ candidate, found: mismatches(one, candidate, path) }));
+    if (tries.some(({ found }) => found.length === 0)) return [];
+    // Of items that differ equally, the one with the wanted name is meant.
+    const isOther = (candidate: JsonValue): number => (haveSameKey(one, candidate) ? 0 : 1);
+    const [first] = tries.toSorted(
+      (a, b) => a.found.length - b.found.length || isOther(a.candidate) - isOther(b.candidate),
+    );
+    const closest = first?.found ?? [];
     const near = closest.length === 0 ? "" : `; closest: ${closest.map(({ text }) => text).join(", ")}`;
     return [
       { text: `${path.shown}: expected an item ${shown(one)}, got ${actual.length}${near}`, at: [...path.at, index] },

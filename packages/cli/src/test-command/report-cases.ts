@@ -85,16 +85,18 @@ function tapReporter(): Reporter {
     ended({ test, status, lines }) {
       number += 1;
       const skipped = status === "skipped" ? ` # SKIP ${textsOf({ lines }).join(" ")}` : "";
-      const placed = lines.map(({ text, at }) => `# ${at === undefined ? "" : `${at}: `}${text}\n`);
+      const placed = lines.map(({ text, at }) => commented(`${at === undefined ? "" : `${at}: `}${text}\n`));
       const details = status === "failed" ? placed.join("") : "";
-      return harmless(
-        `${status === "failed" ? "not ok" : "ok"} ${number} - ${test.file}: ${test.name}${skipped}\n${details}`,
-      );
+      // A number sign would begin a directive.
+      const name = `${test.file}: ${test.name}`.replaceAll("#", "\\#");
+      return harmless(`${status === "failed" ? "not ok" : "ok"} ${number} - ${name}${skipped}\n${details}`);
     },
-    summary: (outcomes, _ms, coverage) =>
-      `${coveredText(coverage).replaceAll(/^(?=.)/gm, "# ")}1..${outcomes.length}\n`,
+    summary: (outcomes, _ms, coverage) => `${commented(coveredText(coverage))}1..${outcomes.length}\n`,
   };
 }
+
+/** Lines as comments of TAP. */
+const commented = (text: string): string => text.replaceAll(/^(?=.|\n)/gm, "# ");
 
 const jsonReporter: Reporter = {
   ended: () => "",
@@ -127,12 +129,13 @@ const jsonReporter: Reporter = {
 function githubReporter(style: Style): Reporter {
   const spec = specReporter(style);
   const escaped = (text: string): string => text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
+  const property = (text: string): string => escaped(text).replaceAll(":", "%3A").replaceAll(",", "%2C");
   return {
     ended(outcome) {
       const { test, status, lines } = outcome;
       const annotations = lines.map(({ text, at = test.at }) => {
         const [, file = test.file, line = "1"] = /^(.*):(\d+):\d+$/s.exec(at) ?? [];
-        return `::error file=${file},line=${line}::${escaped(`${test.name}\n${text}`)}\n`;
+        return `::error file=${property(file)},line=${line}::${escaped(`${test.name}\n${text}`)}\n`;
       });
       return spec.ended(outcome) + (status === "failed" ? annotations.join("") : "");
     },

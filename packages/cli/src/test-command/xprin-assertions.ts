@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import {
   isJsonArray,
   isJsonObject,
+  isNumber,
   type JsonObject,
   type JsonValue,
   jsonEqual,
@@ -126,7 +127,8 @@ function at(object: JsonObject, path: readonly string[]): { readonly isThere: bo
 
 function typeOf(value: JsonValue | undefined): string {
   if (value === undefined || value === null) return "null";
-  return isJsonArray(value) ? "array" : typeof value;
+  if (isJsonArray(value)) return "array";
+  return isNumber(value) ? "number" : typeof value;
 }
 
 /** What only a rendering or only a server sets. */
