@@ -85,8 +85,8 @@ function childOf(schema: Schema, segment: PathSegment): Schema | undefined {
     const values = schema.items ?? schema.additionalProperties;
     return values === true ? {} : values || undefined;
   }
-  const own = schema.properties?.[segment];
-  if (own !== undefined) return own;
+  const { properties = {} } = schema;
+  if (Object.hasOwn(properties, segment)) return properties[segment];
   const others = schema.additionalProperties;
   return others === true ? {} : others || undefined;
 }

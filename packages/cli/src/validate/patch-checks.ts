@@ -46,6 +46,10 @@ const stringFields: Readonly<Record<string, string>> = {
   Replace: "replace",
 };
 
+/** The member that an object has itself. Files may have any name, also those that every object inherits. */
+export const ownOf = <T>(members: Readonly<Record<string, T>>, name: string): T | undefined =>
+  Object.hasOwn(members, name) ? members[name] : undefined;
+
 interface ShapeProblem {
   readonly path: readonly PathSegment[];
   readonly text: string;
@@ -54,7 +58,7 @@ interface ShapeProblem {
 /** What is missing or misspelled in a patch. */
 export function shapeProblems(patch: JsonObject): ShapeProblem[] {
   const type = String(patch["type"] ?? "FromCompositeFieldPath");
-  const fields = patchFields[type];
+  const fields = ownOf(patchFields, type);
   if (fields === undefined)
     return [{ path: ["type"], text: unknownText("patch type", type, Object.keys(patchFields)) }];
   const missing = fields
@@ -82,7 +86,7 @@ function transformProblems(transform: JsonObject, path: readonly PathSegment[]):
 }
 
 function convertProblems({ toType }: JsonObject, path: readonly PathSegment[]): ShapeProblem[] {
-  if (typeof toType === "string" && toType in convertedTypes) return [];
+  if (typeof toType === "string" && ownOf(convertedTypes, toType) !== undefined) return [];
   return [
     { path: [...path, "toType"], text: unknownText("type to convert to", String(toType), Object.keys(convertedTypes)) },
   ];
@@ -90,7 +94,7 @@ function convertProblems({ toType }: JsonObject, path: readonly PathSegment[]): 
 
 function stringProblems(string: JsonObject, path: readonly PathSegment[]): ShapeProblem[] {
   const type = String(string["type"] ?? "Format");
-  const field = stringFields[type];
+  const field = ownOf(stringFields, type);
   if (field === undefined)
     return [{ path: [...path, "type"], text: unknownText("string transform", type, Object.keys(stringFields)) }];
   return string[field] === undefined ? [{ path, text: `a string transform of type ${type} needs ${field}` }] : [];
@@ -116,7 +120,7 @@ function typeAfter(transform: JsonObject, before: string | undefined): string | 
   const { type, convert } = transform;
   if (type === "string") return "string";
   if (type === "math") return before;
-  if (type === "convert" && isJsonObject(convert)) return convertedTypes[String(convert["toType"])];
+  if (type === "convert" && isJsonObject(convert)) return ownOf(convertedTypes, String(convert["toType"]));
   return undefined;
 }
 

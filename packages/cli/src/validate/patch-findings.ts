@@ -5,7 +5,7 @@ import type { Schema } from "@purlin/kube-objects/schema";
 import { type PathSegment, parseFieldPath } from "../files/yaml-position.ts";
 import type { Finding } from "./finding.ts";
 import { type Found, lookUp } from "./kind-schemas.ts";
-import { baseFindings, type PatchedField, shapeProblems, transformedType } from "./patch-checks.ts";
+import { baseFindings, ownOf, type PatchedField, shapeProblems, transformedType } from "./patch-checks.ts";
 import { type Bag, compositeType, type Step } from "./pipeline-step.ts";
 
 /** Which object a path of a patch belongs to. */
@@ -120,7 +120,7 @@ class PatchCheck {
 
   /** Whether both ends of a patch exist, and have the same type after its transforms. */
   paths({ patch, path }: Placed, sides: Sides): Finding[] {
-    const direction = directions[typeOf(patch)];
+    const direction = ownOf(directions, typeOf(patch));
     if (direction === undefined) return [];
     const [source, target] = direction.map((side) => sides[side]);
     const from = sourcesOf(patch).map(({ field, at }) => ({ at: [...path, ...at], field, side: source }));
@@ -200,12 +200,12 @@ function typeAt(end: End | undefined): string | undefined {
 
 /** What a patch writes to a composed resource, and whether it always does. */
 function patchedField({ patch }: Placed, composite: Schema | undefined): PatchedField[] {
-  const [, target] = directions[typeOf(patch)] ?? [];
+  const [source, target] = ownOf(directions, typeOf(patch)) ?? [];
   const field = targetOf(patch);
   if (target !== "composed" || field === undefined) return [];
   const policy = isJsonObject(patch["policy"]) ? patch["policy"]["fromFieldPath"] : undefined;
-  const isSure =
-    policy === "Required" || sourcesOf(patch).every((source) => isAlwaysSet(composite, parseFieldPath(source.field)));
+  const isFilled = (from: string): boolean => source === "composite" && isAlwaysSet(composite, parseFieldPath(from));
+  const isSure = policy === "Required" || sourcesOf(patch).every((one) => isFilled(one.field));
   return [{ path: parseFieldPath(field), isSure }];
 }
 
@@ -216,8 +216,8 @@ function isAlwaysSet(composite: Schema | undefined, path: readonly PathSegment[]
   for (const [depth, segment] of path.entries()) {
     if (schema === undefined || typeof segment !== "string") return false;
     const child: Schema | undefined = schema.properties?.[segment];
-    if (child?.default !== undefined) return true;
-    if (depth > 0 && schema.required?.includes(segment) !== true) return false;
+    const isSet = child?.default !== undefined || schema.required?.includes(segment) === true;
+    if (depth > 0 && !isSet) return false;
     schema = child;
   }
   return true;
@@ -236,7 +236,7 @@ function readinessFindings(resource: JsonObject, at: readonly PathSegment[], rep
     const type = String(check["type"]);
     const missing = [
       ...(fieldChecks.has(type) ? ["fieldPath"] : []),
-      ...(needed[type] === undefined ? [] : [needed[type]]),
+      ...[ownOf(needed, type)].filter((name) => name !== undefined),
     ];
     return missing
       .filter((name) => check[name] === undefined)

@@ -199,7 +199,7 @@ async function sourceOf(finding: Finding, sources: Map<string, readonly string[]
   if (known !== undefined) return known;
   // Standard input can be read only once.
   const text = file === "-" ? "" : await readFile(resolve(io.cwd, file), "utf8").catch(() => "");
-  const lines = text.split(/\r\n|\r|\n/);
+  const lines = text === "" ? [] : text.split(/\r\n|\r|\n/);
   sources.set(file, lines);
   return lines;
 }
