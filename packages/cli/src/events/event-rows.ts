@@ -40,13 +40,15 @@ export function toShownEvent(event: KubeObject): ShownEvent {
 
 /** When an event was seen, as kubectl writes it: `12s`, or `12s (x3 over 5m)`. */
 export function seenText({ count, first, last }: ShownEvent, now: number): string {
-  const ago = humanDuration(now - last);
-  return count > 1 ? `${ago} (x${count} over ${humanDuration(now - first)})` : ago;
+  const ago = since(last, now);
+  return count > 1 ? `${ago} (x${count} over ${since(first, now)})` : ago;
 }
 
-/** Oldest first. */
+const since = (time: number, now: number): string => (Number.isNaN(time) ? "<unknown>" : humanDuration(now - time));
+
+/** Oldest first. An event without a time is older than the others. */
 export function byTime(a: ShownEvent, b: ShownEvent): number {
-  return a.last - b.last;
+  return (a.last || 0) - (b.last || 0);
 }
 
 function asText(value: unknown): string {
