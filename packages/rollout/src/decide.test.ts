@@ -230,3 +230,12 @@ test("an approval is kept in the status: a later one replaces the annotation", (
   }
   assert.deepEqual([state.currentStep, state.approvedSteps], [1, ["a", "b"]]);
 });
+
+test("times that a forged status leads to can be stored", () => {
+  const state = { ...first, deadlineAt: 10 ** 15, heldSince: -(10 ** 15), startedAt: 10 ** 17 };
+  const stored = statusFields(state, { isComposition: false, generation: 1 });
+  assert.deepEqual(
+    [stored["deadlineAt"], stored["heldSince"], stored["startedAt"]],
+    ["9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00.000Z", "9999-12-31T23:59:59.999Z"],
+  );
+});

@@ -33,6 +33,8 @@ interface Answer {
 
 const timeoutMs = 10_000;
 const maxBytes = 1024 * 1024;
+/** Characters of an answer that a message shows. */
+const maxShown = 256;
 
 /** Makes the client of external gates. */
 export function createExternalGates(clock: Pick<Clock, "now">, fetching: Fetch = fetch): ExternalGates {
@@ -85,7 +87,10 @@ async function request(gate: Gate, body: JsonObject, fetching: Fetch): Promise<E
   if (!isJsonObject(answer) || typeof answer["passed"] !== "boolean") {
     return { unknown: `${gate.url}: the answer has no field "passed"` };
   }
-  return { passed: answer["passed"], message: stringAt(answer, ["message"]).slice(0, 256) || "the webhook answered" };
+  return {
+    passed: answer["passed"],
+    message: stringAt(answer, ["message"]).slice(0, maxShown) || "the webhook answered",
+  };
 }
 
 async function read(response: Response): Promise<JsonValue> {
@@ -113,7 +118,12 @@ function prometheusNumber(answer: JsonValue): ExternalNumber {
   return numberOf(Array.isArray(pair) ? pair[1] : undefined);
 }
 
+/** A server may answer with a megabyte, or lists in lists: the text goes into the status. */
+function shownOf(value: JsonValue | undefined): string {
+  return typeof value === "object" ? "a list or an object" : String(value).slice(0, maxShown);
+}
+
 function numberOf(value: JsonValue | undefined): ExternalNumber {
   const number = typeof value === "string" || typeof value === "number" ? Number(value) : Number.NaN;
-  return Number.isFinite(number) ? { value: number } : { unknown: `the result is not a number: ${String(value)}` };
+  return Number.isFinite(number) ? { value: number } : { unknown: `the result is not a number: ${shownOf(value)}` };
 }

@@ -217,6 +217,18 @@ test("Prometheus and webhooks are asked over HTTP; errors and odd answers are un
   }
 });
 
+test("what a server answers instead of a number is cut", async () => {
+  const values = { [JSON.stringify("x".repeat(1_000_000))]: "x".repeat(256), "[[[1]]]": "a list or an object" };
+  for (const [value, text] of Object.entries(values)) {
+    const body = `{"data":{"resultType":"scalar","result":[0,${value}]}}`;
+    const external = createExternalGates(systemClock, async () => new Response(body));
+    const asked = gate({ type: "Prometheus", url: "http://a", query: "up", max: "9" });
+    const question = { rolloutUid: "u", since: 0, body: () => ({}) };
+    const answer = await eventually("there is an answer", () => external.answer(asked, question));
+    assert.deepEqual(answer, { unknown: `the result is not a number: ${text}` });
+  }
+});
+
 test("the answer to a question from before the step does not count, and a large one is not read", async () => {
   let now = 100;
   const first = Promise.withResolvers<Response>();

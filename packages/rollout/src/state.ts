@@ -231,8 +231,11 @@ export function statusFields(
   });
 }
 
+/** The times that a status can have: those of the years 1 to 9999. Sums with times of a forged status may lie outside. */
+const [earliest, latest] = [Date.parse("0001-01-01T00:00:00.000Z"), Date.parse("9999-12-31T23:59:59.999Z")];
+
 function timeText(time: number | undefined): string | undefined {
-  return time === undefined ? undefined : new Date(time).toISOString();
+  return time === undefined ? undefined : new Date(Math.min(Math.max(time, earliest), latest)).toISOString();
 }
 
 function pruned(fields: Readonly<Record<string, unknown>>): JsonObject {

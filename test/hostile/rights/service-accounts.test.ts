@@ -12,6 +12,7 @@ import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
 import { clientOf, type PurlinProcess, startPurlin } from "../../e2e/harness/purlin-process.ts";
 
+const features = ["--enable-operations", "--enable-function-rollouts"];
 const rbac = "rbac.authorization.k8s.io";
 const namespace = "team";
 const accounts = { none: undefined, viewer: "view", editor: "edit", owner: "admin" } as const;
@@ -25,7 +26,7 @@ const tokens = new Map<string, string>();
 const directory = mkdtempSync(join(tmpdir(), "hostile-rights-"));
 
 before(async () => {
-  running = startPurlin("up", "--data-dir", join(directory, "d"), "--port", "0", "--registry-port", "0");
+  running = startPurlin("up", "--data-dir", join(directory, "d"), "--port", "0", "--registry-port", "0", ...features);
   await running.says("registry at");
   const file = join(directory, "d", "kubeconfig");
   const cluster = (load(readFileSync(file, "utf8")) as Kubeconfig).clusters?.[0]?.cluster;
@@ -104,6 +105,8 @@ const clusterAdmin = {
 };
 const tokenRequest = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} };
 const source = { "purlin.dev/source": "/etc/passwd" };
+
+const operation = { mode: "Pipeline", pipeline: [{ step: "a", functionRef: { name: "mine" } }] };
 
 const everyone: readonly Account[] = ["none", "viewer", "editor", "owner"];
 const attempts: readonly (readonly [name: string, by: readonly Account[], attempt: Attempt])[] = [
@@ -188,6 +191,60 @@ const attempts: readonly (readonly [name: string, by: readonly Account[], attemp
   ["to take over a group of the API", everyone, { line: "DELETE /apis/apiregistration.k8s.io/v1/apiservices/v1.apps" }],
   ["to delete its namespace", ["none", "viewer", "editor"], { line: `DELETE ${inTeam}` }],
   ["to read metrics", everyone, { line: "GET /metrics" }],
+  ["to read recorded runs", everyone, { line: "GET /purlin/v1/runs" }],
+  ["to take a snapshot of everything", everyone, { line: "POST /purlin.dev/snapshot" }],
+  [
+    "to run a function with the rights of the control plane",
+    everyone,
+    {
+      line: "POST /apis/ops.crossplane.io/v1alpha1/operations",
+      body: { ...objectOf("ops.crossplane.io/v1alpha1", "Operation", "mine"), spec: operation },
+    },
+  ],
+  [
+    "to run a function whenever a Secret changes",
+    everyone,
+    {
+      line: "POST /apis/ops.crossplane.io/v1alpha1/watchoperations",
+      body: {
+        ...objectOf("ops.crossplane.io/v1alpha1", "WatchOperation", "mine"),
+        spec: { watch: { apiVersion: "v1", kind: "Secret" }, operationTemplate: { spec: operation } },
+      },
+    },
+  ],
+  [
+    "to keep a namespace from being deleted",
+    everyone,
+    {
+      line: `POST /apis/protection.crossplane.io/v1beta1/namespaces/${namespace}/usages`,
+      body: {
+        ...objectOf("protection.crossplane.io/v1beta1", "Usage", "mine", namespace),
+        spec: { of: { apiVersion: "v1", kind: "Namespace", resourceRef: { name: namespace } }, reason: "mine" },
+      },
+    },
+  ],
+  [
+    "to move composite resources to another revision",
+    everyone,
+    {
+      line: "POST /apis/pkg.crossplane.io/v1alpha1/functionrollouts",
+      body: {
+        ...objectOf("pkg.crossplane.io/v1alpha1", "FunctionRollout", "mine"),
+        spec: { functionRef: { name: "mine" }, steps: [{ percent: 100 }] },
+      },
+    },
+  ],
+  [
+    "to activate kinds",
+    everyone,
+    {
+      line: "POST /apis/apiextensions.crossplane.io/v1alpha1/managedresourceactivationpolicies",
+      body: {
+        ...objectOf("apiextensions.crossplane.io/v1alpha1", "ManagedResourceActivationPolicy", "mine"),
+        spec: { activate: ["*"] },
+      },
+    },
+  ],
   [
     "to name another user in headers of a proxy",
     everyone,

@@ -24,6 +24,9 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const longestMs = 5 * 366 * 24 * hourMs;
 
+/** A longer schedule is refused: one that lists every value of every field is shorter, and a megabyte of commas would take half a second. */
+const maxLength = 1024;
+
 /**
  * Parses a cron schedule in the dialect of Go's robfig/cron: five fields, descriptors, `@every`, and a prefix `TZ=` or
  * `CRON_TZ=`. Throws a CronSyntaxError with the text of that library.
@@ -31,6 +34,7 @@ const longestMs = 5 * 366 * 24 * hourMs;
  */
 export function parseCron(text: string, timeZone = ""): CronSchedule {
   if (text === "") throw new CronSyntaxError("empty spec string");
+  if (text.length > maxLength) throw new CronSyntaxError(`the schedule has more than ${maxLength} characters`);
   const [prefix, name, rest = ""] = /^(?:CRON_)?TZ=(\S*)(?:\s+(.*))?$/s.exec(text) ?? [];
   if (prefix === undefined) return parseWithoutZone(text, zoneNamed(timeZone));
   if (!/\s/.test(prefix)) throw new CronSyntaxError(`no schedule after the time zone: ${text}`);

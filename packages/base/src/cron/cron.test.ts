@@ -153,3 +153,11 @@ test("every time of a schedule around both changes of the clocks is one that the
     }
   }
 });
+
+test("a schedule of a megabyte is refused before it is read", () => {
+  const text = `${"*,".repeat(500_000)}* * * * *`;
+  assert.throws(() => parseCron(text), { message: "the schedule has more than 1024 characters" });
+  const [minutes, hours] = [60, 24].map((count) => Array.from({ length: count }, (_, i) => i).join());
+  const longest = `CRON_TZ=America/Argentina/ComodRivadavia ${minutes} ${hours} 1-31 1-12 0-6`;
+  assert.notEqual(parseCron(longest).next(0), undefined);
+});

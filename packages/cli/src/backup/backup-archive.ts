@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createWriteStream } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
+import { openRegularFile } from "@purlin/kube-objects/files";
+import { isJsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
 import { extract, type Pack, pack } from "tar-stream";
 
 /** The entry that lists all others. It is the last one, so an archive without it is incomplete. */
@@ -119,10 +121,11 @@ type FileReceiver = (name: string, content: AsyncIterable<Buffer>) => Promise<vo
  * incomplete, or damaged. What `receive` got before that is not to be used.
  */
 export async function readBackup(path: string, receive: FileReceiver, signal: AbortSignal): Promise<BackupFacts> {
+  const { file } = await openRegularFile(path, { maxBytes: Number.MAX_SAFE_INTEGER });
   const tar = extract();
-  const reading = pipeline(createReadStream(path), createGunzip(), tar, { signal });
+  const reading = pipeline(file.createReadStream(), createGunzip(), tar, { signal });
   reading.catch(() => {});
-  const found: Record<string, FileDigest> = {};
+  const found = new Map<string, FileDigest>();
   let manifest: Manifest | undefined;
   for await (const entry of tar) {
     const { name, type } = entry.header;
@@ -134,7 +137,8 @@ export async function readBackup(path: string, receive: FileReceiver, signal: Ab
     else {
       const counted = new CountedContent(content);
       await receive(name, counted);
-      found[name] = counted.digest();
+      if (found.has(name)) throw new Error(`${name} comes twice`);
+      found.set(name, counted.digest());
     }
   }
   await reading;
@@ -184,21 +188,30 @@ async function smallText(entry: AsyncIterable<Buffer>): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
+/** Reads the list of files. Its texts are shown: they must not have characters that a terminal acts on. */
 function parseManifest(text: string): Manifest {
-  const value = JSON.parse(text) as Partial<Manifest>;
-  if (value.format !== format) {
-    throw new Error(`it has format ${String(value.format)}, and this version of Purlin reads format ${format}`);
+  const value: JsonValue = parseJson(text);
+  const { format: found, version, created, revision, objects, files } = isJsonObject(value) ? value : {};
+  if (found !== format) {
+    throw new Error(`it has format ${JSON.stringify(found)}, and this version of Purlin reads format ${format}`);
   }
-  return value as Manifest;
+  const isShown = [version, created].every((one) => typeof one === "string" && /^[\w.:+-]{1,64}$/.test(one));
+  const isCounted = [revision, objects].every((one) => typeof one === "number");
+  if (!isShown || !isCounted || !isJsonObject(files)) throw new Error(`${manifestName} is malformed`);
+  for (const [name, digest] of Object.entries(files)) {
+    const isDigest = isJsonObject(digest) && typeof digest["size"] === "number" && typeof digest["sha256"] === "string";
+    if (!isSafeName(name) || !isDigest) throw new Error(`${manifestName} is malformed at ${JSON.stringify(name)}`);
+  }
+  return value as unknown as Manifest;
 }
 
-function compare(listed: Manifest["files"], found: Readonly<Record<string, FileDigest>>): void {
+function compare(listed: Manifest["files"], found: ReadonlyMap<string, FileDigest>): void {
   for (const [name, { size, sha256 }] of Object.entries(listed)) {
-    const file = found[name];
+    const file = found.get(name);
     if (file === undefined) throw new Error(`${name} is missing`);
     if (file.size !== size || file.sha256 !== sha256) throw new Error(`digest mismatch of ${name}`);
   }
-  const extra = Object.keys(found).find((name) => listed[name] === undefined);
+  const extra = [...found.keys()].find((name) => !Object.hasOwn(listed, name));
   if (extra !== undefined) throw new Error(`${extra} is not in the list of files`);
 }
 

@@ -141,6 +141,11 @@ const keptFiles = ["port", "applied.json", "folders.json"];
 /** Folders that a backup holds. Unpacked images, logs, sockets and the certificates of function processes are made again at the next start. */
 const keptFolders = ["pki", "function-client", "registry", "images"];
 
+/** Whether a backup holds a file of this name: one that was made to be restored may hold programs and sockets. */
+function isKept(name: string): boolean {
+  return name === storeName || keptFiles.includes(name) || keptFolders.includes(name.slice(0, name.indexOf("/")));
+}
+
 /** Transfers in progress. */
 const leftOut: ReadonlySet<string> = new Set(["registry/partial", "registry/uploads", "images/partial"]);
 
@@ -227,6 +232,7 @@ async function restoreTo(draft: string, path: string, signal: AbortSignal): Prom
   const facts = await readBackup(
     path,
     async (name, content) => {
+      if (!isKept(name)) throw new Error(`unexpected entry ${JSON.stringify(name)}`);
       const target = name === storeName ? snapshot : join(draft, name);
       await mkdir(dirname(target), { recursive: true, mode: 0o700 });
       await pipeline(content, createWriteStream(target, { mode: 0o600, flags: "wx", flush: true }), { signal });

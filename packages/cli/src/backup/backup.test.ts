@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { extract, pack } from "tar-stream";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { spawnPurlin } from "../testing/spawn-purlin.ts";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
@@ -145,6 +149,59 @@ const damaged: Readonly<Record<string, { readonly change: (bytes: Buffer) => Buf
     says: /unexpected entry|Invalid tar header/,
   },
 };
+
+/** The entries of an archive with another list of files. */
+async function rebuilt(bytes: Buffer, more: Record<string, string>, facts: object = {}): Promise<Buffer> {
+  const entries = new Map<string, Buffer>();
+  const reading = extract();
+  Readable.from([gunzipSync(bytes)]).pipe(reading);
+  for await (const entry of reading) entries.set(entry.header.name, await buffer(entry));
+  const manifest = JSON.parse(String(entries.get("backup.json")));
+  entries.delete("backup.json");
+  for (const [name, text] of Object.entries(more)) entries.set(name, Buffer.from(text));
+  const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex");
+  const listed = [...entries].map(([name, content]) => [name, { size: content.length, sha256: digest(content) }]);
+  const writing = pack();
+  for (const [name, content] of entries) writing.entry({ name }, content);
+  writing.entry({ name: "backup.json" }, JSON.stringify({ ...manifest, files: Object.fromEntries(listed), ...facts }));
+  writing.finalize();
+  return gzipSync(await buffer(writing));
+}
+
+const forged: Readonly<Record<string, { readonly by: (bytes: Buffer) => Promise<Buffer>; readonly says: RegExp }>> = {
+  "brings a file that no backup holds": {
+    by: (bytes) => rebuilt(bytes, { "roots/a/program": "x" }),
+    says: /unexpected entry "roots\/a\/program"/,
+  },
+  "has an entry named as the prototype": { by: (bytes) => rebuilt(bytes, { ["__proto__"]: "x" }), says: /unexpected/ },
+  "colors the terminal": {
+    by: (bytes) => rebuilt(bytes, {}, { version: "\u001b[31mred" }),
+    says: /backup\.json is malformed/,
+  },
+  "lists a name that colors the terminal": {
+    by: (bytes) => rebuilt(bytes, {}, { files: { "\u001b[31m": { size: 1, sha256: "x" } } }),
+    says: /malformed at "\\u001b\[31m"/,
+  },
+  "lists no files": { by: (bytes) => rebuilt(bytes, {}, { files: null }), says: /backup\.json is malformed/ },
+};
+
+for (const [what, { by, says }] of Object.entries(forged)) {
+  test(`a backup that ${what} is refused and nothing is restored`, async () => {
+    writeFileSync(join(folder.path, "forged.purlin"), await by(readFileSync(join(folder.path, "running.purlin"))));
+    const before = readdirSync(folder.path);
+    const restored = await purlin("restore", "forged.purlin", "--data-dir", "never");
+    assert.deepEqual([restored.exitCode, restored.stdout], [1, ""]);
+    assert.match(restored.stderr, says);
+    assert.ok(!restored.stderr.includes("\u001b"), restored.stderr);
+    assert.deepEqual(readdirSync(folder.path), before);
+  });
+}
+
+test("restore reads no named pipe", { timeout: 60_000 }, async () => {
+  spawnSync("mkfifo", [join(folder.path, "pipe.purlin")]);
+  const restored = await purlin("restore", "pipe.purlin", "--data-dir", "never");
+  assert.match(restored.stderr, /cannot restore pipe\.purlin: it is a named pipe/);
+});
 
 for (const [what, { change, says }] of Object.entries(damaged)) {
   test(`a backup that ${what} is refused and nothing is restored`, async () => {

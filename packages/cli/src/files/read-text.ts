@@ -21,10 +21,17 @@ const limits = { maxBytes: maxTextBytes };
 /** What a file holds, for errors: `request`, `composite resource`. */
 interface ReadTextOptions {
   readonly what: string;
+  /** Most bytes that are read, where files of programs may be larger than those that people write. */
+  readonly maxBytes?: number;
 }
 
 /** The text of a file the user named; `-` is standard input. Throws a UserError that says what is wrong with it and what to do. */
-export async function readText(path: string, io: Io, { what }: ReadTextOptions): Promise<string> {
+export async function readText(
+  path: string,
+  io: Io,
+  { what, maxBytes = maxTextBytes }: ReadTextOptions,
+): Promise<string> {
+  const limits = { maxBytes };
   try {
     if (path === "-") return decodeUtf8(await readStreamWithin(addAbortSignal(io.signal, io.stdin), limits));
     const descriptor = descriptorOf(path);

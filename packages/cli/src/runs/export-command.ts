@@ -13,6 +13,7 @@ import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import { isOperation } from "../operation/operation-state.ts";
 import { type CommandInput, textOption } from "../options/command-spec.ts";
+import { harmlessLine } from "../terminal/harmless.ts";
 import { UserError } from "../user-error.ts";
 import { openRuns } from "./runs-source.ts";
 
@@ -24,13 +25,13 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     const found = await runs.get(id);
     if (found.steps.length === 0)
       throw new UserError(`run ${found.id} ended before its pipeline: there is nothing to test`);
-    const target = input.args.length === 1 ? folder : join(folder, found.id.toLowerCase());
+    const target = input.args.length === 1 ? folder : join(folder, fileName(found.id.toLowerCase()));
     const files = exportedFiles(found, await definitionsOf(found, runs.cluster, io));
     for (const [name, documents] of files) {
       await makeFolder(resolve(target, name, ".."), 0o755);
       await replaceFile(join(target, name), textOf(documents));
     }
-    io.stdout.write(`${found.id}: ${files.size} files in ${target}\n`);
+    io.stdout.write(`${harmlessLine(found.id)}: ${files.size} files in ${target}\n`);
   }
 }
 
@@ -110,7 +111,7 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
     if (!isOperation(run.xr)) inputs["secrets"] = "fixtures/redacted.yaml";
     files.set("fixtures/redacted.yaml", [Object.fromEntries(redactions.values)]);
   }
-  files.set(`${caseName(run)}.test.yaml`, [caseOf(run, inputs, redactions.replace)]);
+  files.set(`${fileName(caseName(run))}.test.yaml`, [caseOf(run, inputs, redactions.replace)]);
   return files;
 }
 
@@ -281,6 +282,12 @@ function named(object: JsonObject, name: string): JsonObject {
   return { ...object, metadata: { ...metadata, annotations } };
 }
 
+/** A name that a run states, as that of a file in the folder: an imported run may state any text. */
 function fileName(name: string): string {
-  return name.replaceAll(/[^\w.-]/g, "_") || "_";
+  return (
+    name
+      .slice(0, 200)
+      .replaceAll(/[^\w.-]/g, "_")
+      .replace(/^\.+$/, "_") || "_"
+  );
 }

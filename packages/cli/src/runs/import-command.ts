@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fromJson, inspector, isJsonObject, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import { type InspectorReceiver, serveInspector } from "@purlin/function-runner";
 import { printJson } from "@purlin/kube-objects/json";
 import { InspectedRuns, openRunStore, type RunStore } from "@purlin/run-store";
-import { explain } from "../files/read-text.ts";
+import { readText } from "../files/read-text.ts";
 import type { Io } from "../io.ts";
 import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
@@ -16,14 +15,14 @@ import { textOf, UserError } from "../user-error.ts";
 type Line = Readonly<Record<string, unknown>>;
 
 const batch = 200;
+/** The messages of many runs are larger than files that people write. */
+const maxBytes = 256 * 1024 * 1024;
 
 /** `purlin runs import FILE --recorder-dir DIR`: records the messages of a pipeline inspector, one JSON object for each line. */
 export async function importRuns(input: CommandInput, io: Io): Promise<undefined> {
   const output = readOutput(input, ["text", "json", "yaml"]);
   const [file = ""] = input.args;
-  const text = await readFile(resolve(io.cwd, file), "utf8").catch((error: unknown) => {
-    throw new UserError(`cannot read ${file}: ${explain(error)}`, { cause: error });
-  });
+  const text = await readText(file, io, { what: "file", maxBytes });
   using store = openImport(input, io);
   let count = 0;
   const runs = new InspectedRuns((record) => {

@@ -2,7 +2,7 @@
 // Runs that come from a pipeline inspector: over its socket, and from a file.
 
 import assert from "node:assert/strict";
-import { writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import {
@@ -161,5 +161,35 @@ test("runs import records a file of messages, and names the line that is not one
   const bad = await purlin("runs", "import", "bad.jsonl");
   assert.deepEqual([bad.exitCode, /bad\.jsonl:2: not a message of a pipeline inspector/.test(bad.stderr)], [2, true]);
   const missing = await purlin("runs", "import", "none.jsonl");
-  assert.deepEqual([missing.exitCode, /cannot read none\.jsonl/.test(missing.stderr)], [1, true]);
+  assert.deepEqual(
+    [missing.exitCode, /cannot read the file none\.jsonl: no such file/.test(missing.stderr)],
+    [1, true],
+  );
+});
+
+test("an imported run with a path as its name is exported into the folder only, and pipes and devices are not imported", async () => {
+  using folder = tempFolder({ "project/.keep": "" });
+  const cwd = join(folder.path, "project");
+  const purlin = (...argv: readonly string[]) => runInProcess([...argv, "--recorder-dir", "runs"], { cwd });
+  const meta = toJson(inspector.StepMeta, metaOf("one", 0));
+  const lines = [
+    { meta, request: toJson(Request, requestOf("hello")) },
+    { meta, response: toJson(RunFunctionResponse, responseOf("hello")) },
+  ];
+  const text = lines
+    .map((line) => JSON.stringify(line))
+    .join("\n")
+    .replaceAll('"shop"', '"../../../evil"');
+  writeFileSync(join(cwd, "hostile.jsonl"), text);
+  const imported = await purlin("runs", "import", "hostile.jsonl");
+  assert.deepEqual([imported.exitCode, imported.stdout], [0, "1 runs recorded\n"], imported.stderr);
+  const { items } = JSON.parse((await purlin("runs", "ls", "-o", "json")).stdout) as { items: { id: string }[] };
+  const exported = await purlin("runs", "export", items[0]?.id ?? "", "-o", "out/of/case");
+  assert.equal(exported.exitCode, 0, exported.stderr);
+  const tests = readdirSync(join(cwd, "out/of/case")).filter((name) => name.endsWith(".test.yaml"));
+  assert.match(tests.join(), /^\.\._\.\._\.\._evil-\w+\.test\.yaml$/);
+  assert.deepEqual(readdirSync(folder.path), ["project"]);
+  assert.deepEqual(readdirSync(cwd).toSorted(), [".keep", "hostile.jsonl", "out", "runs"]);
+  const device = await purlin("runs", "import", "/dev/zero");
+  assert.deepEqual([device.exitCode, /it is a device, not a regular file/.test(device.stderr)], [1, true]);
 });

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns, memoize, type Work } from "@purlin/base";
 import type { CacheChange } from "@purlin/kube-client";
 import {
   type ControllerClient,
@@ -38,6 +39,13 @@ interface ActivationContext extends ReconcileContext, Pick<ManagedDeps, "client"
 
 const timeoutMs = 120_000;
 const namesShown = 2;
+/** Patterns that a message quotes, and the characters of each. */
+const quoted = { patterns: 5, characters: 100 };
+/** Most patterns of one policy that count, and most characters that those with wildcards have together: the time of a match grows with them. */
+const maxPatterns = 10_000;
+const maxWildcards = 10_000;
+/** With more of them in all policies, a changed definition wakes every policy instead of being matched in the handler of a watch. */
+const maxMatchedAtOnce = 20_000;
 
 /** The controller that activates the definitions that the patterns of a policy match. Nothing deactivates them. */
 export function createActivationController(deps: ActivationDeps): WatchingController {
@@ -73,8 +81,9 @@ function policiesOf(change: CacheChange, policies: readonly KubeObject[]): Objec
   const { object } = change;
   if (change.type === "updated" && standing(change.previous) === standing(object)) return [];
   const { name = "" } = object.metadata;
+  const isCheap = policies.reduce((sum, policy) => sum + patternsOf(policy).cost, 0) <= maxMatchedAtOnce;
   return policies
-    .filter((policy) => patternsOf(policy).globs.some((glob) => glob.matches(name)))
+    .filter((policy) => !isCheap || patternsOf(policy).matches(name))
     .map(({ metadata }) => ({ name: metadata.name ?? "" }));
 }
 
@@ -86,10 +95,41 @@ function establishedOf(mrd: KubeObject): boolean {
   return conditionOf(conditionsOf(mrd), "Established").status === "True";
 }
 
-function patternsOf(policy: KubeObject): { readonly globs: readonly Glob[]; readonly malformed: readonly string[] } {
+/** The patterns of a policy. */
+interface Patterns {
+  matches(name: string): boolean;
+  readonly malformed: readonly string[];
+  /** How many patterns do not count because there are too many. */
+  readonly ignored: number;
+  /** Characters to be compared with each name. */
+  readonly cost: number;
+}
+
+const patternsOf = memoize((policy: KubeObject): Patterns => {
   const patterns = textsAt(policy, ["spec", "activate"]);
-  const globs = patterns.map((pattern) => parseGlob(pattern));
-  return { globs: globs.flatMap((glob) => glob ?? []), malformed: patterns.filter((_, at) => globs[at] === undefined) };
+  const [names, globs, malformed]: [Set<string>, Glob[], string[]] = [new Set(), [], []];
+  let [ignored, cost] = [Math.max(0, patterns.length - maxPatterns), 0];
+  for (const pattern of new Set(patterns.slice(0, maxPatterns))) {
+    if (!/[*?[\\]/.test(pattern)) names.add(pattern);
+    else if (cost + pattern.length > maxWildcards) ignored++;
+    else {
+      const glob = parseGlob(pattern);
+      if (glob === undefined) malformed.push(pattern);
+      else globs.push(glob);
+      cost += pattern.length;
+    }
+  }
+  return { matches: (name) => names.has(name) || globs.some((glob) => glob.matches(name)), malformed, ignored, cost };
+});
+
+/** The definitions that a policy activates, by name. */
+function* matching({ matches }: Patterns, definitions: readonly KubeObject[]): Work<KubeObject[]> {
+  const found: KubeObject[] = [];
+  for (const definition of definitions) {
+    if (matches(definition.metadata.name ?? "")) found.push(definition);
+    yield;
+  }
+  return found.sort((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
 }
 
 async function reconcilePolicy(context: ActivationContext): Promise<ReconcileResult> {
@@ -103,13 +143,11 @@ async function reconcilePolicy(context: ActivationContext): Promise<ReconcileRes
     await context.writeStatus(withConditionTexts(policy, [text], context.clock));
     return {};
   }
-  const { globs, malformed } = patternsOf(policy);
-  const matched = (await listDefinitions(context))
-    .filter(({ metadata }) => globs.some((glob) => glob.matches(metadata.name ?? "")))
-    .toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1));
+  const patterns = patternsOf(policy);
+  const matched = await inTurns(matching(patterns, await listDefinitions(context)));
   const { active, failed } = await activate(context, matched);
   const activated = active.map(({ metadata }) => metadata.name ?? "");
-  const texts = [healthOf({ malformed, failed, matched: matched.length }), establishment(active)];
+  const texts = [healthOf(patterns, { failed, matched: matched.length }), establishment(active)];
   const after = withMember(policy, ["status", "activated"], activated.length > 0 ? activated : undefined);
   await context.writeStatus(withConditionTexts(after, texts, context.clock));
   return failed.length > 0 ? { requeue: true } : {};
@@ -164,14 +202,23 @@ function setActive(client: ControllerClient, name: string, signal: AbortSignal):
   return client.patch({ ...managedDefinitionType, name }, { spec: { state: "Active" } }, options);
 }
 
-interface PolicyProblems {
-  readonly malformed: readonly string[];
+interface Attempts {
+  /** The names of definitions that could not be activated. */
   readonly failed: readonly string[];
   readonly matched: number;
 }
 
-function healthOf({ malformed, failed, matched }: PolicyProblems): ConditionText {
-  const problems = malformed.map((pattern) => `pattern ${JSON.stringify(pattern)} is malformed`);
+function healthOf({ malformed, ignored }: Patterns, { failed, matched }: Attempts): ConditionText {
+  const problems = malformed
+    .slice(0, quoted.patterns)
+    .map((pattern) => `pattern ${JSON.stringify(pattern.slice(0, quoted.characters))} is malformed`);
+  if (malformed.length > quoted.patterns) {
+    problems.push(`${malformed.length - quoted.patterns} more patterns are malformed`);
+  }
+  if (ignored > 0) {
+    const limit = `a policy has at most ${maxPatterns} patterns, and those with wildcards ${maxWildcards} characters together`;
+    problems.push(`${ignored} patterns are ignored: ${limit}`);
+  }
   if (failed.length > 0) {
     const count = `failed to activate ${failed.length} of ${matched} ManagedResourceDefinitions`;
     problems.unshift(`${count}, including ${failed[0]}`);

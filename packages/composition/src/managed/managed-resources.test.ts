@@ -264,6 +264,18 @@ suite("managed resource definitions", () => {
     assert.deepEqual([await crd(), conditionsOf(await get())], [undefined, []]);
   });
 
+  test("a policy with too many patterns activates by the first ones, and says so", async () => {
+    await control.users.create(mrd());
+    const many = Array.from({ length: 20_000 }, (_, i) => `*${i}`);
+    await control.users.create(policy(name, `*[${"a".repeat(10_000)}]x`, ...many));
+    const stored = await becomes(
+      "Unknown EncounteredErrors: 17779 patterns are ignored: a policy has at most 10000 patterns, and those with wildcards 10000 characters together",
+      "Healthy",
+      activationPolicyType,
+    );
+    assert.deepEqual(memberAt(stored, ["status", "activated"]), [name]);
+  });
+
   test("a policy activates what its patterns match; a malformed one is named", async () => {
     await control.users.create(mrd());
     await control.users.create(policy(`thin?s${made}x.*`, "[abc"));

@@ -138,6 +138,8 @@ async function isHeldByOthers(used: KubeObject, deps: ReleaseDeps): Promise<bool
   for (const entry of index.holders(targetOf(used))) {
     if (entry.key === deps.indexKey) continue;
     if (!entry.isDeleting) return true;
+    // It waits for nothing, and need not be read: thousands of Usages of one object may be deleted together.
+    if (!entry.isComposed || entry.by === undefined) continue;
     const type = usageTypes.find(
       ({ apiVersion, kind }) => kind === entry.self.kind && parseApiVersion(apiVersion).group === entry.self.group,
     );

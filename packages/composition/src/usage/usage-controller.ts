@@ -123,13 +123,20 @@ function createUsageController(
         type: "Usage",
         object: type,
         keys: ({ type: change, object }) => {
-          index.written(indexKey(type, keyOf(object)), change === "deleted" ? undefined : object);
-          // Usages of Usages may have begun, or ceased, to protect each other.
-          return [keyOf(object), ...watched.guardiansOf(object)];
+          const key = indexKey(type, keyOf(object));
+          const wasVain = isVain(index, key);
+          index.written(key, change === "deleted" ? undefined : object);
+          // Usages of Usages have begun, or ceased, to protect each other. Without a circle, nothing changes for those that protect this one.
+          return [keyOf(object), ...(wasVain || isVain(index, key) ? watched.guardiansOf(object) : [])];
         },
       },
     ],
   });
+}
+
+function isVain(index: UsageIndex, key: string): boolean {
+  const entry = index.get(key);
+  return entry !== undefined && index.isVain(entry);
 }
 
 function unavailable(message: string): ConditionText {

@@ -28,6 +28,8 @@ export interface UsageEntry {
   readonly isComposed: boolean;
   /** It is being deleted and holds nothing any longer. */
   readonly isReleased: boolean;
+  /** The texts of `self` and `of`, and the place of the Usage among others: made once, as thousands of Usages may name one object. */
+  readonly texts: { readonly self: string; readonly of: string | undefined; readonly order: string };
 }
 
 /** On a Usage that is being deleted and whose object may be deleted now. */
@@ -77,17 +79,20 @@ const namePath = ["metadata", "name"];
 /** Reads what matters of a Usage. */
 export function usageEntry(key: string, usage: JsonObject): UsageEntry {
   const self = targetOf(usage);
+  const of = resolved(usage, "of");
   const meta = stringAt(usage, ["metadata", "deletionTimestamp"]);
+  const order = `${kindOrder(self)} ${self.namespace}/${self.name}`;
   return {
     key,
     self,
-    of: resolved(usage, "of"),
+    of,
     by: resolved(usage, "by"),
     user: userText(usage),
     reason: stringAt(usage, ["spec", "reason"]),
     isDeleting: meta !== "",
     isComposed: labelOf(usage, labels.composite) !== undefined,
     isReleased: meta !== "" && annotationOf(usage, releasedAnnotation) === "true",
+    texts: { self: targetText(self), of: of && targetText(of), order },
   };
 }
 
@@ -156,14 +161,15 @@ export class UsageIndex {
   }
 
   /**
-   * The Usages that protect an object, always in the same order. A Usage does not protect itself, nor does one that the object, a Usage,
+   * The Usages that protect an object; the first of them is always the same. A Usage does not protect itself, nor does one that the object, a Usage,
    * protects in turn: neither could ever be deleted.
    */
   holders(target: UsageTarget): readonly UsageEntry[] {
     const found = this.#holders.get(targetText(target));
     // Most objects are in use by none.
     if (found === undefined) return none;
-    return [...found.values()].filter(({ self }) => !this.#isProtectedBy(self, target)).sort(compareEntries);
+    const goal = targetText(target);
+    return leastFirst([...found.values()].filter(({ texts }) => !this.#isProtectedBy(texts.self, goal)));
   }
 
   /** All Usages of an object, also those that protect it no longer. */
@@ -199,34 +205,36 @@ export class UsageIndex {
   }
 
   /** Whether a Usage protects nothing: it points at itself, or at a Usage that protects it in turn. */
-  isVain({ self, of }: UsageEntry): boolean {
+  isVain({ texts: { self, of } }: UsageEntry): boolean {
     return of !== undefined && this.#isProtectedBy(self, of);
   }
 
   /** The Usages that protect an object directly or through other Usages. */
   guardians(target: UsageTarget): readonly UsageEntry[] {
     const found = new Map<string, UsageEntry>();
-    const pending = [target];
+    const pending = [targetText(target)];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-      for (const entry of this.pointing(next)) {
+      for (const entry of this.#pointing.get(next)?.values() ?? []) {
         if (found.has(entry.key)) continue;
         found.set(entry.key, entry);
-        pending.push(entry.self);
+        pending.push(entry.texts.self);
       }
     }
     return [...found.values()];
   }
 
-  /** Whether an object is a target itself, or a Usage that the target protects, directly or not. */
-  #isProtectedBy(object: UsageTarget, target: UsageTarget): boolean {
-    const goal = targetText(target);
+  /** Whether an object is a target itself, or a Usage that the target protects, directly or not. Both are texts of targets. */
+  #isProtectedBy(object: string, goal: string): boolean {
+    if (object === goal) return true;
+    // Most Usages are in use by none.
+    if (!this.#holders.has(object)) return false;
     const seen = new Set<string>();
-    const pending = [targetText(object)];
+    const pending = [object];
     for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
       if (next === goal) return true;
       if (seen.has(next)) continue;
       seen.add(next);
-      for (const { self } of this.#holders.get(next)?.values() ?? []) pending.push(targetText(self));
+      for (const { texts } of this.#holders.get(next)?.values() ?? []) pending.push(texts.self);
     }
     return false;
   }
@@ -234,8 +242,9 @@ export class UsageIndex {
   #add(entry: UsageEntry): void {
     this.#entries.set(entry.key, entry);
     for (const name of namesOf(entry)) this.#names.set(name, (this.#names.get(name) ?? 0) + 1);
-    if (entry.of !== undefined) put(this.#pointing, targetText(entry.of), entry);
-    if (entry.of !== undefined && !entry.isReleased && canHold(entry)) put(this.#holders, targetText(entry.of), entry);
+    const { of } = entry.texts;
+    if (of !== undefined) put(this.#pointing, of, entry);
+    if (of !== undefined && !entry.isReleased && canHold(entry)) put(this.#holders, of, entry);
     for (const text of usersKeys(entry)) put(this.#users, text, entry);
   }
 
@@ -246,9 +255,10 @@ export class UsageIndex {
       if (left > 0) this.#names.set(name, left);
       else this.#names.delete(name);
     }
-    if (entry.of !== undefined) {
-      drop(this.#holders, targetText(entry.of), entry);
-      drop(this.#pointing, targetText(entry.of), entry);
+    const { of } = entry.texts;
+    if (of !== undefined) {
+      drop(this.#holders, of, entry);
+      drop(this.#pointing, of, entry);
     }
     for (const text of usersKeys(entry)) drop(this.#users, text, entry);
   }
@@ -278,9 +288,18 @@ function drop(map: Map<string, Map<string, UsageEntry>>, text: string, entry: Us
   if (entries?.size === 0) map.delete(text);
 }
 
-function compareEntries(a: UsageEntry, b: UsageEntry): number {
-  const order = ({ self }: UsageEntry): string => `${kindOrder(self)} ${self.namespace}/${self.name}`;
-  return order(a) < order(b) ? -1 : 1;
+/** Thousands of Usages may name one object, and only the first one is named in refusals: the others are not sorted. */
+function leastFirst(entries: UsageEntry[]): readonly UsageEntry[] {
+  const place = entries.reduce((least, entry, at) => (isBefore(entry, entries[least]) ? at : least), 0);
+  const [first, least] = [entries[0], entries[place]];
+  if (first === undefined || least === undefined) return entries;
+  entries[0] = least;
+  entries[place] = first;
+  return entries;
+}
+
+function isBefore(a: UsageEntry, b: UsageEntry | undefined): boolean {
+  return b !== undefined && a.texts.order < b.texts.order;
 }
 
 function kindOrder({ group, kind }: UsageTarget): number {

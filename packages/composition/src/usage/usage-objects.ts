@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the used and the using object of a Usage, and resolves its selectors.
+import { inTurns, isPartDone, type Work } from "@purlin/base";
 import { createInformerPool, type InformerPool, type KubeReader } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
 import { during } from "@purlin/kube-objects/errors";
@@ -167,20 +168,29 @@ async function select(usage: KubeObject, side: Side, { client, objects, signal }
     const namespace = namespaced ? named || usage.metadata.namespace : undefined;
     return objects.list(type, { labels, namespace, signal });
   });
-  const ordered = [...listed].sort(compareObjects);
   const needsController = memberAt(usage, [...at, "matchControllerRef"]) === true;
   const controller = controllerOf(usage)?.uid;
-  const found = needsController
-    ? ordered.find((object) => controller !== undefined && controllerOf(object)?.uid === controller)
-    : ordered[0];
+  const isOurs = (object: KubeObject): boolean =>
+    !needsController || (controller !== undefined && controllerOf(object)?.uid === controller);
+  const found = await inTurns(firstOf(listed, isOurs));
   if (found !== undefined) return found;
   const suffix = needsController ? " and with same controller reference" : "";
   throw new Error(`no ${goQuote(type.kind)} found matching labels: ${goMap(labels)}${suffix}`);
 }
 
-function compareObjects({ metadata: a }: KubeObject, { metadata: b }: KubeObject): number {
-  const text = ({ namespace = "", name = "" }: KubeObject["metadata"]): string => `${namespace}/${name}`;
-  return text(a) < text(b) ? -1 : 1;
+/** The first of the objects that count, by namespace and name. There may be a great many of them. */
+function* firstOf(
+  objects: readonly KubeObject[],
+  counts: (object: KubeObject) => boolean,
+): Work<KubeObject | undefined> {
+  let first: { readonly object: KubeObject; readonly place: string } | undefined;
+  for (const object of objects) {
+    if (isPartDone()) yield;
+    const { namespace = "", name = "" } = object.metadata;
+    const place = `${namespace}/${name}`;
+    if ((first === undefined || place < first.place) && counts(object)) first = { object, place };
+  }
+  return first?.object;
 }
 
 /** A map as Go prints it with `%q`. */

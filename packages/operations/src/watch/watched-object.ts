@@ -230,8 +230,9 @@ export class DirtyObjects {
   }
 }
 
+/** A version of a server is an unsigned number of 64 bits. What a user wrote into the status may be a megabyte of digits. */
 function versionOf(text: string | undefined): bigint {
-  return /^[0-9]+$/.test(text ?? "") ? BigInt(text ?? "0") : 0n;
+  return /^[0-9]{1,20}$/.test(text ?? "") ? BigInt(text ?? "0") : 0n;
 }
 
 /** The type that a WatchOperation watches. */
