@@ -223,6 +223,25 @@ export const rbacCases: readonly Case[] = [
     }
   }),
 
+  scenario("RBAC: selectors in access reviews", async (s) => {
+    const one = (key: string, operator: string, values?: string[]): Loose => ({ key, operator, values });
+    const asked: readonly Loose[] = [
+      { fieldSelector: {} },
+      { fieldSelector: { rawSelector: "a=b", requirements: [one("", "In")] } },
+      { fieldSelector: { rawSelector: "a" }, labelSelector: { rawSelector: "a in (b" } },
+      { fieldSelector: { rawSelector: "a=b" }, labelSelector: { rawSelector: "a in (b)" } },
+      { fieldSelector: { requirements: [one("a", "In", ["b"]), one("a", "In", ["b", "c"])] } },
+      { fieldSelector: { requirements: [one("a", "Exists", ["b"])] } },
+      { labelSelector: { requirements: [one("a", "In", ["b"]), one("a", "New", ["c"])] } },
+      { labelSelector: { requirements: [one("-a", "In", ["b d"]), one("a", "NotIn", [])] } },
+    ];
+    for (const selectors of asked) {
+      const spec = { user: "jane", resourceAttributes: { verb: "list", resource: "pods", ...selectors } };
+      const review = { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview", spec };
+      await s.post(`${reviews}/subjectaccessreviews`, review);
+    }
+  }),
+
   scenario("RBAC: roles beyond the own rights", async (s) => {
     const name = own(s, "author");
     const rules = [rule(group, "roles,clusterroles", "create,update,patch,get"), rule("core", "pods", "get")];

@@ -201,7 +201,7 @@ const emptyText = (text: string): string =>
   text
     .replaceAll(/(Invalid|Unsupported) value: (?:null|""|\[\]|\{\}):/g, "$1 value: <empty>:")
     .replaceAll(/"(\w+)": ?(?:null|\[\]|\{\})/g, '"$1":<empty>')
-    .replaceAll(/"10\.0\.\d+\.\d+"/g, '"<address>"');
+    .replaceAll(/"(?:10\.0|192\.168)\.\d+\.\d+"/g, '"<address>"');
 const withoutEmptiness = (cause: Loose): Loose => ({ ...cause, message: emptyText(cause.message) });
 
 /** The reference validates some objects twice, and then lists causes twice. */

@@ -130,6 +130,67 @@ const refusals: readonly (readonly [string, string, JsonObject, string, string])
   ],
 ];
 
+const wrongSelectors: readonly (readonly [JsonObject, string])[] = [
+  [
+    { fieldSelector: {} },
+    "fieldSelector.requirements: Required value: when spec.resourceAttributes.fieldSelector is specified, requirements or rawSelector is required",
+  ],
+  [
+    { labelSelector: { rawSelector: "a", requirements: [{ key: "a", operator: "Exists" }] } },
+    'labelSelector.rawSelector: Invalid value: "a": may not specified at the same time as requirements',
+  ],
+  [
+    { fieldSelector: { requirements: [{ operator: "New" }] } },
+    "fieldSelector.requirements[0].key: Required value: must be specified",
+  ],
+  [
+    { fieldSelector: { requirements: [{ key: "a", operator: "DoesNotExist", values: ["b"] }] } },
+    "fieldSelector.requirements[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+  ],
+  [
+    { labelSelector: { requirements: [{ key: "a", operator: "NotIn" }] } },
+    "labelSelector.requirements[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+  ],
+];
+
+for (const [selector, text] of wrongSelectors) {
+  test(`an access review is refused: ${text}`, () => {
+    const spec = { resourceAttributes: { ...resourceAttributes, ...selector }, user: "joe" };
+    for (const kind of [self, subject, local]) {
+      const message = `${invalid} spec.resourceAttributes.${text}`;
+      assert.throws(() => answered(kind, { spec }, kind === local ? "ns" : ""), { message });
+    }
+  });
+}
+
+const usedSelectors: readonly (readonly [JsonObject, string | undefined])[] = [
+  [{ fieldSelector: { rawSelector: "a=b" }, labelSelector: { rawSelector: "a in (b)" } }, undefined],
+  [{ fieldSelector: { rawSelector: "a" } }, "spec.resourceAttributes.fieldSelector ignored due to parse error"],
+  [
+    {
+      fieldSelector: { requirements: [{ key: "a", operator: "Exists" }] },
+      labelSelector: {
+        requirements: [
+          { key: "a", operator: "Exists" },
+          { key: "a", operator: "New" },
+        ],
+      },
+    },
+    "spec.resourceAttributes.fieldSelector ignored due to parse error; spec.resourceAttributes.labelSelector partially ignored due to parse error",
+  ],
+  [
+    { fieldSelector: { requirements: [{ key: "a", operator: "In", values: ["b", "c"] }] } },
+    "spec.resourceAttributes.fieldSelector ignored due to parse error",
+  ],
+];
+
+for (const [selector, text] of usedSelectors) {
+  test(`an access review says what of its selectors was ignored: ${text ?? "nothing"}`, () => {
+    const { status } = answered(self, { spec: { resourceAttributes: { ...resourceAttributes, ...selector } } });
+    assert.equal((status as JsonObject)["evaluationError"], text);
+  });
+}
+
 for (const [name, kind, review, namespace, text] of refusals) {
   test(`an access review is refused: ${name}`, () => {
     const asked: Asked[] = [];

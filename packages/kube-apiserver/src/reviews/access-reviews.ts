@@ -2,9 +2,19 @@
 
 import { inTurns } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
-import { badRequest, type FieldError, invalid, invalidPrinted, invalidValue } from "@purlin/kube-objects/errors";
+import {
+  badRequest,
+  type FieldError,
+  forbiddenValue,
+  invalid,
+  invalidPrinted,
+  invalidValue,
+  requiredValue,
+} from "@purlin/kube-objects/errors";
 import { goJson, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { parseFieldSelector, parseLabelSelector } from "@purlin/kube-objects/selector";
 import type { AccessAttributes, AccessDecision, Authorizer, RuleResolver } from "../auth/authorizer.ts";
 import { missingRolesText, type RuleSet } from "../auth/rbac/policy-rule.ts";
 import { authenticated, type TokenAuthenticator, type User } from "../auth/user.ts";
@@ -20,21 +30,27 @@ import { writeOptions } from "../rest/write-options.ts";
 /** The reviews of the authorization group, answered by the authorizer that judges requests. */
 export function accessReviews(authorizer: Authorizer, rulesFor: RuleResolver): Readonly<Record<string, Review>> {
   const decided = (question: Question, user: User, access: AccessAttributes): JsonObject =>
-    withStatus(question, verdict(authorizer(user, access)));
+    withStatus(question, { ...verdict(authorizer(user, access)), ...evaluation(specOf(question)) });
   return {
     selfsubjectaccessreviews: (question) => {
-      requireValid([...attributeErrors(specOf(question)), ...metadataErrors(question)]);
-      return decided(question, question.user, accessOf(specOf(question)));
+      const spec = specOf(question);
+      requireValid([...attributeErrors(spec), ...selectorErrors(spec), ...metadataErrors(question)]);
+      return decided(question, question.user, accessOf(spec));
     },
     subjectaccessreviews: (question) => {
       const spec = specOf(question);
-      requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...metadataErrors(question)]);
+      requireValid([
+        ...attributeErrors(spec),
+        ...subjectErrors(spec),
+        ...selectorErrors(spec),
+        ...metadataErrors(question),
+      ]);
       return decided(question, subjectOf(spec), accessOf(spec));
     },
     localsubjectaccessreviews: (question) => {
       const spec = specOf(question);
       const errors = [...metadataErrors(question), ...placeErrors(spec, question.namespace)];
-      requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...errors]);
+      requireValid([...attributeErrors(spec), ...subjectErrors(spec), ...selectorErrors(spec), ...errors]);
       return decided(question, subjectOf(spec), accessOf(spec));
     },
     selfsubjectrulesreviews: rulesReview(rulesFor),
@@ -68,6 +84,89 @@ const pathText = (path: JsonObject): string =>
 function subjectErrors(spec: JsonObject): FieldError[] {
   const isSomebody = stringAt(spec, ["user"]) !== "" || groupsOf(spec).length > 0;
   return isSomebody ? [] : [invalidValue("spec.user", "", "at least one of user or group must be specified")];
+}
+
+const selectors = ["fieldSelector", "labelSelector"] as const;
+
+interface AskedSelector {
+  readonly name: (typeof selectors)[number];
+  readonly raw: string;
+  readonly requirements: readonly JsonObject[];
+}
+
+/** The selectors of the request that is asked about. */
+function askedSelectors(spec: JsonObject): AskedSelector[] {
+  return selectors.flatMap((name) => {
+    const selector = memberAt(spec, ["resourceAttributes", name]);
+    if (!isJsonObject(selector)) return [];
+    return [{ name, raw: stringAt(selector, ["rawSelector"]), requirements: objectsAt(selector, ["requirements"]) }];
+  });
+}
+
+function selectorErrors(spec: JsonObject): FieldError[] {
+  return askedSelectors(spec).flatMap(({ name, raw, requirements }) => {
+    const path = `${resourceField}.${name}`;
+    const missing = `when ${path} is specified, requirements or rawSelector is required`;
+    const isGiven = requirements.length > 0;
+    return [
+      ...(raw !== "" && isGiven
+        ? [invalidValue(`${path}.rawSelector`, raw, "may not specified at the same time as requirements")]
+        : []),
+      ...(raw === "" && !isGiven ? [requiredValue(`${path}.requirements`, missing)] : []),
+      ...requirements.flatMap((one, index) => requirementErrors(one, name, `${path}.requirements[${index}]`)),
+    ];
+  });
+}
+
+/** Operators that are not known are for newer authorizers. */
+function requirementErrors(requirement: JsonObject, name: AskedSelector["name"], path: string): FieldError[] {
+  const [key, operator] = [stringAt(requirement, ["key"]), stringAt(requirement, ["operator"])];
+  const values = textsAt(requirement, ["values"]);
+  const [needsValues, hasNone] = [["In", "NotIn"].includes(operator), ["Exists", "DoesNotExist"].includes(operator)];
+  const some = "must be specified when `operator` is 'In' or 'NotIn'";
+  const none = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'";
+  const operatorErrors = [
+    ...(needsValues && values.length === 0 ? [requiredValue(`${path}.values`, some)] : []),
+    ...(hasNone && values.length > 0 ? [forbiddenValue(`${path}.values`, none)] : []),
+  ];
+  if (name === "fieldSelector") {
+    return [...(key === "" ? [requiredValue(`${path}.key`, "must be specified")] : []), ...operatorErrors];
+  }
+  return [
+    ...operatorErrors,
+    ...labelKeyProblems(key).map((problem) => invalidValue(`${path}.key`, key, problem)),
+    ...values.flatMap((value, index) =>
+      labelValueProblems(value).map((problem) => invalidValue(`${path}.values[${index}]`, value, problem)),
+    ),
+  ];
+}
+
+/** Selectors, or parts of them, that an authorizer could not use. */
+function evaluation(spec: JsonObject): JsonObject {
+  const texts = askedSelectors(spec).flatMap((selector) => {
+    const ignored = ignoredPart(selector);
+    return ignored === "" ? [] : [`${resourceField}.${selector.name} ${ignored} due to parse error`];
+  });
+  return texts.length === 0 ? {} : { evaluationError: texts.join("; ") };
+}
+
+function ignoredPart({ name, raw, requirements }: AskedSelector): "" | "ignored" | "partially ignored" {
+  if (raw !== "") {
+    const parse: (text: string) => unknown = name === "labelSelector" ? parseLabelSelector : parseFieldSelector;
+    try {
+      parse(raw);
+      return "";
+    } catch {
+      return "ignored";
+    }
+  }
+  const used = requirements.filter((one) => {
+    const operator = stringAt(one, ["operator"]);
+    if (["In", "NotIn"].includes(operator)) return name === "labelSelector" || textsAt(one, ["values"]).length === 1;
+    return name === "labelSelector" && ["Exists", "DoesNotExist"].includes(operator);
+  });
+  if (used.length === requirements.length) return "";
+  return used.length === 0 ? "ignored" : "partially ignored";
 }
 
 /** A review has no metadata but its namespace; the entries of field managers do not count. */

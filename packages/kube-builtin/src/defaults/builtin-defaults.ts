@@ -19,12 +19,12 @@ const deployment: Edit = inside(
   ),
 );
 
-const claim: Edit = all(inside("spec", fill({ volumeMode: "Filesystem" })), (one) => ({
-  ...one,
-  apiVersion: "v1",
-  kind: "PersistentVolumeClaim",
-  status: { phase: "Pending" },
-}));
+const claim: Edit = all(
+  inside("spec", fill({ volumeMode: "Filesystem" })),
+  fill({ status: {} }),
+  inside("status", fill({ phase: "Pending" })),
+  (one) => ({ ...one, apiVersion: "v1", kind: "PersistentVolumeClaim" }),
+);
 
 const statefulSet: Edit = inside(
   "spec",

@@ -231,12 +231,15 @@ function withTaintTimes(now: () => Date): Edit {
     )(object);
 }
 
-/** An empty list of counters excludes devices like any other, so it is not the same as none. */
+/** An empty list of counters excludes devices like any other, and an empty list of devices counters: it is not the same as none. */
 function withCounters(object: JsonObject, sent: JsonObject): JsonObject {
-  const path = ["spec", "sharedCounters"];
-  const counted = memberAt(sent, path);
-  const isEmpty = Array.isArray(counted) && counted.length === 0;
-  return isEmpty && Array.isArray(memberAt(sent, ["spec", "devices"])) ? withMember(object, path, []) : object;
+  const paths = [
+    ["spec", "sharedCounters"],
+    ["spec", "devices"],
+  ];
+  const lists = paths.map((path) => memberAt(sent, path));
+  if (!lists.every((list) => Array.isArray(list))) return object;
+  return paths.reduce((made, path, index) => (lists[index]?.length === 0 ? withMember(made, path, []) : made), object);
 }
 
 /** The rules of ResourceSlices. */

@@ -30,7 +30,9 @@ const enabled: Edit = all(
 /** Lists that may not be set, not even to an empty one. */
 const emptyLists: readonly string[] = [
   "resources.claims",
-  ...["ports", "resizePolicy", "restartPolicyRules"].map((name) => `ephemeralContainers.*.${name}`),
+  ...["ports", "resizePolicy", "restartPolicyRules", "resources.limits", "resources.requests", "resources.claims"].map(
+    (name) => `ephemeralContainers.*.${name}`,
+  ),
 ];
 
 /** Rules that drop such fields of the Pod's spec at a path, and keep what counts although it is empty. */

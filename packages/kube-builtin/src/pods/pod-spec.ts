@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { all, type Check, eachItem, inRange, maybeNamed, oneOf } from "@purlin/kube-apiserver/kinds";
+import { all, type Check, eachItem, inRange, listAt, maybeNamed, oneOf } from "@purlin/kube-apiserver/kinds";
 import {
   type FieldError,
   forbiddenValue,
@@ -134,9 +134,10 @@ const podResources: Check = (spec, path) => {
   if (stringAt(spec, ["os", "name"]) === "windows") return [forbiddenValue(at, "may not be set for a windows pod")];
   const claims = memberAt(spec, ["resources", "claims"]) ?? null;
   const notHere = "claims may not be set for Resources at pod-level";
+  const names = listAt(spec, "resourceClaims").map((claim) => stringAt(claim, ["name"]));
   return [
     ...(claims === null ? [] : [forbiddenValue(`${at}.claims`, notHere)]),
-    ...resources(podResourceErrors, [])({ resources: spec["resources"] ?? {} }, path),
+    ...resources(podResourceErrors, names)({ resources: spec["resources"] ?? {} }, path),
   ];
 };
 

@@ -147,9 +147,11 @@ test("members that have no effect, or that are deprecated, give warnings", () =>
       "spec.loadBalancerIP is ignored for headless services",
       "spec.externalIPs is ignored for headless services",
       "spec.SessionAffinity is ignored for headless services",
-      "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
     ],
   );
+  assert.deepEqual(warnings({ externalIPs: ["1.2.3.4"] }), [
+    "spec.externalIPs is deprecated and may no longer be implemented in some clusters",
+  ]);
   assert.deepEqual(warnings({ type: "ExternalName", externalIPs: ["1.2.3.4"] }), [
     'spec.externalIPs is ignored when spec.type is "ExternalName"',
   ]);

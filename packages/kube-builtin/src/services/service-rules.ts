@@ -55,7 +55,10 @@ export function serviceRules(taken: TakenPlaces): KindRules {
     prepareUpdate: (object, old, endpoint) =>
       endpoint === "status"
         ? object
-        : { ...object, spec: allocated(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"])), taken) },
+        : {
+            ...object,
+            spec: allocated(withoutTraffic(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"]))), taken),
+          },
     validateNew: (object) =>
       firstOf(
         () => clusterAddressErrors(objectAt(object, ["spec"])),

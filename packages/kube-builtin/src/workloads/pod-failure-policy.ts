@@ -53,9 +53,12 @@ function codeErrors(codes: readonly JsonValue[], operator: string, path: string)
   const seen = new Set<JsonValue>();
   const each = codes.flatMap((code, index) => {
     const at = `${path}[${index}]`;
-    if (seen.has(code)) return [duplicateValue(at, code)];
+    const isTaken = seen.has(code);
     seen.add(code);
-    return code === 0 && operator === "In" ? [invalidValue(at, code, "must not be 0 for the In operator")] : [];
+    return [
+      ...(code === 0 && operator === "In" ? [invalidValue(at, code, "must not be 0 for the In operator")] : []),
+      ...(isTaken ? [duplicateValue(at, code)] : []),
+    ];
   });
   const isOrdered = codes.every((code, index) => index === 0 || Number(codes[index - 1]) <= Number(code));
   return [...each, ...(isOrdered ? [] : [invalidValue(path, [...codes], "must be ordered")])];
