@@ -90,6 +90,7 @@ test("the guide on previews does what it says, in every format and with every ex
   );
   assert.match(selected.stdout, /^~ Composition apps\n\nPlan: 0 to add, 1 to change, 0 to destroy\.\n$/);
 
+  await refuseSources(folder.path, purlin);
   await previewPackage(folder.path, purlin);
   await interruptPreview(folder.path, more);
 
@@ -104,6 +105,24 @@ test("the guide on previews does what it says, in every format and with every ex
 });
 
 type Purlin = (...args: string[]) => ReturnType<typeof runInProcess>;
+
+/** Sources of functions that cannot run are one line each, at once. */
+async function refuseSources(folder: string, purlin: Purlin): Promise<void> {
+  const file = join(folder, "wrong.xpkg");
+  writeFileSync(file, "not a package");
+  const wrong = await purlin("diff", "--function", `quickstart-app=${file}`);
+  assert.equal(wrong.exitCode, 2);
+  assert.match(wrong.stderr, /^error: --function quickstart-app: .*wrong\.xpkg is not a package file: .*\n$/);
+  const refused = await purlin("diff", "--function", "quickstart-app=127.0.0.1:1");
+  assert.equal(refused.exitCode, 1);
+  assert.match(
+    refused.stderr,
+    /^error: --function quickstart-app: cannot call 127\.0\.0\.1:1: connection refused: .*\n$/,
+  );
+  const unknown = await purlin("diff", "--xr", "sho");
+  assert.equal(unknown.exitCode, 2);
+  assert.match(unknown.stderr, /^error: --xr sho: no composite resource of this name .*\n$/);
+}
 
 /** A package that composes nothing takes the place of a function, on this machine and in the preview alone. */
 async function previewPackage(folder: string, purlin: Purlin): Promise<void> {

@@ -251,6 +251,22 @@ test("another version of a function over 50 composite resources: failures of thr
   assert.equal(all.filter(({ changes }) => changes.some(({ kind }) => kind === "ConfigMap")).length, 47);
 });
 
+test("a name of a composite resource that does not exist is an error, and others are previewed", async () => {
+  await live(app("named", { text: "one" }));
+  const only = ["named", "nmaed", "default/named", "other/named"];
+  const plan = await scene.preview({ objects: [composition("App", "named")], roots: { ...roots, only } });
+  assert.deepEqual(
+    plan.errors.map(({ text: message, isInvalid }) => [message.slice(0, message.indexOf(":")), isInvalid]),
+    [
+      ["--xr nmaed", true],
+      ["--xr other/named", true],
+    ],
+  );
+  assert.ok(named(plan, "named")?.changes.length);
+  const made = { ...roots, only: ["made"] };
+  assert.deepEqual((await scene.preview({ objects: [app("made", { text: "one" })], roots: made })).errors, []);
+});
+
 test("only composite resources with the labels of a selector", async () => {
   const labelled = app("labelled", { text: "one" });
   await live({ ...labelled, metadata: { ...labelled.metadata, labels: { team: "a" } } });

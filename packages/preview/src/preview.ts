@@ -12,7 +12,7 @@ import { judgeFinalForms } from "./plan/judge-final.ts";
 import { Mask } from "./plan/mask.ts";
 import type { ChangeContext } from "./plan/object-changes.ts";
 import type { Plan, PlanError } from "./plan/plan.ts";
-import { movePinned, type RootOptions, rootsOf } from "./roots.ts";
+import { movePinned, type RootOptions, rootsOf, unmatched } from "./roots.ts";
 import type { Assumptions } from "./settle/assume.ts";
 import { type ApplyStage, type Pass, type PassFunctions, runPass } from "./settle/run-pass.ts";
 import { createStepRecord } from "./settle/step-record.ts";
@@ -84,7 +84,13 @@ async function previewOnce(
   const moving = options.includesManual === true ? [movePinned(changes, moved)] : [];
   const stages = [...options.functionStages, ...applyStages(changes, (error) => errors.push(error)), ...moving];
   const functions = (client: ControllerClient): PassFunctions => steps.recording(options.functions(client));
-  await using candidate = await runPass({ ...shared, functions, stages, appliesHeld: true });
+  const chosen = async (pass: Pass): Promise<readonly KubeObject[]> => {
+    const found = await roots(pass);
+    const missing = unmatched(options.roots, [...found, ...pass.skipped], changes);
+    errors.push(...missing.map((name) => ({ text: unmatchedText(name), isInvalid: true })));
+    return found;
+  };
+  await using candidate = await runPass({ ...shared, functions, stages, roots: chosen, appliesHeld: true });
   const isRepeated = options.checksStable === true && options.deadline?.aborted !== true;
   await using again = isRepeated
     ? await runPass({ ...shared, stages: repeated(options, moved), appliesHeld: true })
@@ -115,6 +121,10 @@ async function previewOnce(
     listed: new Set(changes.stages.flat().map(identityOf)),
   });
   return { plan, changed };
+}
+
+function unmatchedText(name: string): string {
+  return `--xr ${name}: no composite resource of this name that the change may concern: check the name, as [NAMESPACE/]NAME`;
 }
 
 /** The stages of a second run; what the first one reported is not reported again. */

@@ -114,12 +114,25 @@ function isRun({ metadata }: KubeObject): boolean {
   return !metadata.deletionTimestamp;
 }
 
-function isChosen({ metadata }: KubeObject, { only, labelSelector }: RootOptions): boolean {
-  const { namespace, name = "", labels } = metadata;
-  if (labelSelector !== undefined && !matchesLabels(labelSelector, labels)) return false;
-  // Nested composite resources belong to the one at the root of their tree.
-  const root = labels?.[crossplaneLabels.composite] ?? name;
-  return only.length === 0 || only.includes(name) || only.includes(root) || only.includes(`${namespace ?? ""}/${name}`);
+function isChosen(object: KubeObject, { only, labelSelector }: RootOptions): boolean {
+  if (labelSelector !== undefined && !matchesLabels(labelSelector, object.metadata.labels)) return false;
+  return only.length === 0 || namesOf(object).some((name) => only.includes(name));
+}
+
+/** What `only` may call a composite resource. Nested ones belong to the one at the root of their tree. */
+function namesOf({ metadata: { namespace = "", name = "", labels } }: KubeObject): readonly string[] {
+  return [name, `${namespace}/${name}`, labels?.[crossplaneLabels.composite] ?? name];
+}
+
+/** The names of `only` that none of these objects, and nothing that is deleted, has. */
+export function unmatched(
+  { only }: RootOptions,
+  objects: readonly KubeObject[],
+  { deletes }: ChangeSet,
+): readonly string[] {
+  const deleted = deletes.flatMap(({ namespace = "", name }) => [name, `${namespace}/${name}`]);
+  const known = new Set([...objects.flatMap(namesOf), ...deleted]);
+  return only.filter((name) => !known.has(name));
 }
 
 const compositionNameLabel = "crossplane.io/composition-name";

@@ -380,9 +380,14 @@ test("version names this command and the server", async () => {
 const refused: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
   {
     NoType: {
-      args: ["get", "nope"],
+      args: ["get", "zebra"],
       exitCode: 1,
-      says: /^error: the server does not have a resource type "nope": check the spelling/,
+      says: /^error: the server does not have a resource type "zebra": check the spelling, or apply its definition first\n$/,
+    },
+    CloseType: {
+      args: ["get", "configmpas"],
+      exitCode: 1,
+      says: /^error: the server does not have a resource type "configmpas": did you mean configmaps\?\n$/,
     },
     NoObject: { args: ["get", "cm", "nope"], exitCode: 1, says: /"nope" not found: check the name and --namespace\n$/ },
     NoFormat: {

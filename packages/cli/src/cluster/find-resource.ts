@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { KubeClient } from "@purlin/kube-client";
 import type { TypeRef } from "@purlin/kube-objects/object";
+import { closestName } from "@purlin/kube-objects/schema";
 import { UserError } from "../user-error.ts";
 
 /** A type as the API server offers it. */
@@ -40,9 +41,11 @@ export async function findResource(client: KubeClient, name: string, signal: Abo
 
 /** The type of that name, or all types of the category of that name, such as `all`. Throws a UserError for neither. */
 async function findResources(client: KubeClient, name: string, signal: AbortSignal): Promise<readonly Resource[]> {
+  if (name.includes("/")) throw new UserError(`expected TYPE/NAME, not "${name}"`, { exitCode: 2 });
   const wanted = name.toLowerCase();
   const members: Resource[] = [];
-  for (const group of await discover(client, signal)) {
+  const groups = await discover(client, signal);
+  for (const group of groups) {
     for (const { version, resources = [] } of group.versions ?? []) {
       const found = resources.find((resource) => namesOf(resource, group, version).includes(wanted));
       if (found !== undefined) return [toResource(found, group, version)];
@@ -52,9 +55,17 @@ async function findResources(client: KubeClient, name: string, signal: AbortSign
     members.push(...inCategory.map((resource) => toResource(resource, group, preferred?.version ?? "")));
   }
   if (members.length > 0) return members;
-  throw new UserError(
-    `the server does not have a resource type "${name}": check the spelling, or apply its definition first`,
-  );
+  const closest = closestName(wanted, plainNames(groups));
+  const advice =
+    closest === undefined ? "check the spelling, or apply its definition first" : `did you mean ${closest}?`;
+  throw new UserError(`the server does not have a resource type "${name}": ${advice}`);
+}
+
+/** The names of types without their groups. Short names are too short to be close to anything. */
+function plainNames(groups: readonly DiscoveredGroup[]): string[] {
+  const resources = groups.flatMap(({ versions = [] }) => versions.flatMap((one) => one.resources ?? []));
+  const names = resources.flatMap(({ resource, singularResource = "" }) => [resource, singularResource]);
+  return [...new Set(names.map((name) => name.toLowerCase()).filter((name) => name !== ""))];
 }
 
 /** Every type whose objects can be listed and created, in the first version of its group that has it. */

@@ -210,7 +210,7 @@ async function findDeletes(
   signal: AbortSignal,
 ): Promise<readonly (TypeRef & ObjectKey)[]> {
   if (words.length === 0) return [];
-  const targets = await findTargets(cluster.client, words, signal);
+  const targets = await asInput(() => findTargets(cluster.client, words, signal));
   const found: (TypeRef & ObjectKey)[] = [];
   for (const { resource, name = "" } of targets) {
     const { apiVersion, kind } = resource;

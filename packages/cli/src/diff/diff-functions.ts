@@ -25,11 +25,11 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import type { ApplyStage, PassFunctions } from "@purlin/preview";
 import type { Cluster } from "../cluster/cluster-client.ts";
-import type { ClientCertificates } from "../function-call/probe-target.ts";
+import { type ClientCertificates, developmentAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { manifestManager } from "../manifests/apply-manifests.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { UserError } from "../user-error.ts";
+import { isUserError, UserError } from "../user-error.ts";
 import { prepareImages } from "./diff-images.ts";
 import type { FunctionOverride } from "./diff-input.ts";
 
@@ -74,6 +74,7 @@ export async function openDiffFunctions(options: DiffFunctionOptions): Promise<D
   const settings = { developmentFunctions: true, developmentTrust: trust };
   const moved = functionsFrom === "local" ? await activeRevisions(options) : [];
   const overrides = [...options.overrides, ...moved];
+  for (const { name, kind, source } of overrides) if (kind === "target") await requireServing(name, source, io);
   const images = await prepareImages(overrides, { ...options, opening });
   const runsHere = images.size > 0 || (functionsFrom !== "live" && (await usesSources(options, trust)));
   const sources = runsHere ? await startSources(io, opening) : undefined;
@@ -94,6 +95,14 @@ export async function openDiffFunctions(options: DiffFunctionOptions): Promise<D
       }),
     [Symbol.asyncDispose]: () => opened.disposeAsync(),
   };
+}
+
+/** Reports an address where nothing serves at once: the runner waits for a function to come up, as a control plane should. */
+async function requireServing(name: string, source: string, { signal }: Io): Promise<void> {
+  const options = { tls: undefined, timeoutMs: 5000, signal, advice: developmentAdvice };
+  await probeTarget(parseTarget(source), options).catch((error: unknown) => {
+    throw isUserError(error) ? new UserError(`--function ${name}: ${error.message}`, { cause: error }) : error;
+  });
 }
 
 /** Runs source files, and images that were unpacked before. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { functionRevisionType, packageLabel } from "@purlin/composition";
 import { type FunctionSpec, findSandbox, imageSpec, settingsOfRuntimeConfig } from "@purlin/function-process";
 import { isNotFound } from "@purlin/kube-objects/errors";
@@ -12,7 +13,7 @@ import type { Cluster } from "../cluster/cluster-client.ts";
 import type { Io } from "../io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { UserError } from "../user-error.ts";
+import { isUserError, UserError } from "../user-error.ts";
 import { openFileOrImage } from "../xpkg/open-package.ts";
 import { asUserError, findCredentials, type Workspace } from "../xpkg/xpkg-workspace.ts";
 import type { FunctionOverride } from "./diff-input.ts";
@@ -74,7 +75,10 @@ async function specOf(
     const sandbox = await findSandbox();
     return await imageSpec({ store, image, name, directory: folder, sandbox }, { env, ...(args && { args }) });
   } catch (error) {
-    throw asUserError(error);
+    const problem = asUserError(error);
+    // A file that is not a package was given; a registry that does not answer was not.
+    if (!existsSync(resolve(io.cwd, source)) || !isUserError(problem)) throw problem;
+    throw new UserError(`--function ${name}: ${problem.message}`, { cause: error, exitCode: 2 });
   }
 }
 

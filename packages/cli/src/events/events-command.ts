@@ -23,9 +23,9 @@ export async function run(input: CommandInput, io: Io): Promise<undefined> {
     throw new UserError(`--output ${output}: expected ${formats.join(", ")}`, { exitCode: 2 });
   }
   const isRecent = sinceFilter(input);
+  const isListed = wordFilter(input);
   await using cluster = await openCluster(input, io);
   const isAbout = await subjectFilter(cluster, input, io);
-  const isListed = wordFilter(input);
   const isWanted = (event: KubeObject): boolean => isListed(event) && isAbout(event) && isRecent(event);
   // What is below an object may be in other namespaces.
   const namespace = isSet(input, "allNamespaces") || isSet(input, "below") ? undefined : cluster.namespace;
@@ -114,9 +114,14 @@ function sinceFilter(input: CommandInput): (event: KubeObject) => boolean {
   return (event) => toShownEvent(event).last >= since;
 }
 
+const eventTypes = ["Normal", "Warning"];
+
 /** Which events have the types of --types and the reasons of --reasons. */
 function wordFilter(input: CommandInput): (event: KubeObject) => boolean {
   const types = textOption(input, "types")?.split(",");
+  const unknown = types?.find((type) => !eventTypes.includes(type));
+  if (unknown !== undefined)
+    throw new UserError(`--types ${unknown}: expected ${eventTypes.join(" or ")}`, { exitCode: 2 });
   const reasons = textOption(input, "reasons")?.split(",");
   return (event) =>
     (types === undefined || types.includes(String(event["type"]))) &&

@@ -59,6 +59,14 @@ const callAdvice: ProbeAdvice = {
   servesPlaintext: "use --insecure instead of --tls-certs-dir",
 };
 
+/** The advice for functions under development. */
+export const developmentAdvice: ProbeAdvice = {
+  connectionRefused: 'check the port, or start the function with "purlin function run"',
+  noHost: "check the name",
+  servesTls: "start it with --insecure: development functions are called in plaintext",
+  servesPlaintext: "",
+};
+
 /**
  * Connects once and hangs up, so that a wrong address or certificate is reported at once. The runner itself waits for a
  * function to come up, as a control plane should; a person at a terminal should not have to.

@@ -52,6 +52,12 @@ const cases: Record<string, Case> = {
     reason: "names those there are, once each",
   },
   UnknownRevision: {
+    args: ["--revision", "fn-ccc"],
+    stderr: 'error: no logs of revision "fn-ccc" in .purlin; revisions with logs: fn-aaa, fn-bbb, fn-other, silent\n',
+    exitCode: 1,
+    reason: "of all functions",
+  },
+  NoRevision: {
     args: ["fn", "--revision", "fn-ccc"],
     stderr: 'error: no logs of revision "fn-ccc" of function "fn"; revisions with logs: fn-aaa, fn-bbb\n',
     exitCode: 1,

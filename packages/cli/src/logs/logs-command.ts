@@ -187,6 +187,10 @@ async function explainNoLogs(wanted: WantedLogs, io: Io): Promise<never> {
     const advice = "start a control plane with purlin up, or specify its folder with --data-dir";
     throw new UserError(`no function logs in ${folder}: ${advice}; on a cluster, use kubectl logs`);
   }
+  if (functionName === "" && revision !== undefined) {
+    const names = listed(all.map((log) => log.revision));
+    throw new UserError(`no logs of revision "${revision}" in ${folder}; revisions with logs: ${names}`);
+  }
   const names = listed(all.map((log) => log.functionName));
   throw new UserError(`no logs of function "${functionName}" in ${folder}; functions with logs: ${names}`);
 }

@@ -18,7 +18,13 @@ import {
   settleRequirements,
   type TlsSource,
 } from "@purlin/function-runner";
-import { type ClientCertificates, type ProbeAdvice, parseTarget, probeTarget } from "../function-call/probe-target.ts";
+import {
+  type ClientCertificates,
+  developmentAdvice,
+  type ProbeAdvice,
+  parseTarget,
+  probeTarget,
+} from "../function-call/probe-target.ts";
 import type { Io } from "../io.ts";
 import { harmless } from "../terminal/harmless.ts";
 import {
@@ -38,13 +44,6 @@ const probeForMs = 20_000;
 
 /** Rejects, with what to do about it, when a function cannot be reached. */
 type Probe = (target: FunctionTarget) => Promise<void>;
-
-const targetAdvice: ProbeAdvice = {
-  connectionRefused: 'check the port, or start the function with "purlin function run"',
-  noHost: "check the name",
-  servesTls: "start it with --insecure: development functions are called in plaintext",
-  servesPlaintext: "",
-};
 
 const revisionAdvice: ProbeAdvice = {
   connectionRefused: "check that its control plane is running, and export its FunctionRevision again",
@@ -195,7 +194,12 @@ function impatient(next: FunctionRunner, probe: Probe): FunctionRunner {
 function probeDevelopment({ signal }: Io): Probe {
   return async ({ endpoint, plaintext = false }) => {
     if (!plaintext) return;
-    await probeTarget(parseTarget(endpoint), { tls: undefined, timeoutMs: probeForMs, signal, advice: targetAdvice });
+    await probeTarget(parseTarget(endpoint), {
+      tls: undefined,
+      timeoutMs: probeForMs,
+      signal,
+      advice: developmentAdvice,
+    });
   };
 }
 

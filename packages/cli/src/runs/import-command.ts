@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { fromJson, inspector, isJsonObject, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
 import { type InspectorReceiver, serveInspector } from "@purlin/function-runner";
@@ -9,7 +10,7 @@ import type { Io } from "../io.ts";
 import { type CommandInput, listOption, textOption } from "../options/command-spec.ts";
 import { printData, readOutput } from "../options/data-output.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { asInput, textOf, UserError } from "../user-error.ts";
 
 /** A line of the file. */
 type Line = Readonly<Record<string, unknown>>;
@@ -22,7 +23,7 @@ const maxBytes = 256 * 1024 * 1024;
 export async function importRuns(input: CommandInput, io: Io): Promise<undefined> {
   const output = readOutput(input, ["text", "json", "yaml"]);
   const [file = ""] = input.args;
-  const text = await readText(file, io, { what: "file", maxBytes });
+  const text = await asInput(() => readText(file, io, { what: "file", maxBytes }));
   using store = openImport(input, io);
   let count = 0;
   const runs = new InspectedRuns((record) => {
@@ -73,6 +74,8 @@ export async function listen(input: CommandInput, io: Io): Promise<undefined> {
     io.stdout.write(isJson ? harmlessJson(`${printJson(document)}\n`) : `${text}\n`);
   };
   const socket = resolve(io.cwd, textOption(input, "socket") ?? "");
+  if (statSync(socket, { throwIfNoEntry: false })?.isSocket() === false)
+    throw new UserError(`--socket ${socket}: it exists and is not a socket: choose another path`, { exitCode: 2 });
   using store = openImport(input, io);
   const runs = new InspectedRuns((record) => {
     store.record(record);

@@ -163,8 +163,11 @@ test("runs import records a file of messages, and names the line that is not one
   const missing = await purlin("runs", "import", "none.jsonl");
   assert.deepEqual(
     [missing.exitCode, /cannot read the file none\.jsonl: no such file/.test(missing.stderr)],
-    [1, true],
+    [2, true],
   );
+  const taken = await purlin("runs", "listen", "--socket", "good.jsonl");
+  assert.equal(taken.exitCode, 2);
+  assert.match(taken.stderr, /^error: --socket .*good\.jsonl: it exists and is not a socket: choose another path\n$/);
 });
 
 test("an imported run with a path as its name is exported into the folder only, and pipes and devices are not imported", async () => {
@@ -191,5 +194,5 @@ test("an imported run with a path as its name is exported into the folder only, 
   assert.deepEqual(readdirSync(folder.path), ["project"]);
   assert.deepEqual(readdirSync(cwd).toSorted(), [".keep", "hostile.jsonl", "out", "runs"]);
   const device = await purlin("runs", "import", "/dev/zero");
-  assert.deepEqual([device.exitCode, /it is a device, not a regular file/.test(device.stderr)], [1, true]);
+  assert.deepEqual([device.exitCode, /it is a device, not a regular file/.test(device.stderr)], [2, true]);
 });

@@ -346,6 +346,9 @@ test("cases are selected by name and tag, listed, and their absence is an error"
   assert.equal(none.exitCode, 1);
   assert.match(none.stderr, /no tests: none of 2 cases is selected/);
   assert.equal((await run(folder, "-t", "three", "--pass-with-no-tests")).exitCode, 0);
+  folder.write("empty.test.yaml", "");
+  const empty = await run(folder, "empty.test.yaml");
+  assert.deepEqual([empty.exitCode, empty.stderr], [1, "no tests: no cases in empty.test.yaml\n"]);
 });
 
 test("a function that blocks its process fails its case, and the others run in another process", async () => {

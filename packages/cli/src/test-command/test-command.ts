@@ -199,8 +199,9 @@ function noTests(
   found: number,
   { options, io }: { readonly options: TestOptions; readonly io: Io },
 ): number {
-  const why =
-    found === 0 ? `no files ending in .test.yaml found in ${paths.join(", ")}` : `none of ${found} cases is selected`;
+  const isNamed = paths.some((path) => /\.ya?ml$/.test(path));
+  const none = isNamed ? "no cases" : "no files ending in .test.yaml found";
+  const why = found === 0 ? `${none} in ${paths.join(", ")}` : `none of ${found} cases is selected`;
   io.stderr.write(`no tests: ${why}\n`);
   return options.passWithNoTests ? 0 : 1;
 }

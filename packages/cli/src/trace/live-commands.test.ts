@@ -95,6 +95,8 @@ test("events are chosen by object, what is below it, type, reason and time", asy
     (await purlin("events", "--for", "shop/shop")).stdout,
     /^LAST SEEN +TYPE +REASON +OBJECT +MESSAGE\n\S+ +Warning +Slow +Shop\/shop +waits\n$/,
   );
+  const types = await purlin("events", "--types", "Warning,Fatal");
+  assert.deepEqual([types.exitCode, types.stderr], [2, "error: --types Fatal: expected Normal or Warning\n"]);
   const wrong = await purlin("events", "--below");
   assert.deepEqual([wrong.exitCode, wrong.stderr], [2, "error: --below: specify the object with --for\n"]);
 });
@@ -114,6 +116,21 @@ test("trace shows columns and connection secrets, also under Crossplane's name",
   assert.equal(await names("resource", "trace", "shop", "shop", "-c", "purlin"), await names("trace", "shop/shop"));
   const secret = await purlin("trace", "shop", "shop", "-s", "-o", "json");
   assert.doesNotMatch(secret.stdout, /canary|Y2FuYXJ5/);
+});
+
+test("a type with a typing error is answered with the closest one, and half a name with what is expected", async () => {
+  for (const [args, exitCode, says] of [
+    [["trace", "shp", "shop"], 1, 'the server does not have a resource type "shp": did you mean shop?'],
+    [["explain", "shopps/shop"], 1, 'the server does not have a resource type "shopps": did you mean shops?'],
+    [
+      ["trace", "zebra"],
+      1,
+      'the server does not have a resource type "zebra": check the spelling, or apply its definition first',
+    ],
+    [["trace", "shop/"], 2, 'expected TYPE/NAME, not "shop/"'],
+    [["diff", "--delete", "shopps/shop"], 2, 'the server does not have a resource type "shopps": did you mean shops?'],
+  ] as const)
+    assert.deepEqual(await purlin(...args), { exitCode, stdout: "", stderr: `error: ${says}\n` });
 });
 
 test("trace prints names and messages with escape codes as harmless text in every format", async () => {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 import { developmentAnnotations } from "@purlin/function-runner";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
@@ -13,7 +14,7 @@ import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { isCrd } from "../tree/defined-kinds.ts";
-import { textOf } from "../user-error.ts";
+import { asInput, textOf, UserError } from "../user-error.ts";
 import { openFileOrImage } from "../xpkg/open-package.ts";
 import { inWorkspace } from "../xpkg/xpkg-workspace.ts";
 
@@ -56,7 +57,7 @@ interface PackageSources {
 export async function findPackages(sources: PackageSources, input: CommandInput, io: Io): Promise<FoundPackages> {
   const packages: KnownPackage[] = [];
   const missing: string[] = [];
-  for (const file of sources.files) packages.push(known(await readContents(file, input, io), file));
+  for (const file of sources.files) packages.push(known(await asInput(() => readContents(file, input, io)), file));
   for (const { object } of sources.manifests.filter(isInstalled)) {
     const { name = "" } = object.metadata;
     const reference = textAt(object, ["spec", "package"]) ?? "";
@@ -80,6 +81,7 @@ const isInstalled = ({ object }: Manifest): boolean =>
   ["Function", "Provider", "Configuration"].includes(object.kind);
 
 async function readContents(name: string, input: CommandInput, io: Io): Promise<PackageContents> {
+  if (!existsSync(resolve(io.cwd, name))) throw new UserError(`cannot read ${name}: no such file: check the path`);
   return parsePackage(await readText(name, input, io), name);
 }
 

@@ -619,6 +619,18 @@ describe("output", () => {
     assert.equal((await run(folder, ".", "--strict")).exitCode, 2);
   });
 
+  test("a package file that is missing or is not one ends with 2, and is named", async () => {
+    using folder = tempFolder({ "definition.yaml": definition, "x.xpkg": "not a package" });
+    const missing = await run(folder, "nope.xpkg");
+    assert.deepEqual(
+      [missing.exitCode, missing.stderr],
+      [2, "error: cannot read nope.xpkg: no such file: check the path\n"],
+    );
+    const wrong = await run(folder, "definition.yaml", "x.xpkg");
+    assert.equal(wrong.exitCode, 2);
+    assert.match(wrong.stderr, /^error: x\.xpkg is not a package file: .*\n$/);
+  });
+
   test("a format that does not exist and a folder without manifests end with 2", async () => {
     using folder = tempFolder({ "a.txt": "" });
     assert.equal((await run(folder, ".", "-o", "xml")).exitCode, 2);

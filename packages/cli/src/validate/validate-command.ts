@@ -100,11 +100,11 @@ async function validate(paths: readonly string[], input: CommandInput, io: Io): 
       ? Promise.resolve([])
       : readManifests(from, io, { stdin: true, onSkipped, nameless: true, ignore: isRenderOutput });
   const manifests = await asInput(() => read(paths.filter((path) => !isPackage(path))));
-  if (manifests.length === 0)
-    throw new UserError(`${paths.join(", ")}: no objects found: nothing to validate`, { exitCode: invalidExit });
   const old = await asInput(() => read(listOption(input, "old")));
   const sources = { files: paths.filter(isPackage), manifests, isFetching: isSet(input, "fetchPackages") };
   const { packages, missing } = await findPackages(sources, input, io);
+  if (manifests.length === 0)
+    throw new UserError(`${paths.join(", ")}: no objects found: nothing to validate`, { exitCode: invalidExit });
   const live = isSet(input, "cluster") ? await clusterPackages(input, io) : [];
   const judged = await validateObjects({ manifests, packages: [...packages, ...live], old, signal: io.signal });
   return { judged, missingPackages: missing };

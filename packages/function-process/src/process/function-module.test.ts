@@ -53,6 +53,16 @@ for (const [name, { files, says }] of Object.entries(cases)) {
   });
 }
 
+test("a syntax error in JavaScript has the place in the file that was to be loaded", async () => {
+  using folder = tempFolder({ "package.json": '{"type":"module"}', "fn.mjs": "const a = 1;\nexport default (a;\n" });
+  const file = `${folder.path}/fn.mjs`;
+  const error = await import(pathToFileURL(file).href).then(
+    () => assert.fail("the module loads"),
+    (reason: unknown) => reason,
+  );
+  assert.match(describeLoadError(error, folder.path, file), /^fn\.mjs:2:\d+: (Unexpected token|missing \))/);
+});
+
 test("a file outside the folder keeps its whole path", () => {
   const error = Object.assign(new Error("no"), { stack: "Error: no\n    at f (file:///elsewhere/a.ts:1:2)" });
   assert.equal(describeLoadError(error, "/work"), "/elsewhere/a.ts:1:2: no");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The module of a function: the handler that it exports, or why it cannot be loaded.
+import { spawnSync } from "node:child_process";
 import { extname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { FunctionHandler } from "@purlin/function-sdk";
@@ -29,10 +30,11 @@ function isHandler(value: unknown): value is FunctionHandler {
   );
 }
 
-/** Why a module could not be loaded, in one line that starts with the file and line to look at. */
-export function describeLoadError(error: unknown, cwd: string): string {
+/** Why a module could not be loaded, in one line that starts with the file and line to look at. `main` is the file that was to be loaded. */
+export function describeLoadError(error: unknown, cwd: string, main?: string): string {
   if (!(error instanceof Error)) return `the file threw ${String(error)}`;
-  const at = compilerPlace(error) ?? importerPlace(error) ?? unloadable(error) ?? firstFrame(error);
+  const found = compilerPlace(error.stack) ?? importerPlace(error) ?? unloadable(error) ?? firstFrame(error);
+  const at = found ?? (main !== undefined && error instanceof SyntaxError ? checkedPlace(main) : undefined);
   const text = `${error.message}${remedy(error)}`.replaceAll(/\s*\n\s*/g, " ");
   return at === undefined ? text : `${relativeTo(cwd, at.file)}${at.line ? `:${at.line}` : ""}: ${text}`;
 }
@@ -44,13 +46,19 @@ interface Place {
 }
 
 /** Node puts `file:line`, the line itself and a mark under the mistake above the message of a syntax error. */
-function compilerPlace(error: Error): Place | undefined {
-  const lines = (error.stack ?? "").split("\n");
+function compilerPlace(text: string | undefined): Place | undefined {
+  const lines = (text ?? "").split("\n");
   const first = /^(\/.*|file:\/\/.*|[A-Za-z]:\\.*):(\d+)$/.exec(lines[0] ?? "");
   if (first === null) return undefined;
   const mark = lines.find((line) => /^\s*\^+$/.test(line));
   const column = mark === undefined ? "" : `:${mark.indexOf("^") + 1}`;
   return { file: first[1] ?? "", line: `${first[2]}${column}` };
+}
+
+/** Of a syntax error in JavaScript that is imported Node keeps no place: it is asked for the mistake in the file itself. */
+function checkedPlace(file: string): Place {
+  const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 5000 });
+  return compilerPlace(stderr) ?? { file };
 }
 
 /** A missing module is reported at its importer. */

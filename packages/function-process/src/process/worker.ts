@@ -30,7 +30,7 @@ async function run(): Promise<void> {
   try {
     module = (await import(pathToFileURL(file).href)) as object;
   } catch (error) {
-    return fail(describeLoadError(error, process.cwd()), { setup: false });
+    return fail(describeLoadError(error, process.cwd(), file), { setup: false });
   }
   const handler = findHandler(module);
   if (typeof handler === "string") return fail(`${relativeTo(process.cwd(), file)}: ${handler}`, { setup: false });
