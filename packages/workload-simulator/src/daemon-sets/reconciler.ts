@@ -2,7 +2,16 @@
 import type { ReconcileContext, ReconcileResult, WatchingController } from "@purlin/kube-controller";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { isDeleted, type KubeObject, keyOf, numberAt, objectAt, objectsAt, textAt } from "@purlin/kube-objects/object";
+import {
+  isDeleted,
+  type KubeObject,
+  keyOf,
+  memberAt,
+  numberAt,
+  objectAt,
+  objectsAt,
+  textAt,
+} from "@purlin/kube-objects/object";
 import { kinds } from "../kinds.ts";
 import { nodeName } from "../node.ts";
 import { claimChildren, withoutEmpty } from "../owned/claim-children.ts";
@@ -94,15 +103,21 @@ const tolerated: readonly (readonly [string, string])[] = [
   ["node.kubernetes.io/unschedulable", "NoSchedule"],
 ];
 
+const onHostNetwork = ["node.kubernetes.io/network-unavailable", "NoSchedule"] as const;
+
 /** The spec of a daemon Pod: it is bound to its node, and stays when the node is in trouble. */
 function daemonSpec(template: JsonObject): JsonObject {
   const spec = objectAt(template, ["spec"]);
-  const tolerations = tolerated.map(([key, effect]) => ({ key, operator: "Exists", effect }));
+  const own = memberAt(spec, ["hostNetwork"]) === true ? [...tolerated, onHostNetwork] : tolerated;
+  const tolerations = own.map(([key, effect]) => ({ key, operator: "Exists", effect }));
   const matchFields = [{ key: "metadata.name", operator: "In", values: [nodeName] }];
   const required = { nodeSelectorTerms: [{ matchFields }] };
   const affinity = {
     ...objectAt(spec, ["affinity"]),
-    nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required },
+    nodeAffinity: {
+      ...objectAt(spec, ["affinity", "nodeAffinity"]),
+      requiredDuringSchedulingIgnoredDuringExecution: required,
+    },
   };
   return { ...spec, affinity, tolerations: [...objectsAt(spec, ["tolerations"]), ...tolerations] };
 }

@@ -16,7 +16,7 @@ import { applyMergePatch } from "@purlin/kube-objects/patch";
 import type { PodDeps } from "../pods/pod-controller.ts";
 
 const namespace = "default";
-const nameOf = ({ kind }: TypeRef, { name, namespace: where = "" }: ObjectKey): string => `${kind}/${where}/${name}`;
+const nameOf = ({ kind }: TypeRef, key: ObjectKey): string => `${kind}/${key.namespace ?? ""}/${key.name}`;
 const resource = ({ kind }: TypeRef) => ({ group: "", resource: `${kind.toLowerCase()}s` });
 
 /** What the controllers under test see and do. */
@@ -66,7 +66,7 @@ export class World {
     return taken;
   }
 
-  /** Stores an object as it is given, with what a server adds. */
+  /** Stores an object as it is given, with what a server adds. One without a namespace has null there. */
   put(type: TypeRef, name: string, fields: JsonObject = {}): KubeObject {
     const { metadata = {}, ...rest } = fields as { metadata?: JsonObject };
     return this.#create({ ...type, metadata: { name, namespace, ...metadata }, ...rest } as KubeObject);
@@ -152,7 +152,10 @@ export class World {
       patch: async ({ name, namespace: where, ...type }, patch) => {
         this.#note("patch", type, name);
         const before = this.#existing(type, { name, namespace: where });
-        return this.#store(applyMergePatch(before, patch as JsonObject) as KubeObject);
+        const after = this.#store(applyMergePatch(before, patch as JsonObject) as KubeObject);
+        const isOver = after.metadata.deletionTimestamp != null && (after.metadata.finalizers ?? []).length === 0;
+        if (isOver) this.#objects.delete(nameOf(type, { name, namespace: where }));
+        return after;
       },
       delete: async ({ name, namespace: where, ...type }) => {
         this.#note("delete", type, name);
