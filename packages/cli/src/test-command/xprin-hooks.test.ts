@@ -8,6 +8,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { templatePattern } from "./xprin-hooks.ts";
 
 const files = {
   "fn.ts": `import { request, response } from "@purlin/function-sdk";
@@ -265,3 +266,12 @@ for (const [name, { suite, says }] of Object.entries(broken)) {
     assert.match(stderr, says);
   });
 }
+
+test("a hook of a megabyte of templates that do not end is read in no time", { timeout: 60_000 }, () => {
+  assert.equal("{{".repeat(500_000).replaceAll(templatePattern, "").length, 1_000_000);
+  const text = '{{ .A }}{{- .B -}}{{ printf "{" }}{{ a';
+  assert.deepEqual(
+    [...text.matchAll(templatePattern)].map(([, inner]) => inner),
+    [" .A ", " .B ", ' printf "{" '],
+  );
+});

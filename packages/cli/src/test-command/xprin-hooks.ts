@@ -18,8 +18,8 @@ export interface Hook {
   readonly folder: string;
 }
 
-/** Templates of Go in a text. */
-export const templatePattern: RegExp = /\{\{-?([^}]*?)-?\}\}/g;
+/** Templates of Go in a text. None has the beginning of another in it: looking for the end of each of many that do not end would take long. */
+export const templatePattern: RegExp = /\{\{-?((?:[^{}]|\{(?!\{))*?)-?\}\}/g;
 
 /** A hook by its name and place. */
 const hookText = ({ when, name, at }: Hook): string =>

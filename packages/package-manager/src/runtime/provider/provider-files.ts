@@ -63,7 +63,7 @@ export function openProviderFiles({ directory, clock, grants, authority }: FileD
     const boundObjectRef = { apiVersion: "v1", kind: "Secret", ...bound };
     const answer = await grants.raw({
       method: "POST",
-      path: `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+      path: `/api/v1/namespaces/${namespace}/serviceaccounts/${encodeURIComponent(name)}/token`,
       body: {
         apiVersion: "authentication.k8s.io/v1",
         kind: "TokenRequest",

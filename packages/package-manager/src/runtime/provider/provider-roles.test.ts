@@ -57,6 +57,19 @@ async function applied(revisions: readonly KubeObject[], stored: readonly KubeOb
 
 const rulesOf = (role: KubeObject | undefined): readonly unknown[] => (role?.["rules"] ?? []) as readonly unknown[];
 
+test("references that a user wrote into the status of a revision or of its family grant no wildcards and no kinds of Kubernetes", async () => {
+  const forged = ["*.*", "*.b.example.org", "secrets.", "secrets", "pods.apps", "a/b.example.org", "nodes.*", "x.y"];
+  const kubernetes = ["clusterroles.rbac.authorization.k8s.io", "providers.pkg.crossplane.io"];
+  const family = "fleet";
+  const all = [
+    revisionOf({ name: "fleet-1", names: ["ships.b.example.org", ...forged, ...kubernetes], family }),
+    revisionOf({ name: "forged", names: ["docks.b.example.org", ...forged, ...kubernetes], family }),
+  ];
+  const [edit] = await applied(all);
+  const resources = ["docks", "docks/status", "ships", "ships/status"];
+  assert.deepEqual(rulesOf(edit), [{ apiGroups: ["b.example.org"], resources, verbs: ["*"] }]);
+});
+
 test("a revision may work with what it installed, its own leases and secrets, and nothing else", async () => {
   const [edit, view, system, binding] = await applied([
     revisionOf({ name: "fleet-1", names: ["ships.b.example.org", "fleets.a.example.org", "docks.b.example.org"] }),

@@ -107,13 +107,19 @@ function rulesFor(resources: readonly GroupResources[], allowed: readonly string
   }));
 }
 
+/**
+ * The name of a CRD: a resource, and a group of at least two parts. The references are in the status of revisions, which a user may have
+ * written: `*.*` would stand for everything, and these roles are granted by a user who may escalate.
+ */
+const definitionName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?){2,}$/;
+
 /** The resources that revisions installed, by API group, sorted. */
 function resourcesOf(revisions: readonly KubeObject[]): readonly GroupResources[] {
   const names = revisions
     .flatMap((revision) => objectsAt(revision, ["status", "objectRefs"]))
     .filter((reference) => definitionKinds.has(textAt(reference, ["kind"]) ?? ""))
     .map((reference) => textAt(reference, ["name"]) ?? "")
-    .filter((name) => reservedFor(name) === undefined);
+    .filter((name) => definitionName.test(name) && reservedFor(name) === undefined);
   const pairs = [...new Set(names)].toSorted().map((name) => {
     const at = name.indexOf(".");
     return { plural: name.slice(0, at), group: name.slice(at + 1) };
