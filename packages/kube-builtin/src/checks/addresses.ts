@@ -40,11 +40,14 @@ export function addressProblem(text: string): string | undefined {
 
 /** What is wrong with an address that must be written in the one canonical way. */
 export function canonicalAddressProblem(text: string): string | undefined {
-  const problem = addressProblem(text);
-  const address = addressOf(text);
-  if (problem !== undefined || address === undefined) return problem;
-  const plain = formatIpAddress(address);
-  return plain === text ? undefined : `must be in canonical form (${goQuote(plain)})`;
+  const [problem, plain] = [addressProblem(text), canonicalAddress(text)];
+  return problem ?? (plain === text ? undefined : `must be in canonical form (${goQuote(plain)})`);
+}
+
+/** A valid address in its canonical form; any other text as it is. */
+export function canonicalAddress(text: string): string {
+  const address = addressProblem(text) === undefined ? addressOf(text) : undefined;
+  return address === undefined ? text : formatIpAddress(address);
 }
 
 /** What kind of address, local to each machine or to each network, a text is; undefined for all others. */

@@ -141,8 +141,9 @@ test("the status of a balancer says what its addresses are", () => {
 test("members that have no effect, or that are deprecated, give warnings", () => {
   const warnings = (more: JsonObject): unknown => rules.warnings?.({ spec: spec(more) }, undefined, "");
   assert.deepEqual(warnings({}), []);
+  const headless = { clusterIP: "None", clusterIPs: ["None"] };
   assert.deepEqual(
-    warnings({ clusterIP: "None", loadBalancerIP: "1.2.3.4", externalIPs: ["1.2.3.4"], sessionAffinity: "ClientIP" }),
+    warnings({ ...headless, loadBalancerIP: "1.2.3.4", externalIPs: ["1.2.3.4"], sessionAffinity: "ClientIP" }),
     [
       "spec.loadBalancerIP is ignored for headless services",
       "spec.externalIPs is ignored for headless services",
@@ -157,6 +158,16 @@ test("members that have no effect, or that are deprecated, give warnings", () =>
   ]);
   assert.deepEqual(warnings({ externalName: "a.b" }), [
     'spec.externalName is ignored when spec.type is not "ExternalName"',
+  ]);
+  assert.deepEqual(warnings({ trafficDistribution: "PreferClose" }), [
+    'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"',
+  ]);
+  assert.deepEqual(warnings({ loadBalancerIP: "FD00::1" }), [
+    'spec.loadBalancerIP: IPv6 address "FD00::1" should be in RFC 5952 canonical format ("fd00::1")',
+  ]);
+  const hints = { metadata: { annotations: { "service.kubernetes.io/topology-aware-hints": "Auto" } }, spec: spec() };
+  assert.deepEqual(rules.warnings?.(hints, undefined, ""), [
+    "annotation service.kubernetes.io/topology-aware-hints is deprecated, please use service.kubernetes.io/topology-mode instead",
   ]);
   assert.deepEqual(rules.warnings?.({ spec: spec({ externalName: "a.b" }) }, undefined, "status"), []);
 });

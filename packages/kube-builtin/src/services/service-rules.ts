@@ -8,6 +8,7 @@ import {
   type KindRules,
   labelText,
   listAt,
+  metaOf,
   number,
   text,
   textFields,
@@ -20,10 +21,10 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { loadBalancer } from "../checks/addresses.ts";
+import { canonicalAddress, loadBalancer } from "../checks/addresses.ts";
 import {
   allocated,
   isExternal,
@@ -110,14 +111,38 @@ function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpo
   const isHeadless =
     stringAt(object, ["spec", "type"]) === "ClusterIP" && stringAt(object, ["spec", "clusterIP"]) === "None";
   const ignored = isHeadless ? ignoredByHeadless(objectAt(object, ["spec"])) : [];
+  const isOldHint = metaOf(object).annotations?.[oldHints] !== undefined;
   return [
+    ...(isOldHint ? [`annotation ${oldHints} is deprecated, please use ${topologyMode} instead`] : []),
     ...ignored.map((name) => `spec.${name} is ignored for headless services`),
+    ...addressWarnings(objectAt(object, ["spec"])),
     ...(hasAddresses && isNamed ? ['spec.externalIPs is ignored when spec.type is "ExternalName"'] : []),
     ...(hasAddresses && !isNamed && !isHeadless
       ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
       : []),
     ...(isIgnored ? ['spec.externalName is ignored when spec.type is not "ExternalName"'] : []),
+    ...(stringAt(object, ["spec", "trafficDistribution"]) === "PreferClose"
+      ? ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']
+      : []),
   ];
+}
+
+const oldHints = "service.kubernetes.io/topology-aware-hints";
+const topologyMode = "service.kubernetes.io/topology-mode";
+
+/** IPv6 addresses that have a shorter form. */
+function addressWarnings(spec: JsonObject): string[] {
+  const addresses = [
+    ...["clusterIPs", "externalIPs"].flatMap((list) =>
+      textsAt(spec, [list]).map((address, index) => [`${list}[${index}]`, address] as const),
+    ),
+    ["loadBalancerIP", stringAt(spec, ["loadBalancerIP"])] as const,
+  ];
+  return addresses.flatMap(([name, address]) => {
+    const canonical = canonicalAddress(address);
+    const why = `should be in RFC 5952 canonical format (${goQuote(canonical)})`;
+    return canonical === address ? [] : [`spec.${name}: IPv6 address ${goQuote(address)} ${why}`];
+  });
 }
 
 /** Members that mean nothing without an address of the cluster. */
