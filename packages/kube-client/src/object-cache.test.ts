@@ -36,7 +36,7 @@ test("an event that arrives twice changes nothing", () => {
   assert.equal(cache.remove({ name: "b", namespace: "n" }), undefined);
 });
 
-test("names are told apart by namespace", () => {
+test("objects of the same name in other namespaces are other objects", () => {
   const cache = new ObjectCache();
   cache.put(object("a", "1"));
   cache.put(object("a", "2", { metadata: { name: "a", namespace: "m", resourceVersion: "2" } }));
