@@ -45,6 +45,12 @@ const gaps: readonly KnownGap[] = [
     reason: "the same for empty lists in the metadata of a template",
   },
   {
+    request: /PersistentVolume$/,
+    path: /^(spec\.persistentvolumesource: Forbidden|\.body\.)/,
+    theirs: /^- +"VolumeAttributes":<empty>,?\n(?:.*\n)*?\+ +"VolumeAttributes":<empty>,?\n/m,
+    reason: "the same for empty attributes of a volume",
+  },
+  {
     request: /PersistentVolumeClaim$/,
     path: /^(spec: Forbidden: spec is immutable after creation|\.body\.)/,
     theirs: /- {2}"Limits":<empty>,\n(?:.*\n)*?\+ {2}"Limits":<empty>,\n/,

@@ -77,7 +77,8 @@ function change(random: Random, node: Loose, { path, key, schema }: Place): Muta
   if (Array.isArray(node) && node.length > 0 && !isThere && random.below(3) === 0) {
     node[Number(key)] = structuredClone(random.pick(node));
   } else {
-    node[key] = randomValue(random, schema);
+    // Some values are the same in all requests, and must not be changed by the next mutation.
+    node[key] = structuredClone(randomValue(random, schema));
   }
   return { path, value: node[key] };
 }

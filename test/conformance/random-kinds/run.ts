@@ -139,7 +139,11 @@ function randomRequest(random: Random, sample: Sample, existing: Existing): Rand
     method: "PUT",
     path: `${sample.collection}/${sample.object.metadata.name}${suffix}?dryRun=All`,
     // What one has and the other has not, such as a status, must not make different requests.
-    body: (server) => ({ ...changed[isSame ? 1 : server]?.object, metadata: changed[server]?.object.metadata }),
+    body: (server) => ({
+      ...changed[isSame ? 1 : server]?.object,
+      metadata: changed[server]?.object.metadata,
+      ...(subresource !== "" && { [subresource]: changed[1]?.object[subresource] }),
+    }),
   };
 }
 

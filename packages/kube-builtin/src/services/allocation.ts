@@ -62,7 +62,8 @@ function withAddress(spec: JsonObject, taken: TakenPlaces): JsonObject {
   if (!needsAddress(spec)) return given === "" || list.length > 0 ? spec : { ...spec, clusterIPs: [given] };
   // The list is refused without its first address, and so are addresses of another family.
   const isOther = textsAt(spec, ["ipFamilies"])[0] === "IPv6";
-  if (given === "" && (list.length > 0 || isOther)) return spec;
+  if (given === "" && list.length > 0) return spec;
+  if (given === "" && isOther) return { ...spec, ipFamilyPolicy: spec["ipFamilyPolicy"] ?? "SingleStack" };
   const address = given === "" ? freeAddress(taken) : given;
   if (address.includes(":")) return { ...spec, clusterIPs: list.length > 0 ? list : [address] };
   // Without a selector, endpoints may have addresses of any family.

@@ -243,8 +243,10 @@ function withoutDependent(spec: JsonObject, old: JsonObject): JsonObject {
 
 function withoutNodePorts(spec: JsonObject, old: JsonObject): JsonObject {
   const numbers = (one: JsonObject): JsonValue[] =>
-    listAt(one, "ports").map((port) => memberAt(port, ["nodePort"]) ?? 0);
-  if (!isExternal(old) || isExternal(spec) || !jsonEqual(numbers(spec), numbers(old))) return spec;
+    listAt(one, "ports").flatMap((port) => memberAt(port, ["nodePort"]) || []);
+  const had = new Set(numbers(old));
+  // A number that is new was asked for, and is refused.
+  if (!isExternal(old) || isExternal(spec) || numbers(spec).some((number) => !had.has(number))) return spec;
   const ports = listAt(spec, "ports").map(({ nodePort: _, ...port }) => port as JsonObject);
   return ports.length === 0 ? spec : { ...spec, ports };
 }

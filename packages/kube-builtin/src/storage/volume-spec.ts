@@ -243,8 +243,10 @@ function notInlineMembers(...names: readonly string[]): Check {
 
 /** A member that an inline volume has with one value, if at all. */
 function onlyInline(name: string, value: string, text: string): Check {
-  return (spec, path) =>
-    ["", value].includes(stringAt(spec, [name])) ? [] : [forbiddenValue(`${path}.${name}`, `${text} ${inlineText}`)];
+  return (spec, path) => {
+    const given = memberAt(spec, [name]) ?? value;
+    return given === value ? [] : [forbiddenValue(`${path}.${name}`, `${text} ${inlineText}`)];
+  };
 }
 
 const inlineCapacity: Check = (spec, path) =>
