@@ -236,6 +236,34 @@ test("what may not be read is one line, and the cause is still found", async () 
   assert.deepEqual(notRead, ["CustomResourceDefinition objects: forbidden"]);
 });
 
+test("Pods that may not be read are one line, and the function that does not run is still the cause", async () => {
+  const name = "fn-unread";
+  const type = { apiVersion: "pkg.crossplane.io/v1" };
+  const labels = { "pkg.crossplane.io/package": name };
+  const unavailable = { type: "RuntimeHealthy", status: "False" as const, reason: "UnhealthyPackageRevision" };
+  const message = "function package deployment is unavailable with message: no Pod is available";
+  const revision = {
+    ...{ ...type, kind: "FunctionRevision", metadata: { name: `${name}-1`, labels } },
+    spec: { desiredState: "Active", image: "registry.example.org/fn:v1", revision: 1 },
+  };
+  const fn = { ...type, kind: "Function", metadata: { name }, spec: { package: "registry.example.org/fn:v1" } };
+  const unhealthy = { type: "Healthy", status: "False" as const, reason: "UnhealthyPackageRevision" };
+  await cluster.put(
+    withStatus(revision, [condition("RevisionHealthy", "HealthyPackageRevision"), { ...unavailable, message }]),
+    withStatus(fn, [condition("Installed", "ActivePackageRevision"), unhealthy], { currentRevision: `${name}-1` }),
+  );
+  const client: Pick<KubeReader, "get" | "list"> = {
+    get: (one, key, options) => cluster.client.get(one, key, options),
+    list: async (one, options) => {
+      if (one.kind === "Pod") throw forbidden({ group: "", resource: "pods" }, "", "no");
+      return cluster.client.list(one, options);
+    },
+  };
+  const { causes, notRead } = await explainObject(await stored(cluster, fn), { client, now: soon });
+  assert.deepEqual([causes[0]?.code, causes[0]?.object.name], ["E15", `${name}-1`]);
+  assert.deepEqual(notRead, ["Pod objects: forbidden"]);
+});
+
 test("reads stop at the limit of requests, and say so", async () => {
   const names = Array.from({ length: 30 }, (_, index) => `many-${index}`);
   const object = withStatus(composing("many", ...names), creating());

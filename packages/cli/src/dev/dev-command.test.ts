@@ -229,8 +229,9 @@ test("saves are previewed and wait for a key", async () => {
   // Two saves at once are one preview.
   folder.write("p/note.yaml", note("{text: three, extra: true}"));
   folder.write("p/note.yaml", note("{text: four, extra: true}"));
-  await running.next(/"two" -> "four"[\s\S]*Apply\?/);
-  assert.doesNotMatch(running.rest(), /p\/note\.yaml:/);
+  const shown = await running.next(/p\/note\.yaml:\n[\s\S]*?Apply\?/);
+  assert.match(shown, /"two" -> "four"/);
+  assert.doesNotMatch(`${shown}${running.rest()}`, /"three"|Apply\?[\s\S]*p\/note\.yaml:/);
   running.keys.write("e");
   await running.next(/[Nn]othing|healthy/);
 
@@ -241,6 +242,23 @@ test("saves are previewed and wait for a key", async () => {
   await running.next(/p\/renamed\.yaml:\nNo changes/);
   running.keys.write("q");
   await running.next(/Stopping\. Stored data is kept\./);
+  assert.equal(await running.stop(), 0);
+});
+
+test("on a terminal --apply on-save applies a save at once, and asks before one that destroys something", async () => {
+  using folder = project();
+  await using running = dev(folder, ["--apply", "on-save"], true);
+  await running.next(/Everything is ready\./);
+  await until(folder, /text: one/);
+  folder.write("p/note.yaml", note("{text: two, extra: true}"));
+  await running.next(/✓ applied 1 object of p\/note\.yaml/);
+  await until(folder, /text: two/);
+  folder.write("p/note.yaml", note("{text: three}"));
+  await running.next(/Destructive: 1\. Apply\?/);
+  assert.match(await stored(folder), /text: two/);
+  running.keys.write("y");
+  await running.next(/✓ applied 1 object of p\/note\.yaml/);
+  await until(folder, /text: three/);
   assert.equal(await running.stop(), 0);
 });
 

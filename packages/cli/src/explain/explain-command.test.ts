@@ -56,6 +56,37 @@ test("a cause is printed with its effect, evidence and next step, and the exit c
   assert.deepEqual([json.exitCode, kind, verdict, causes[0]?.code], [3, "Explanation", "broken", "E08"]);
 });
 
+test("an object that waits is exit code 4, and one that waits for too long without a known cause 5", async () => {
+  const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: waits.example.org}
+spec:
+  group: example.org
+  scope: Namespaced
+  names: {kind: Wait, plural: waits}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+`;
+  const object = (name: string, since: string): string => `---
+apiVersion: example.org/v1
+kind: Wait
+metadata: {name: ${name}, finalizers: [example.org/controller]}
+status:
+  conditions:
+  - {type: Synced, status: "True", reason: ReconcileSuccess, lastTransitionTime: "${since}"}
+  - {type: Ready, status: "False", reason: Unfamiliar, message: an unfamiliar text, lastTransitionTime: "${since}"}
+`;
+  const now = new Date().toISOString();
+  const stdin = crd + object("young", now) + object("old", "2020-01-01T00:00:00Z");
+  const applied = await runInProcess(["apply", "-f", "-"], { cwd: folder.path, stdin });
+  assert.equal(applied.exitCode, 0, applied.stderr);
+  const young = await explain("wait/young");
+  assert.equal(young.exitCode, 4, young.stdout);
+  const old = await explain("wait/old");
+  assert.equal(old.exitCode, 5, old.stdout);
+  assert.match(old.stdout, /Unfamiliar: an unfamiliar text/);
+});
+
 test("next steps name the command as the user types it", async () => {
   const { stdout } = await explain("configmap/quiet", "-o", "json");
   const explanation = JSON.parse(stdout) as Explanation;

@@ -6,6 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { serveRuns } from "@purlin/control-plane";
+import { create, Resource, RunFunctionRequest, RunFunctionResponse, State, Struct } from "@purlin/function-protocol";
 import { forbidden, notFound } from "@purlin/kube-objects/errors";
 import { openRunStore, type RunRecord } from "@purlin/run-store";
 import { tempFolder } from "../testing/temp-folder.ts";
@@ -85,6 +86,26 @@ function kubeconfig(server: string): string {
 }
 
 const usual = "crossplane-system/services/purlin-runs:runs";
+
+test("a run that was too large to keep is shown with its sizes", async () => {
+  using folder = tempFolder();
+  {
+    using store = openRunStore({ directory: folder.path, bounds: { maxBytes: 2 ** 20 } });
+    const large = { apiVersion: "v1", kind: "ConfigMap", data: { text: "x".repeat(5 * 2 ** 20) } };
+    const resources = new Map([["map", create(Resource, { resource: Struct.from(large) })]]);
+    const call = {
+      request: create(RunFunctionRequest, {}),
+      response: create(RunFunctionResponse, { desired: create(State, { resources }) }),
+    };
+    const step = { functionName: "fn", revisionName: "fn-1", packageRef: "example.org/fn:v1", durationMs: 1 };
+    const steps = [{ index: 0, name: "compose", isCached: false, ...step, calls: [call] }];
+    store.record({ ...record(), steps });
+    store.flush();
+  }
+  const shown = await runInProcess(["runs", "show", "App/shop", "--recorder-dir", "."], { cwd: folder.path });
+  assert.equal(shown.exitCode, 0, shown.stderr);
+  assert.match(shown.stdout, /\n {2}1 object of 52\d{5} bytes was too large to keep\n/);
+});
 
 test("runs are listed and shown through the Service purlin-runs, by the replica that leads", async () => {
   await using cluster = await startCluster({ service: usual, replicas: 3 });

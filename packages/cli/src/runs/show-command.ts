@@ -106,7 +106,8 @@ function stepText(step: RunStepMessages, style: Style): string[] {
   if (step.error !== undefined) lines.push(`  ${style.bad("error")}: ${step.error}`);
   if (call === undefined) return lines;
   const { objects, bytes } = omittedIn(call);
-  if (objects > 0) lines.push(`  ${objects} objects of ${bytes} bytes were too large to keep`);
+  const count = objects === 1 ? "1 object" : `${objects} objects`;
+  if (objects > 0) lines.push(`  ${count} of ${bytes} bytes ${objects === 1 ? "was" : "were"} too large to keep`);
   for (const { message, severity } of call.response?.results ?? []) {
     lines.push(`  result ${["unspecified", "fatal", "warning", "normal"][severity] ?? severity}: ${message}`);
   }
