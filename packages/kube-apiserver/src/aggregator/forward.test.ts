@@ -191,10 +191,21 @@ test("a client in this process gets the value of a JSON response, and the text o
   assert.equal(plain.answer.kind === "complete" ? plain.answer.payload?.contentType : "", "text/plain; charset=utf-8");
 });
 
-test("a response of more than 16 MiB for a client in this process is refused", async () => {
-  const body = [Buffer.alloc(16 * 1024 * 1024), Buffer.alloc(1)];
+test("a response of more than 8 MiB for a client in this process is refused", async () => {
+  const body = [Buffer.alloc(8 * 1024 * 1024), Buffer.alloc(1)];
   const [code, text] = await refusal({ body });
-  assert.deepEqual([code, text], [503, "error trying to reach service: the response has more than 16777216 bytes\n"]);
+  assert.deepEqual([code, text], [503, "error trying to reach service: the response has more than 8388608 bytes\n"]);
+});
+
+test("a response or an event of too many values for a client in this process is refused", async () => {
+  const list = (values: number): string => `[${"0,".repeat(values - 2)}0]`;
+  const read = await forwarded({}, { body: [list(250_000)] });
+  assert.equal((answerValue(read.answer) as unknown[]).length, 249_999);
+  const [code, text] = await refusal({ body: [list(250_001)] });
+  assert.deepEqual([code, text], [503, "error trying to reach service: the response has more than 250000 values\n"]);
+  const call = await forwarded({ isWatch: true }, { body: [`${list(250_001)}\n`], isOpen: true });
+  const [event = assert.fail("no event")] = opened(call).take() ?? [];
+  assert.throws(() => event.value(), { message: "an event of the backend has too many values" });
 });
 
 function opened({ answer }: Forwarded): EventStream {
