@@ -254,7 +254,7 @@ for (const [text, expected] of Object.entries(texts)) {
   test(`the outcome "${text}"`, () => assert.deepEqual(planOf(outcome(text, {}), []).outcome, expected));
 }
 
-test("a duration that cannot be read is none", () => {
+test("a duration that cannot be read has no effect", () => {
   const after = (text: string): number =>
     planOf(podWith({ annotations: { "simulation.purlin.dev/ready-after": text } }), []).readyAfterMs;
   assert.deepEqual(

@@ -73,7 +73,7 @@ test("a class that does not exist is reported", async () => {
   assert.deepEqual(world.list(kinds.volume), []);
 });
 
-test("an empty class is no class: a volume of an administrator is waited for", async () => {
+test("a claim with an empty class waits for a volume of an administrator", async () => {
   const world = worldWith({ storageClassName: "" });
   await step(world);
   assert.deepEqual(world.takeEvents(), [
