@@ -134,6 +134,7 @@ export const objectCommands: readonly CommandSpec[] = [
         description: "packages that a package depends on: unique, all or none",
         default: "unique",
       },
+      { flags: "--show-package-runtime-configs", description: "also show the DeploymentRuntimeConfigs of packages" },
       { flags: "-s, --show-connection-secrets", description: "also show Secrets with connection details" },
       { flags: "--concurrency <n>", description: "accepted as in crossplane, without effect", hidden: true },
       ...traceClusterOptions,

@@ -46,6 +46,7 @@ export const diffFlags: readonly OptionSpec[] = [
     default: "20",
   },
   { flags: "--max-iterations <n>", description: "same as --max-rounds", hidden },
+  { flags: "--no-color", description: "accepted as in crossplane-diff: the output has no color", hidden },
   { flags: "--max-nested-depth <n>", description: "how deep new composite resources may be nested (unlimited)" },
   { flags: "--no-baseline", description: "do not subtract what would happen without the change" },
   { flags: "--check-stable", description: "preview twice, and mark values that differ from run to run" },

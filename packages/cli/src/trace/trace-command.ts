@@ -90,8 +90,11 @@ async function readOne(resource: Resource, name: string, { input, cluster, io }:
   });
 }
 
-function packageOptions(input: CommandInput): Pick<TraceOptions, "packageRevisions" | "packageDependencies"> {
+function packageOptions(
+  input: CommandInput,
+): Pick<TraceOptions, "packageRevisions" | "packageDependencies" | "packageRuntimeConfigs"> {
   return {
+    packageRuntimeConfigs: isSet(input, "showPackageRuntimeConfigs"),
     packageRevisions: choice(input, "showPackageRevisions", ["active", "all", "none"] as const),
     packageDependencies: choice(input, "showPackageDependencies", ["unique", "all", "none"] as const),
   };

@@ -24,6 +24,8 @@ export interface TraceOptions {
   readonly packageRevisions?: "active" | "all" | "none";
   /** Whether to show packages that a package depends on: each once, each time, or not. */
   readonly packageDependencies?: "unique" | "all" | "none";
+  /** Whether to show the DeploymentRuntimeConfigs of packages. */
+  readonly packageRuntimeConfigs?: boolean;
   /** Whether to show the Secrets with connection details. */
   readonly connectionSecrets?: boolean;
 }
@@ -107,7 +109,17 @@ async function packageParts(object: KubeObject, growing: Growing): Promise<reado
   );
   const revisions = packageRevisions === "none" ? [] : wanted;
   const dependencies = packageDependencies === "none" ? [] : await dependenciesOf(object, growing);
-  return [...revisions.map((revision) => ({ object: revision })), ...dependencies];
+  return [
+    ...(await runtimeConfigOf(object, growing)),
+    ...revisions.map((revision) => ({ object: revision })),
+    ...dependencies,
+  ];
+}
+
+async function runtimeConfigOf(object: KubeObject, growing: Growing): Promise<readonly Part[]> {
+  const name = stringAt(object, ["spec", "runtimeConfigRef", "name"]);
+  if (growing.options.packageRuntimeConfigs !== true || name === "") return [];
+  return [await readPart({ apiVersion: "pkg.crossplane.io/v1beta1", kind: "DeploymentRuntimeConfig", name }, growing)];
 }
 
 /** The packages that a package depends on, by the Lock. */

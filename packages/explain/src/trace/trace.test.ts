@@ -131,6 +131,20 @@ test("the table of a package shows its active revision, or all of them", async (
   assert.doesNotMatch(table(await trace(fn, { packageRevisions: "none" })), /FunctionRevision/);
 });
 
+test("the runtime config of a package is shown where that is asked for, also one that does not exist", async () => {
+  const type = { apiVersion: "pkg.crossplane.io/v1beta1", kind: "DeploymentRuntimeConfig" };
+  const configured = (name: string): KubeObject => ({
+    ...{ ...fn, metadata: { name } },
+    spec: { package: "registry.example.org/fn:v2", runtimeConfigRef: { name } },
+  });
+  await cluster.put({ ...type, metadata: { name: "tuned" }, spec: {} }, configured("tuned"), configured("untuned"));
+  assert.doesNotMatch(table(await trace(configured("tuned"))), /DeploymentRuntimeConfig/);
+  const shown = async (name: string): Promise<string> =>
+    table(await trace(configured(name), { packageRuntimeConfigs: true }));
+  assert.match(await shown("tuned"), /\n└─ DeploymentRuntimeConfig\/tuned +-/);
+  assert.match(await shown("untuned"), /DeploymentRuntimeConfig\/untuned .*Error: .*"untuned" not found/);
+});
+
 test("wide shows resource names, ages and whole messages", async () => {
   const text = table(await trace(app("shop")), true);
   assert.match(text, /^NAME +RESOURCE +SYNCED +READY +AGE +TIME-TO-READY +STATUS\n/);
