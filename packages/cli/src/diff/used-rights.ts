@@ -38,7 +38,7 @@ export class UsedRights {
 
   #note({ method, path }: KubeRequest): void {
     const found =
-      /^\/(?:api|apis\/(?<group>[^/]+))\/v[^/]+\/(?:namespaces\/[^/]+\/(?=[^/]+(?:\/|$)))?(?<resource>[a-z]+)(?:\/(?<name>[^/]+))?(?:\/(?<sub>[a-z]+))?$/.exec(
+      /^\/(?:api|apis\/(?<group>[^/]+))\/[^/]+\/(?:namespaces\/[^/]+\/(?=[^/]+(?:\/|$)))?(?<resource>[a-z][-a-z0-9]*)(?:\/(?<name>[^/]+))?(?:\/(?<sub>[a-z]+))?$/.exec(
         path,
       )?.groups;
     if (found === undefined) return;
@@ -58,7 +58,7 @@ function verbOf(method: KubeRequest["method"], isNamed: boolean): string {
     case "PATCH":
       return "patch";
     case "DELETE":
-      return "delete";
+      return isNamed ? "delete" : "deletecollection";
     default:
       return isNamed ? "get" : "list";
   }

@@ -245,7 +245,8 @@ function childFor(
   children: ReturnType<typeof childrenOf>,
 ): ReturnType<typeof childrenOf>[number] | undefined {
   const [kind, rest] = [key.slice(0, 2), key.slice(2)];
-  if (kind === "f:") return children.find((child) => isJsonObject(value) && child.value === value[rest]);
+  // Children are sorted by name. Several may have the same value.
+  if (kind === "f:") return isJsonObject(value) ? children[Object.keys(value).sort().indexOf(rest)] : undefined;
   if (kind === "i:") return children[Number(rest)];
   if (kind === "v:") return children.find((child) => printJson(child.value) === rest);
   if (kind !== "k:") return undefined;

@@ -102,10 +102,10 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
   );
   add("composition", "fixtures/composition.yaml", run.revision === undefined ? [] : [compositionOf(run, run.revision)]);
   add("functions", "functions.yaml", functionsOf(run, definitions));
-  for (const [name, object] of observed) files.set(`fixtures/observed/${fileName(name)}.yaml`, [clean(object)]);
+  for (const [name, object] of observed) files.set(freeFile(files, "fixtures/observed", name), [clean(object)]);
   if (observed.length > 0) inputs["observed"] = "fixtures/observed";
   const required = requiredOf(run);
-  for (const [name, objects] of required) files.set(`fixtures/required/${fileName(name)}.yaml`, objects.map(clean));
+  for (const [name, objects] of required) files.set(freeFile(files, "fixtures/required", name), objects.map(clean));
   if (required.length > 0) inputs["required"] = "fixtures/required";
   if (redactions.values.size > 0) {
     if (!isOperation(run.xr)) inputs["secrets"] = "fixtures/redacted.yaml";
@@ -224,11 +224,9 @@ function requiredOf({ steps }: Run): readonly (readonly [string, readonly JsonOb
     const request = lastCall(step)?.request;
     const all = [...(request?.requiredResources ?? []), ...(request?.extraResources ?? [])];
     for (const [name, { items }] of all) {
-      if (items.length > 0)
-        found.set(
-          `${step.name}-${name}`,
-          items.map(({ resource }): JsonObject => resource?.value ?? {}),
-        );
+      const key = `${step.name}-${name}`;
+      const objects = items.map(({ resource }): JsonObject => resource?.value ?? {});
+      if (items.length > 0) found.set(key, [...(found.get(key) ?? []), ...objects]);
     }
   }
   return [...found];
@@ -290,4 +288,12 @@ function fileName(name: string): string {
       .replaceAll(/[^\w.-]/g, "_")
       .replace(/^\.+$/, "_") || "_"
   );
+}
+
+/** A file for a resource of any name. Names that differ only in what file names cannot have get files of their own. */
+function freeFile(files: ReadonlyMap<string, unknown>, folder: string, name: string): string {
+  const file = `${folder}/${fileName(name)}`;
+  let free = file;
+  for (let number = 2; files.has(`${free}.yaml`); number += 1) free = `${file}-${number}`;
+  return `${free}.yaml`;
 }
