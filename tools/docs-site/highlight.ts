@@ -43,7 +43,7 @@ const languages: Readonly<Record<string, Language>> = {
 
 /** The code as HTML. Code of an unknown language has no colors. */
 export function highlight(code: string, language: string): string {
-  const known = languages[language];
+  const known = Object.hasOwn(languages, language) ? languages[language] : undefined;
   if (known === undefined) return escapeHtml(code);
   let html = "";
   let end = 0;
