@@ -18,7 +18,7 @@ test("the text of a page is what a reader sees", () => {
   assert.equal(text("> quoted\n\n```ts\ncode();\n```\n\n---\n\nend"), "quoted code(); end");
 });
 
-test("links of the repository are told from those to other hosts", () => {
+test("links of the repository are not those to other hosts", () => {
   for (const href of ["https://a", "mailto:x@y", "//host/x", "HTTP://a"]) assert.ok(isExternal(href), href);
   for (const href of ["a.md", "../a", "#b", "/a", "a b:c"]) assert.ok(!isExternal(href), href);
   assert.deepEqual(localLinks(parseMarkdown("[a](a.md#b) [c](https://c) ![d](d.svg) `[e](e.md)`")), [

@@ -83,7 +83,7 @@ test("an item without its key says which field to add", () => {
   ]);
 });
 
-test("values of another type are told in words of users", () => {
+test("values of another type are reported without words of Go", () => {
   const error = badRequest(
     "failed to create typed patch object (apps): errors:\n  .spec.size: expected string, got &value.valueUnstructured{Value:5}\n  .spec.on: expected boolean, got map",
   );

@@ -218,7 +218,7 @@ test("other kinds are not Compositions, and a pipeline that is not a list has no
     spec: { pipeline: [step("a", "x")] },
   });
   assert.deepEqual(await found([other]), []);
-  const broken = composition([]);
-  (broken.object as unknown as { spec: JsonObject }).spec["pipeline"] = "x";
+  const { object, ...place } = composition([]);
+  const broken = { ...place, object: { ...object, spec: { pipeline: "x" } } };
   assert.deepEqual(await found([broken, app]), []);
 });

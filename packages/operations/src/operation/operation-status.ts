@@ -75,15 +75,18 @@ export function withProgress(operation: KubeObject, { outputs, applied }: Attemp
   for (const [step, output] of outputs) pipeline.set(step, { step, output });
   const refs = new Map<string, JsonObject>();
   for (const ref of [...objectsAt(operation, ["status", "appliedResourceRefs"]), ...applied])
-    refs.set(textOfRef(ref), ref);
-  const sorted = [...refs].sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)).map(([, ref]) => ref);
+    refs.set(textOfRef(ref, "\n"), ref);
+  const sorted = [...refs.values()].sort((a, b) =>
+    textOfRef(a) < textOfRef(b) ? -1 : textOfRef(a) > textOfRef(b) ? 1 : 0,
+  );
   const withOutputs =
     pipeline.size === 0 ? operation : withMember(operation, ["status", "pipeline"], [...pipeline.values()]);
   return sorted.length === 0 ? withOutputs : withMember(withOutputs, ["status", "appliedResourceRefs"], sorted);
 }
 
-function textOfRef(ref: JsonObject): string {
-  return ["apiVersion", "kind", "namespace", "name"].map((field) => stringAt(ref, [field])).join("");
+/** Without a separator, references have the order that Crossplane gives them, but not each has a text of its own. */
+function textOfRef(ref: JsonObject, separator = ""): string {
+  return ["apiVersion", "kind", "namespace", "name"].map((field) => stringAt(ref, [field])).join(separator);
 }
 
 /** An object that an Operation applied, as its status lists it. */
