@@ -2,6 +2,7 @@
 // New Pods, and changes of Pods outside the status and the subresources. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Endpoint } from "@purlin/kube-apiserver/kinds";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { podRules } from "./pod-rules.ts";
@@ -109,6 +110,16 @@ const changes: Record<string, ChangeCase> = {
     before: { terminationGracePeriodSeconds: 3 },
     now: { terminationGracePeriodSeconds: 1 },
     want: [refused('- "terminationGracePeriodSeconds": 3', '+ "terminationGracePeriodSeconds": 1')],
+  },
+  "a grace period of zero stays": {
+    before: { terminationGracePeriodSeconds: 0 },
+    now: { terminationGracePeriodSeconds: 1 },
+    want: [refused('- "terminationGracePeriodSeconds": 0', '+ "terminationGracePeriodSeconds": 1')],
+  },
+  "a deadline that stays does not end the checks": {
+    before: { activeDeadlineSeconds: 10 },
+    now: { activeDeadlineSeconds: 10, nodeName: "n" },
+    want: [refused('+ "nodeName": "n"')],
   },
   "scheduling gates can be removed one by one": { before: gates("a", "b"), now: gates("b"), want: [] },
   "the last scheduling gate can be removed": { before: gates("a"), now: {}, want: [] },
@@ -276,4 +287,37 @@ test("the fields by which Pods can be selected", () => {
   });
   const { "spec.hostNetwork": network, "status.podIP": address } = read({ status: { podIP: "::1", podIPs: [] } });
   assert.deepEqual([network, address], ["false", "::1"]);
+});
+
+test("each endpoint of a Pod has its own rules", () => {
+  const debug = { name: "d", image: "i" };
+  const old = { ...podOf({ ephemeralContainers: [debug] }), status: { qosClass: "BestEffort" } };
+  const errors = (endpoint: Endpoint): string[] =>
+    (
+      rules.validateChange?.({ ...podOf({ nodeName: "n" }), status: { qosClass: "Burstable" } }, old, endpoint) ?? []
+    ).map(({ field }) => field);
+  assert.deepEqual(errors("ephemeralcontainers"), ["spec.ephemeralContainers"]);
+  assert.deepEqual(errors("status"), ["status.qosClass"]);
+  assert.deepEqual(errors("resize"), []);
+  assert.deepEqual(errors(""), ["spec"]);
+});
+
+test("a write to an endpoint changes its own part of a Pod", () => {
+  const old = {
+    ...podOf({ nodeName: "n" }),
+    metadata: { name: "p", ownerReferences: [{ uid: "u" }] },
+  } as unknown as JsonObject;
+  const sent = podOf({ nodeName: "m", ephemeralContainers: [{ name: "d" }], containers: [{ ...main, image: "j" }] });
+  const spec = (endpoint: Endpoint): unknown => rules.prepareUpdate?.(sent, old, endpoint)["spec"];
+  assert.deepEqual(spec("ephemeralcontainers"), {
+    containers: [main],
+    nodeName: "n",
+    ephemeralContainers: [{ name: "d" }],
+  });
+  assert.deepEqual(spec("resize"), { containers: [main], nodeName: "n" });
+  const written = rules.prepareUpdate?.({ ...sent, status: {} }, old, "status");
+  assert.deepEqual(written?.["metadata"], old["metadata"], "a kubelet does not change owners");
+  assert.deepEqual(rules.prepareUpdate?.(podOf({ overhead: {} }), old, ""), podOf({}), "no overhead at all");
+  const kept = podOf({ overhead: { cpu: "1" } });
+  assert.equal(rules.prepareUpdate?.(kept, old, ""), kept);
 });
