@@ -107,15 +107,14 @@ function aligned(lines: readonly Line[]): string {
 
 /** `observedGeneration` as `Observed Generation`, the way kubectl titles the fields of custom objects. */
 function fieldLabel(field: string): string {
-  const words = field.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|\p{N}+|[^\p{L}\p{N}]+|\p{L}/gu) ?? [field];
-  return words
-    .filter((word) => word !== "_")
-    .map((word) => (acronyms.has(word.toUpperCase()) ? word.toUpperCase() : titled(word)))
-    .join(" ");
+  // Names with digits, dots and slashes, such as keys of labels, stay as they are.
+  if (/[^\p{L}-]/u.test(field)) return field;
+  const words = field.match(/\p{Lu}+(?!\p{Ll})|\p{Lu}?\p{Ll}+|-+|\p{L}/gu) ?? [field];
+  return words.map((word) => (acronyms.has(word.toUpperCase()) ? word.toUpperCase() : titled(word))).join(" ");
 }
 
 function titled(word: string): string {
-  return word.charAt(0).toUpperCase() + word.slice(1).toLowerCase();
+  return word.charAt(0).toUpperCase() + word.slice(1);
 }
 
 /** `purlin describe TYPE [NAME…]` */
@@ -157,8 +156,10 @@ async function eventsOf({ client }: Cluster, { metadata }: KubeObject, io: Io): 
 }
 
 function eventDocument({ type, reason, message, source, count, first, last }: ShownEvent): object {
-  const [firstTime, lastTime] = [first, last].map((time) => new Date(time).toISOString());
-  return { type, reason, message, source, count, firstTime, lastTime };
+  // An event without a time has neither.
+  const times = Number.isNaN(last) ? [] : [first, last].map((time) => new Date(time).toISOString());
+  const [firstTime, lastTime] = times;
+  return { type, reason, message, source, count, ...(times.length > 0 && { firstTime, lastTime }) };
 }
 
 function eventsText(events: readonly ShownEvent[]): string {

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { SandboxSupport } from "@purlin/function-process";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { TestIo } from "../testing/test-io.ts";
+import { plainStyle } from "../testing/test-style.ts";
+import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
+
+const io = (env: Record<string, string> = {}): TestIo => new TestIo({ cwd: "/work/shop", env });
+
+test("the kubeconfig is shown by its shorter path", () => {
+  const of = (kubeconfig: string): string => greeting({ url: "https://127.0.0.1:6443", kubeconfig }, plainStyle, io());
+  assert.equal(
+    of("/work/shop/.purlin/kubeconfig"),
+    "✓ control plane at https://127.0.0.1:6443 (kubeconfig .purlin/kubeconfig)",
+  );
+  assert.equal(of("/data/kubeconfig"), "✓ control plane at https://127.0.0.1:6443 (kubeconfig /data/kubeconfig)");
+});
+
+test("functions without a sandbox are worth a warning, with what they share", () => {
+  const warning = (sandbox: object): string | undefined => sandboxWarning(sandbox as SandboxSupport, plainStyle);
+  assert.equal(warning({ isSupported: true }), undefined);
+  assert.equal(
+    warning({ isSupported: false, reason: "bwrap is missing" }),
+    "! functions of packages run without a sandbox: bwrap is missing; they share this machine's network; install bubblewrap to isolate them",
+  );
+  assert.equal(
+    warning({ isSupported: false, reason: "bwrap is missing", network: {} }),
+    "! functions of packages run without a sandbox: bwrap is missing; install bubblewrap to isolate them",
+  );
+});
+
+test("a $KUBECONFIG of another control plane is worth a warning", () => {
+  const warning = (env: Record<string, string>): string | undefined =>
+    kubeconfigWarning("/work/shop/.purlin/kubeconfig", plainStyle, io(env));
+  assert.equal(warning({}), undefined);
+  assert.equal(warning({ KUBECONFIG: "/work/shop/.purlin/kubeconfig" }), undefined);
+  assert.equal(
+    warning({ KUBECONFIG: "/other/config" }),
+    '! $KUBECONFIG is set: other commands use it instead of this control plane; run "unset KUBECONFIG" there, or add --data-dir .purlin',
+  );
+});
+
+test("the next steps are those beside the manifests, else those that are always possible", () => {
+  using folder = tempFolder({ "a/NEXT.md": "Try this.\n", "b/NEXT.md": "Then that.\n", "c/x.yaml": "" });
+  const here = new TestIo({ cwd: folder.path });
+  assert.equal(nextSteps(["a", "b", "c"], here), "Try this.\n\nThen that.");
+  assert.match(nextSteps(["c"], here), /^From another terminal:\n\n {2}\S+ trace /);
+});
+
+test("the log is in the data directory", () => {
+  assert.equal(logPath("/d"), join("/d", "purlin.log"));
+});
