@@ -12,8 +12,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
+import { containerResourceErrors } from "../checks/resource-names.ts";
 import { exactlyOneOf, hasObject, notNegativeAt, optionallyOneOf, pathSegmentProblems } from "../checks/rule-checks.ts";
-import { containerResourceErrors } from "../quota/resource-names.ts";
 
 /** A reference to the object that is scaled or measured. */
 function reference({ needsGroup }: { readonly needsGroup: boolean }): Check {

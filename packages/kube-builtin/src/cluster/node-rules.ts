@@ -14,8 +14,8 @@ import { goQuote, type JsonObject, sortedKeys } from "@purlin/kube-objects/json"
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { rangeErrors, rangeOf } from "../checks/addresses.ts";
+import { amountErrors } from "../checks/resource-names.ts";
 import { goStruct, noNamespaceField } from "../checks/rule-checks.ts";
-import { amountErrors } from "../quota/resource-names.ts";
 
 const notReady = { key: "node.kubernetes.io/not-ready", effect: "NoSchedule" };
 

@@ -23,8 +23,8 @@ import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { goForm } from "../checks/go-form.ts";
+import { isExtended } from "../checks/resource-names.ts";
 import { hasObject, inMember } from "../checks/rule-checks.ts";
-import { isExtended } from "../quota/resource-names.ts";
 import { templateMetadata } from "../storage/volume-rules.ts";
 import { claimStatusErrors, withoutDeallocated } from "./claim-status.ts";
 import {

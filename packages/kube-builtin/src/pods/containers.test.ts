@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
-import { containerResourceErrors } from "../quota/resource-names.ts";
+import { containerResourceErrors } from "../checks/resource-names.ts";
 import { containers, overheadErrors, resources, trimmedImage } from "./containers.ts";
 
 type Case = readonly [name: string, object: JsonObject, want: readonly string[]];

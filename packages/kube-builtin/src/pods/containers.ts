@@ -26,14 +26,14 @@ import { isJsonObject, type JsonObject, type JsonValue, sortedKeys } from "@purl
 import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities } from "@purlin/kube-objects/typed";
-import { exactlyOneOf } from "../checks/rule-checks.ts";
 import {
   amountErrors,
   containerResourceErrors,
   hugePageErrors,
   isHugePages,
   isNative,
-} from "../quota/resource-names.ts";
+} from "../checks/resource-names.ts";
+import { exactlyOneOf } from "../checks/rule-checks.ts";
 import { env, envFrom, lifeOfContainer, noLifeOfInitContainer } from "./container-parts.ts";
 import { containerSecurity } from "./security.ts";
 import { volumeMounts } from "./volumes.ts";

@@ -19,8 +19,8 @@ import {
 } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { addressErrors } from "../checks/addresses.ts";
+import { podResourceErrors } from "../checks/resource-names.ts";
 import { hasObject } from "../checks/rule-checks.ts";
-import { podResourceErrors } from "../quota/resource-names.ts";
 import { containers, overheadErrors, resources } from "./containers.ts";
 import { affinity, resourceClaims, schedulingGates, tolerationErrors, topologySpread } from "./scheduling.ts";
 import { eachContainer, hostProcesses, operatingSystem, ownUsers, podSecurity } from "./security.ts";

@@ -12,10 +12,10 @@ import {
 import { type FieldError, invalidPrinted, invalidValue, keyPath, requiredValue } from "@purlin/kube-objects/errors";
 import { isJsonArray, isNumber, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { amountErrors, isQuotaName, resourceNameErrors } from "../checks/resource-names.ts";
 import { goStruct, hasObject } from "../checks/rule-checks.ts";
 import { qosClassOf } from "../pods/pod-parts.ts";
 import { FollowedObjects, type Usage, usageOf } from "./object-usage.ts";
-import { amountErrors, isQuotaName, resourceNameErrors } from "./resource-names.ts";
 
 type CountedType = Pick<ResourceType, "group" | "resource">;
 

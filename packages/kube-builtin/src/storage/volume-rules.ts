@@ -37,8 +37,8 @@ import {
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
 import { goDifference } from "../checks/go-form.ts";
+import { amountErrors, isNative } from "../checks/resource-names.ts";
 import { immutable, inMember, selectorAt } from "../checks/rule-checks.ts";
-import { amountErrors, isNative } from "../quota/resource-names.ts";
 import { volumeSources } from "./volume-sources.ts";
 import { accessModes, basicAmount, nodeAffinityChange, positiveAmount, volumeMode, volumeSpec } from "./volume-spec.ts";
 
