@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { packageMeta } from "../testing/function-package.ts";
+import { tempFolder } from "../testing/temp-folder.ts";
+import { TestIo } from "../testing/test-io.ts";
+import { joinYaml, packageText, readYamlFolder } from "./package-text.ts";
+
+test("the YAML files of a folder are read in an order that is the same everywhere", async () => {
+  using folder = tempFolder({
+    ...{
+      "package/b.yml": "b: 1\n",
+      "package/a.yaml": "a: 1\n",
+      "package/deep/er/c.yaml": "c: 1\n",
+      "package/A.yaml": "A: 1\n",
+    },
+    ...{
+      "package/notes.md": "x",
+      "package/empty.yaml": " \n",
+      "package/.git/x.yaml": "x: 1\n",
+      "package/node_modules/y.yaml": "y: 1\n",
+    },
+  });
+  symlinkSync(join(folder.path, "package/a.yaml"), join(folder.path, "package/link.yaml"));
+  const io = new TestIo({ cwd: folder.path });
+  const names = async (options = {}): Promise<string[]> =>
+    (await readYamlFolder("package", io, options)).map(({ name }) => name);
+  assert.deepEqual(await names(), ["package/A.yaml", "package/a.yaml", "package/b.yml", "package/deep/er/c.yaml"]);
+  assert.deepEqual(await names({ ignore: ["deep/**", "a.yaml"] }), ["package/A.yaml", "package/b.yml"]);
+  assert.deepEqual(await names({ except: new Set([join(folder.path, "package/deep")]) }), [
+    "package/A.yaml",
+    "package/a.yaml",
+    "package/b.yml",
+  ]);
+});
+
+test("a folder that is a file, or is missing, is an error with its name", async () => {
+  using folder = tempFolder({ "a.yaml": "" });
+  const io = new TestIo({ cwd: folder.path });
+  await assert.rejects(readYamlFolder("a.yaml", io), { message: "a.yaml: expected a folder" });
+  await assert.rejects(readYamlFolder("none", io), { message: /^cannot read none: / });
+});
+
+test("files are one stream, of which each line is known by its file", () => {
+  const { text, place } = joinYaml(
+    [
+      { name: "a.yaml", text: "\uFEFFa: 1\nb: 2" },
+      { name: "b.yaml", text: "c: 3\n" },
+    ],
+    "package",
+  );
+  assert.equal(text, "---\na: 1\nb: 2\n---\nc: 3\n");
+  assert.deepEqual([1, 2, 3, 4, 5].map(place), ["a.yaml:1", "a.yaml:1", "a.yaml:2", "b.yaml:1", "b.yaml:1"]);
+  assert.equal(place(undefined), "package");
+  assert.equal(joinYaml([], "package").place(1), "package");
+});
+
+test("a package needs files, metadata, and nothing that does not belong in it", async () => {
+  const meta = { name: "package/crossplane.yaml", text: packageMeta() };
+  const { contents, text } = await packageText([meta], "package");
+  assert.deepEqual([contents.meta.name, contents.meta.kind], ["function-hello", "Function"]);
+  assert.ok(text.startsWith("---\napiVersion: meta.pkg.crossplane.io/v1\n"));
+  await assert.rejects(packageText([], "package"), {
+    message:
+      "package: no files ending in .yaml or .yml found: a package needs crossplane.yaml, with apiVersion meta.pkg.crossplane.io/v1, kind and metadata.name",
+  });
+  const pod = { name: "package/pod.yaml", text: "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\n" };
+  await assert.rejects(packageText([meta, pod], "package"), {
+    message:
+      /^package\/pod\.yaml:1.*: (move it elsewhere, or leave it out|correct it, or leave a file out) with --ignore$/,
+  });
+  const broken = { name: "package/broken.yaml", text: "a: 1\nb: [\n" };
+  await assert.rejects(packageText([meta, broken], "package"), {
+    message: /^package\/broken\.yaml:\d.*: correct it, or leave a file out with --ignore$/s,
+  });
+});
