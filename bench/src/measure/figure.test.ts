@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { confidenceOfRatio, figure, medianOf, ratios } from "./figure.ts";
+import { confidenceOfRatio, figure, medianOf, ratios, ratiosOfSums } from "./figure.ts";
 
 test("a figure is judged by its median", () => {
   const rows = [
@@ -59,4 +59,12 @@ test("the confidence interval of a ratio holds it, is narrow for quiet rounds an
     "2.000000",
     "what slows both sides down changes nothing",
   );
+});
+
+test("ratios of sums divide blocks of eight rounds, and what is left over is not counted", () => {
+  const ones = (length: number): number[] => Array<number>(length).fill(1);
+  assert.deepEqual(ratiosOfSums([...ones(8), ...ones(8).map(() => 3)], ones(16)), [1, 3]);
+  assert.deepEqual(ratiosOfSums([...ones(8), 100, 100], ones(10)), [1]);
+  assert.deepEqual(ratiosOfSums([1, 3], [1, 1]), [2], "fewer than eight are one block");
+  assert.throws(() => ratiosOfSums([1], []), { message: "a ratio needs as many rounds above as below" });
 });
