@@ -108,5 +108,10 @@ export async function replaceFile(path: string, text: string): Promise<void> {
   // A new file each time: one that is left from a crash keeps its mode, and a link its target.
   await rm(partial, { force: true });
   await writeFile(partial, text, { mode: 0o600, flag: "wx" });
-  await rename(partial, path);
+  try {
+    await rename(partial, path);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
 }

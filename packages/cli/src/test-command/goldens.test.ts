@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "../testing/temp-folder.ts";
@@ -31,6 +31,21 @@ test("golden files that no case names are found, in folders of golden files whos
     "b/golden/old.yaml",
   ]);
   assert.deepEqual(await obsoleteGoldens(cases, [], io), [], "a single file was named: others may use the folder");
+});
+
+test("a report that cannot be written is one line with its path, and leaves no other file", async () => {
+  const suite =
+    "apiVersion: test.purlin.dev/v1alpha1\nkind: CompositionTest\nspec: {inputs: {}, cases: [{name: a, skip: later}]}\n";
+  using folder = tempFolder({ "x.test.yaml": suite, "folder/a.txt": "" });
+  for (const [path, why] of [
+    ["none/report.xml", "its folder does not exist: create it"],
+    ["folder", "it is a folder: specify a file in it"],
+    ["folder/a.txt/report.xml", "a part of the path is a file, not a folder: check the path"],
+  ]) {
+    const { exitCode, stderr } = await runInProcess(["test", "--junit", String(path)], { cwd: folder.path, env: {} });
+    assert.deepEqual([exitCode, stderr], [2, `error: --junit ${path}: cannot write the report: ${why}\n`]);
+  }
+  assert.deepEqual(readdirSync(folder.path).toSorted(), ["folder", "x.test.yaml"]);
 });
 
 test("obsolete golden files are reported, fail in CI and are removed with --update all", async () => {

@@ -10,7 +10,7 @@ import { type CommandInput, isSet } from "../options/command-spec.ts";
 import { KeyPrompt, keysOf, onKeys, quitKeys } from "../terminal/screen.ts";
 import { createStyle } from "../terminal/style.ts";
 import { runOnSaves } from "../up/watch-files.ts";
-import { asInput, isUserError, textOf } from "../user-error.ts";
+import { asInput, isUserError, textOf, UserError } from "../user-error.ts";
 import { cacheFolder } from "../validate/packages.ts";
 import { Coverage } from "./coverage.ts";
 import { Goldens, obsoleteGoldens } from "./goldens.ts";
@@ -123,7 +123,7 @@ async function testOnce(paths: readonly string[], options: TestOptions, io: Io):
   for (const file of goldens.written) io.stderr.write(`wrote ${file}\n`);
   const report = options.coverage === undefined ? undefined : coverage.report();
   io.stdout.write(reporter.summary(outcomes, performance.now() - started, report));
-  if (options.junit !== undefined) await replaceFile(resolve(io.cwd, options.junit), junitXml(outcomes));
+  if (options.junit !== undefined) await writeJunit(options.junit, outcomes, io);
   await keepFailures(failures, outcomes);
   const isObsolete = await reportObsolete(all, paths, { options, io });
   const isUncovered = report !== undefined && report.percent < (options.coverage ?? 0);
@@ -192,6 +192,14 @@ async function readCases(files: readonly string[], { allowHooks }: TestOptions, 
       ...(await asInput(() => (isXprinFile(file) ? readXprinFile(file, io, suites) : readTestFile(file, io)))),
     );
   return cases;
+}
+
+async function writeJunit(path: string, outcomes: readonly CaseOutcome[], io: Io): Promise<void> {
+  await replaceFile(resolve(io.cwd, path), junitXml(outcomes)).catch((error: unknown) => {
+    const { code } = error as NodeJS.ErrnoException;
+    const why = code === "ENOENT" ? "its folder does not exist: create it" : explain(error);
+    throw new UserError(`--junit ${path}: cannot write the report: ${why}`, { cause: error, exitCode: 2 });
+  });
 }
 
 function noTests(
