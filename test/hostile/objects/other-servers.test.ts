@@ -12,8 +12,9 @@ import { send } from "../../conformance/harness/wire.ts";
 import { startAttackedServer } from "../harness/server.ts";
 import { sendJson } from "./attacked-kind.ts";
 
-const server = await startAttackedServer();
-after(() => server[Symbol.asyncDispose]());
+const closing = new AsyncDisposableStack();
+after(() => closing.disposeAsync());
+const server = closing.use(await startAttackedServer());
 
 /** Most resident memory, in MiB, that the server may ever have. */
 const mostMemory = 700;
@@ -21,7 +22,8 @@ const mostMemory = 700;
 const group = "other.example.com";
 const authority = createAuthority({ commonName: "others" });
 const caBundle = Buffer.from(authority.certPem).toString("base64");
-let respond: (request: IncomingMessage, response: ServerResponse) => void = (_, response) => void response.end("{}");
+let respond: (request: IncomingMessage, response: ServerResponse, body: string) => void = (_, response) =>
+  void response.end("{}");
 let base = "";
 
 before(async () => {
@@ -30,12 +32,14 @@ before(async () => {
   const pair = issueCertificate(authority, { commonName: "other", dnsNames, ipAddresses: ["127.0.0.1"], usages });
   const other = createServer({ cert: pair.certPem, key: pair.keyPem }, (request, response) => {
     response.on("error", () => {});
-    request.resume().on("end", () => respond(request, response));
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => respond(request, response, Buffer.concat(chunks).toString()));
   });
   other.on("connection", (socket) => socket.on("error", () => {}));
   other.listen(0, "127.0.0.1");
   await once(other, "listening");
-  after(() => {
+  closing.defer(() => {
     other.closeAllConnections();
     other.close();
   });
@@ -127,27 +131,56 @@ const answers: Readonly<Record<string, typeof respond>> = {
   },
 };
 
+/** Creates a ConfigMap that a webhook reviews, which answers so. */
+async function reviewed(
+  what: string,
+  answer: typeof respond,
+): Promise<{ readonly code: number; readonly text: string }> {
+  respond = answer;
+  const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
+  await created(webhooks, {
+    apiVersion: "admissionregistration.k8s.io/v1",
+    kind: "ValidatingWebhookConfiguration",
+    metadata: { name: "odd" },
+    webhooks: [
+      {
+        ...{ name: "odd.example.com", rules: [rule], sideEffects: "None", admissionReviewVersions: ["v1"] },
+        ...{ failurePolicy: "Fail", timeoutSeconds: 2, clientConfig: { url: `${base}/`, caBundle } },
+      },
+    ],
+  });
+  const path = "/api/v1/namespaces/default/configmaps";
+  const object = { apiVersion: "v1", kind, metadata: { generateName: "odd-" } };
+  const outcome = await server.during(what, () => sendJson(server.target, ["POST", path], object));
+  await send(server.target, { method: "DELETE", path: `${webhooks}/odd` });
+  return outcome;
+}
+
 for (const [what, answer] of Object.entries(answers)) {
   test(`a webhook that ${what} refuses its own requests only, and in time`, { timeout: 60_000 }, async () => {
-    respond = answer;
-    const rule = { apiGroups: [""], apiVersions: ["v1"], operations: ["CREATE"], resources: ["configmaps"] };
-    await created(webhooks, {
-      apiVersion: "admissionregistration.k8s.io/v1",
-      kind: "ValidatingWebhookConfiguration",
-      metadata: { name: "odd" },
-      webhooks: [
-        {
-          ...{ name: "odd.example.com", rules: [rule], sideEffects: "None", admissionReviewVersions: ["v1"] },
-          ...{ failurePolicy: "Fail", timeoutSeconds: 2, clientConfig: { url: `${base}/`, caBundle } },
-        },
-      ],
-    });
-    const path = "/api/v1/namespaces/default/configmaps";
-    const object = { apiVersion: "v1", kind, metadata: { generateName: "odd-" } };
-    const { code, text } = await server.during(what, () => sendJson(server.target, ["POST", path], object));
-    await send(server.target, { method: "DELETE", path: `${webhooks}/odd` });
+    const { code, text } = await reviewed(what, answer);
     assert.equal(code, 500, text.slice(0, 200));
     assert.ok(text.length < 100_000, `the error has ${text.length} characters`);
+  });
+}
+
+const warnings: Readonly<Record<string, readonly string[]>> = {
+  "hundreds of thousands of warnings": Array.from({ length: 180_000 }, (_, i) => `a warning with the number ${i}`),
+  "one warning again and again after thousands of others": Array.from(
+    { length: 200_000 },
+    (_, i) => `warning ${Math.min(i, 4000)}`,
+  ),
+  "a warning of 7 MB": ["x".repeat(7_000_000)],
+};
+
+for (const [what, texts] of Object.entries(warnings)) {
+  test(`a webhook that allows with ${what} holds nothing`, async () => {
+    const { code, text } = await reviewed(what, (_, response, body) => {
+      const { uid } = (JSON.parse(body) as { readonly request: { readonly uid: string } }).request;
+      const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" };
+      response.end(JSON.stringify({ ...review, response: { uid, allowed: true, warnings: texts } }));
+    });
+    assert.equal(code, 201, text.slice(0, 200));
   });
 }
 

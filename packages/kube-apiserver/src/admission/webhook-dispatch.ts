@@ -203,7 +203,7 @@ async function call(
   for (const [key, value] of Object.entries(response.auditAnnotations)) {
     attributes.annotate(`${hook.name}/${key}`, value);
   }
-  for (const warning of response.warnings) attributes.warn(warning);
+  for (const warning of new Set(response.warnings)) attributes.warn(warning);
   if (!response.allowed) throw deniedBy(hook.name, response.result);
   return response;
 }

@@ -97,19 +97,24 @@ function shown(texts: readonly string[]): readonly string[] {
     return total > maxTotal;
   });
   if (fitting < 0) return texts;
-  const cut = texts.map((text) => [...text].slice(0, maxEach).join(""));
-  const kept = cut.slice(0, fitting + 1);
+  const kept = texts.slice(0, fitting + 1).map(cut);
   let written = kept.reduce((sum, text) => sum + lengthOf(text), 0);
-  for (const text of cut.slice(fitting + 1)) {
-    if (written >= maxTotal) break;
+  for (let at = fitting + 1; at < texts.length && written < maxTotal; at++) {
+    const text = cut(texts[at] ?? "");
     kept.push(text);
     written += lengthOf(text);
   }
   return kept;
 }
 
+/** A character is at most two code units: more of a text of megabytes is not looked at. */
+function cut(text: string): string {
+  return [...text.slice(0, 2 * maxEach)].slice(0, maxEach).join("");
+}
+
+/** The number of characters; of a text that is too long for certain, more than all texts may have. */
 function lengthOf(text: string): number {
-  return [...text].length;
+  return text.length > 2 * maxTotal ? maxTotal + 1 : [...text].length;
 }
 
 // Line breaks and control characters would end the header: the reference leaves out what has them.

@@ -33,11 +33,14 @@ export function admissionAttributes<W extends Written>(
     signal: request.signal,
     annotate: (key, value, how) => request.audit?.annotate(key, value, how),
     warn: (text) => {
-      if (!notes.includes(text)) notes.push(text);
+      if (notes.length < maxNotes && !notes.includes(text)) notes.push(text);
     },
     ...written,
   };
 }
+
+/** Warnings of a response have 4096 characters together, so that more than these are never sent. */
+const maxNotes = 4096;
 
 const metaVersion = "meta.k8s.io/v1";
 
