@@ -183,3 +183,14 @@ test("$contains: each wanted item is in the list, in any order", () => {
   assert.deepEqual(lines({ $contains: [4] }, []), ["x: expected an item 4, got 0"]);
   assert.deepEqual(lines({ $contains: [4] }, "text"), ['x: expected a list, got "text"']);
 });
+
+test("of items that differ equally, the closest is the one with the wanted type or name", () => {
+  const conditions = [
+    { type: "Synced", status: "True" },
+    { type: "Ready", status: "False" },
+  ];
+  const text = (wanted: JsonValue): string | undefined =>
+    contains([wanted], conditions, place("x"))[0]?.text.split("closest: ")[1];
+  assert.equal(text({ type: "Ready", status: "True" }), 'x.status: expected "True", got "False"');
+  assert.equal(text({ type: "Other", status: "True" }), 'x.type: expected "Other", got "Synced"');
+});
