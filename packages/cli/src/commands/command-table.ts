@@ -26,6 +26,7 @@ const testFlags: readonly OptionSpec[] = [
     flags: "--shard <index/count>",
     description: "only a part of the cases, such as 1/4: for parallel jobs of a CI system",
   },
+  { flags: "--seed <n>", description: "run the cases in a random order, the same one for the same number" },
   { flags: "--parallel <n>", description: "cases that run at the same time (the number of processors)" },
   { flags: "--timeout <duration>", description: "time limit of a case without its own", default: "30s" },
   { flags: "--list", description: "print the cases and run none" },

@@ -24,7 +24,15 @@ function refusal(options: Record<string, unknown>): string {
 test("without options, all cases run in parallel for at most 30 s each, and new golden files are written", () => {
   const { input: _, ...options } = read();
   assert.deepEqual(options, {
-    ...{ reporter: "spec", junit: undefined, pattern: undefined, tags: [], onlyFailed: false, shard: undefined },
+    ...{
+      reporter: "spec",
+      junit: undefined,
+      pattern: undefined,
+      tags: [],
+      onlyFailed: false,
+      shard: undefined,
+      seed: undefined,
+    },
     ...{ bail: Number.POSITIVE_INFINITY, update: "new", parallel: availableParallelism(), timeoutMs: 30_000 },
     ...{ isCi: false, listsOnly: false, passWithNoTests: false, allowHooks: false, coverage: undefined },
   });
@@ -43,7 +51,7 @@ test("options are read as they are written", () => {
   assert.equal(String(pattern), "/^a/");
   assert.deepEqual(options, {
     ...{ reporter: "tap", junit: "out.xml", tags: ["x", "y"], onlyFailed: true, bail: 3 },
-    ...{ shard: { index: 1, count: 4 }, update: "all", parallel: 8, timeoutMs: 90_000, isCi: false },
+    ...{ shard: { index: 1, count: 4 }, seed: undefined, update: "all", parallel: 8, timeoutMs: 90_000, isCi: false },
     ...{ listsOnly: true, passWithNoTests: true, allowHooks: true, coverage: 80.5 },
   });
 });
@@ -91,6 +99,8 @@ test("a value that cannot be used is refused with what is expected", () => {
     [{ shard: "0/4" }, "--shard 0/4: expected INDEX/COUNT, such as 1/4"],
     [{ shard: "5/4" }, "--shard 5/4: expected INDEX/COUNT, such as 1/4"],
     [{ shard: "1" }, "--shard 1: expected INDEX/COUNT, such as 1/4"],
+    [{ seed: "a" }, "--seed a: expected an integer of at least 1"],
+    [{ seed: "1", allowHooks: true }, "--seed and --allow-hooks: hooks need the order of their file"],
     [{ shard: "1/100000" }, "--shard 1/100000: expected INDEX/COUNT, such as 1/4"],
   ];
   for (const [options, message] of cases) assert.equal(refusal(options), message);
@@ -107,6 +117,15 @@ const cases = [
 ];
 const names = (options: Record<string, unknown>, failed: readonly string[] = [], of = cases, env = {}): string[] =>
   selected(of, read(options, env), new Set(failed)).map(({ name }) => name);
+
+test("a seed chooses an order: always the same one, of the same cases, also of those of a shard", () => {
+  const one = names({ seed: "1" });
+  assert.deepEqual(names({ seed: "1" }, [], cases.toReversed()), one, "the order of files does not matter");
+  assert.deepEqual(one.toSorted(), ["a1", "a2", "b1", "b1", "b2"]);
+  const orders = new Set(["1", "2", "3", "4", "5", "6"].map((seed) => names({ seed }).join()));
+  assert.ok(orders.size > 3, [...orders].join(" "));
+  assert.deepEqual(names({ seed: "7", shard: "1/2" }).toSorted(), names({ shard: "1/2" }).toSorted());
+});
 
 test("cases are chosen by name, by any of the tags, and by what failed before", () => {
   assert.deepEqual(names({}), ["a1", "a2", "b1", "b2", "b1"]);

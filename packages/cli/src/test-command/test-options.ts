@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { createHash } from "node:crypto";
 import { availableParallelism } from "node:os";
 import type { Io } from "../io.ts";
 import { type CommandInput, isSet, listOption, parseDuration, textOption } from "../options/command-spec.ts";
@@ -20,6 +21,8 @@ export interface TestOptions {
   readonly bail: number;
   /** Which part of the cases to run, from 0, and of how many. */
   readonly shard: { readonly index: number; readonly count: number } | undefined;
+  /** What the order of the cases is drawn from; undefined for the order of the files. */
+  readonly seed: number | undefined;
   readonly update: UpdateMode;
   readonly parallel: number;
   readonly timeoutMs: number;
@@ -37,6 +40,9 @@ export function readOptions(input: CommandInput, io: Io): TestOptions {
   const reporter = textOption(input, "reporter") ?? "spec";
   if (reporters[reporter] === undefined)
     throw usage(`--reporter ${reporter}: expected ${Object.keys(reporters).join(", ")}`);
+  const seed = numberOf(textOption(input, "seed"), "--seed");
+  const allowHooks = isSet(input, "allowHooks");
+  if (seed !== undefined && allowHooks) throw usage("--seed and --allow-hooks: hooks need the order of their file");
   const update = textOption(input, "update") ?? (isCi ? "none" : "new");
   if (!isUpdateMode(update)) throw usage(`--update ${update}: expected new, all or none`);
   return {
@@ -48,13 +54,14 @@ export function readOptions(input: CommandInput, io: Io): TestOptions {
     onlyFailed: isSet(input, "onlyFailed"),
     bail: bailOf(input),
     shard: shardOf(textOption(input, "shard")),
+    seed,
     update,
     parallel: numberOf(textOption(input, "parallel"), "--parallel") ?? availableParallelism(),
     timeoutMs: durationOf(textOption(input, "timeout") ?? defaultTimeout),
     isCi,
     listsOnly: isSet(input, "list"),
     passWithNoTests: isSet(input, "passWithNoTests"),
-    allowHooks: isSet(input, "allowHooks"),
+    allowHooks,
     coverage: coverageOf(input),
   };
 }
@@ -116,7 +123,7 @@ function numberOf(text: string | undefined, flag: string): number | undefined {
 /** The cases to run. `failed` are those that failed in the last run. */
 export function selected(
   cases: readonly TestCase[],
-  { pattern, tags, isCi, shard, onlyFailed }: TestOptions,
+  { pattern, tags, isCi, shard, seed, onlyFailed }: TestOptions,
   failed: ReadonlySet<string>,
 ): readonly TestCase[] {
   const only = cases.filter(({ isOnly }) => isOnly);
@@ -130,7 +137,19 @@ export function selected(
       (tags.length === 0 || tags.some((tag) => test.tags.includes(tag))) &&
       (!onlyFailed || failed.has(caseId(test))),
   );
-  return shard === undefined ? named : named.filter((_, at) => at % shard.count === shard.index);
+  const part = shard === undefined ? named : named.filter((_, at) => at % shard.count === shard.index);
+  return seed === undefined ? part : shuffled(part, seed);
+}
+
+/** The cases in an order that depends on the seed and on their names alone. */
+function shuffled(cases: readonly TestCase[], seed: number): readonly TestCase[] {
+  const keyed = cases.map((test) => ({
+    test,
+    key: createHash("sha256")
+      .update(`${seed} ${caseId(test)}`)
+      .digest("hex"),
+  }));
+  return keyed.toSorted((a, b) => (a.key < b.key ? -1 : 1)).map(({ test }) => test);
 }
 
 /** What a case is known by from run to run. */
