@@ -13,7 +13,7 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, numberAt, objectAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/registry.ts";
@@ -52,7 +52,8 @@ async function bind(rest: RestRequest): Promise<CompleteResponse> {
   requireValid(binding);
   const dryRun = request.query.has("dryRun");
   await admitUnstored(rest, { ...binding, apiVersion: "v1", kind: "Binding" }, dryRun);
-  await assign(rest, { name, node: stringAt(binding, ["target", "name"]), dryRun });
+  const { annotations = {} } = metaOf(binding);
+  await assign(rest, { name, node: stringAt(binding, ["target", "name"]), annotations, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
 }
@@ -71,33 +72,47 @@ function requireValid(binding: JsonObject): void {
 interface Assignment {
   readonly name: string;
   readonly node: string;
+  /** Annotations of the Binding, which the Pod gets. */
+  readonly annotations: Readonly<Record<string, string>>;
   readonly dryRun: boolean;
 }
 
-async function assign({ store, target, now }: RestRequest, { name, node, dryRun }: Assignment): Promise<void> {
+async function assign({ store, target, now }: RestRequest, assignment: Assignment): Promise<void> {
+  const { name, dryRun } = assignment;
   const key = `//pods/${target.namespace}/${name}`;
   await store.write(key, ({ current, revision }) => {
     if (current === undefined) throw notFound(pods, name);
-    const bound = withNode(current.value, { name, node, at: timestamp(now()) });
+    const bound = withNode(current.value, assignment, timestamp(now()));
     const versioned = withMeta(bound, { resourceVersion: String(revision) });
     return dryRun ? { action: "keep" } : { action: "put", value: inStoredOrder(versioned) };
   });
 }
 
-function withNode(
-  pod: JsonObject,
-  { name, node, at }: { readonly name: string; readonly node: string; readonly at: string },
-): JsonObject {
+function withNode(pod: JsonObject, { name, node, annotations }: Assignment, at: string): JsonObject {
   if (isDeleting(pod)) throw conflict(bindings, name, `pod ${name} is being deleted, cannot be assigned to a host`);
   const assigned = stringAt(pod, ["spec", "nodeName"]);
   if (assigned !== "") {
     throw conflict(bindings, name, `pod ${name} is already assigned to node ${goQuote(assigned)}`);
   }
+  if (objectsAt(pod, ["spec", "schedulingGates"]).length > 0) {
+    throw conflict(bindings, name, `pod ${name} has non-empty .spec.schedulingGates`);
+  }
   const status = objectAt(pod, ["status"]);
-  const known = Array.isArray(status["conditions"]) ? status["conditions"].filter(isJsonObject) : [];
-  const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null, lastTransitionTime: at };
-  const conditions = [...known.filter((one) => one["type"] !== "PodScheduled"), scheduled];
-  return { ...pod, spec: { ...objectAt(pod, ["spec"]), nodeName: node }, status: { ...status, conditions } };
+  const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null };
+  const conditions = withCondition(objectsAt(status, ["conditions"]), scheduled, at);
+  const bound = { ...pod, spec: { ...objectAt(pod, ["spec"]), nodeName: node }, status: { ...status, conditions } };
+  if (Object.keys(annotations).length === 0) return bound;
+  return withMeta(bound, { annotations: { ...metaOf(pod).annotations, ...annotations } });
+}
+
+type NewCondition = JsonObject & { readonly type: string; readonly status: string };
+
+/** The conditions with one of them set. The time of a transition stays when its status does. */
+function withCondition(conditions: readonly JsonObject[], condition: NewCondition, at: string): JsonObject[] {
+  const before = conditions.find(({ type }) => type === condition.type);
+  const since = before?.["status"] === condition.status ? before["lastTransitionTime"] : undefined;
+  const next = { ...condition, lastTransitionTime: since ?? at };
+  return before === undefined ? [...conditions, next] : conditions.map((one) => (one === before ? next : one));
 }
 
 /** Sends requests of the server itself. A failure throws its Status. */
@@ -131,12 +146,12 @@ async function evict(rest: RestRequest, client: Sender): Promise<CompleteRespons
   if (name !== target.name) throw badRequest("name in URL does not match name in Eviction object");
   const pod = store.get(objectKey(type, target.namespace, name))?.value;
   if (pod === undefined) throw notFound(type, name);
-  const options = objectAt(eviction, ["deleteOptions"]);
-  const dryRun = request.query.has("dryRun") || memberAt(options, ["dryRun"]) !== undefined;
+  const options = deleteOptionsOf(objectAt(eviction, ["deleteOptions"]));
+  const dryRun = request.query.has("dryRun") || options.dryRun;
   await admitUnstored(rest, { ...eviction, apiVersion: "policy/v1", kind: "Eviction" }, dryRun);
   if (!ignoresBudget(pod)) await takeFromBudget(rest, client, { pod, dryRun });
   // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the one who evicts.
-  await deleteEvicted(rest, { ...deleteOptionsOf(options), dryRun });
+  await deleteEvicted(rest, { ...options, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
 }
@@ -201,26 +216,47 @@ function isUnhealthyAndAllowed(pod: JsonObject, budget: JsonObject): boolean {
   return (desired ?? 0) > 0 && (current ?? 0) >= (desired ?? 0);
 }
 
+/** Evictions that the controller of a budget has not confirmed: with more than these, no further one is allowed. */
+const maxDisruptedPods = 2000;
+
 /** The budget after one more disruption. Throws 429 when none is allowed. */
 function withDisruption(budget: JsonObject, pod: string, now: string): JsonObject {
   const { name = "", generation = 0 } = metaOf(budget);
   const status = objectAt(budget, ["status"]);
-  if (numberAt(status, ["observedGeneration"]) < generation) {
+  const observedGeneration = numberAt(status, ["observedGeneration"]);
+  if (observedGeneration < generation) {
     throw refusedBy(`The disruption budget ${name} is still being processed by the server.`, 10);
   }
   const allowed = numberAt(status, ["disruptionsAllowed"]);
   if (allowed < 0) throw forbidden(budgetGroup, name, "pdb disruptions allowed is negative");
-  if (allowed === 0) {
-    const [needed, current] = [numberAt(status, ["desiredHealthy"]), numberAt(status, ["currentHealthy"])];
-    throw refusedBy(
-      current <= needed
-        ? `The disruption budget ${name} needs ${needed} healthy pods and has ${current} currently`
-        : `The disruption budget ${name} does not allow evicting pods currently`,
-      0,
-    );
+  const disrupted = objectAt(status, ["disruptedPods"]);
+  if (Object.keys(disrupted).length > maxDisruptedPods) {
+    const why = "DisruptedPods map too big - too many evictions not confirmed by PDB controller";
+    throw forbidden(budgetGroup, name, why);
   }
-  const disruptedPods = { ...objectAt(status, ["disruptedPods"]), [pod]: now };
-  return { ...budget, status: { ...status, disruptionsAllowed: allowed - 1, disruptedPods } };
+  const conditions = objectsAt(status, ["conditions"]);
+  if (allowed === 0) throw refusedBy(`The disruption budget ${name} ${exhaustedText(status, conditions)}`, 0);
+  const next = { ...status, disruptionsAllowed: allowed - 1, disruptedPods: { ...disrupted, [pod]: now } };
+  if (allowed > 1) return { ...budget, status: next };
+  const reason = { type: disruptionAllowed, status: "False", reason: "InsufficientPods", message: "" };
+  return {
+    ...budget,
+    status: { ...next, conditions: withCondition(conditions, { ...reason, observedGeneration }, now) },
+  };
+}
+
+const disruptionAllowed = "DisruptionAllowed";
+
+/** Why a budget without disruptions left has none. After a failed sync its counts are not reliable. */
+function exhaustedText(status: JsonObject, conditions: readonly JsonObject[]): string {
+  const refused = "does not allow evicting pods currently";
+  const condition = conditions.find(({ type }) => type === disruptionAllowed) ?? {};
+  const message = condition["status"] === "False" ? stringAt(condition, ["message"]) : "";
+  const reason = stringAt(condition, ["reason"]);
+  if (message !== "" && reason === "SyncFailed") return `${refused} because it failed sync: ${message}`;
+  const [needed, current] = [numberAt(status, ["desiredHealthy"]), numberAt(status, ["currentHealthy"])];
+  if (current <= needed) return `needs ${needed} healthy pods and has ${current} currently`;
+  return message === "" ? refused : `${refused} (${reason}): ${message}`;
 }
 
 function refusedBy(message: string, retryAfterSeconds: number): StatusError {
