@@ -85,8 +85,10 @@ test("annotations of the Binding are added to those of the Pod", async () => {
   const before = { ...pod, metadata: { name: "web", namespace: "default", annotations: { a: "1", b: "2" } } };
   const { stored } = await bound(subresource, binding(undefined, { annotations: { b: "3", c: "4" } }), before);
   assert.deepEqual(memberAt(stored, ["metadata", "annotations"]), { a: "1", b: "3", c: "4" });
-  const plain = await bound(subresource, binding(undefined, { annotations: {} }));
-  assert.equal(Object.hasOwn(objectAt(plain.stored, ["metadata"]), "annotations"), false);
+  for (const annotations of [{}, null]) {
+    const plain = await bound(subresource, binding(undefined, { annotations }));
+    assert.equal(Object.hasOwn(objectAt(plain.stored, ["metadata"]), "annotations"), false);
+  }
 });
 
 test("a dry run assigns nothing", async () => {

@@ -52,7 +52,7 @@ async function bind(rest: RestRequest): Promise<CompleteResponse> {
   requireValid(binding);
   const dryRun = request.query.has("dryRun");
   await admitUnstored(rest, { ...binding, apiVersion: "v1", kind: "Binding" }, dryRun);
-  const { annotations = {} } = metaOf(binding);
+  const annotations = metaOf(binding).annotations ?? {};
   await assign(rest, { name, node: stringAt(binding, ["target", "name"]), annotations, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
