@@ -129,6 +129,14 @@ describe("gates", () => {
     );
   });
 
+  test("never have the same name, whatever names are written", () => {
+    const names = (...written: readonly string[]): string[] =>
+      gates(...written.map((name) => ({ type: "Webhook", name }))).map(({ name }) => name);
+    assert.deepEqual(names("A", "A-3", "A"), ["A", "A-3", "A-4"]);
+    assert.deepEqual(names("A", "A", "A-2"), ["A", "A-2", "A-2-3"]);
+    assert.deepEqual(names("A-3", "A-4", "A", "A"), ["A-3", "A-4", "A", "A-5"]);
+  });
+
   test("have defaults", () => {
     assert.deepEqual(gates({ type: "Webhook" })[0], {
       name: "Webhook",

@@ -195,7 +195,8 @@ function gatesOf(spec: JsonObject, isComposition: boolean): readonly Gate[] {
   const names = new Set<string>();
   return gates.map((gate, index) => {
     const wanted = textAt(gate, ["name"]) ?? stringAt(gate, ["type"]);
-    const name = names.has(wanted) ? `${wanted}-${index + 1}` : wanted;
+    let name = wanted;
+    for (let number = index + 1; names.has(name); number++) name = `${wanted}-${number}`;
     names.add(name);
     return gateOf(gate, name);
   });

@@ -248,6 +248,26 @@ describe("E64: equal input, different output", () => {
     assert.equal(nondeterministic(xr, [stamped({ a: "1" }), stamped({})])?.path, "metadata.labels.a");
   });
 
+  test("a resource that only one run has is named, without a path", () => {
+    const none = run({ resources: {} });
+    for (const runs of [
+      [stamped({}), none],
+      [none, stamped({})],
+    ]) {
+      const finding = nondeterministic(xr, runs) ?? assert.fail();
+      assert.equal(finding.sentence, 'Step "render" returns resource "db" in some runs only, for equal input');
+      assert.equal(Object.hasOwn(finding, "path"), false);
+    }
+  });
+
+  test("resources are compared in the order of their names, whichever run has them", () => {
+    const both: Desired = {
+      resources: { a: { object: deployment(), ready: "True" }, db: { object: deployment({ x: 1 }), ready: "True" } },
+    };
+    const finding = nondeterministic(xr, [run(db(deployment({ x: 2 }))), run(both)]);
+    assert.equal(finding?.sentence, 'Step "render" returns resource "a" in some runs only, for equal input');
+  });
+
   test("equal outputs, other inputs, and a single run show nothing", () => {
     assert.equal(nondeterministic(xr, [stamped({ a: "1" }), stamped({ a: "1" })]), undefined);
     assert.equal(nondeterministic(xr, [stamped({ a: "1" }), { ...stamped({ a: "2" }), observedHash: "g" }]), undefined);

@@ -154,14 +154,17 @@ export function nondeterministic(xr: KubeObject, runs: readonly RecordedRun[]): 
   for (const [index, step] of newest.steps.entries()) {
     const other = before.steps[index];
     if (other === undefined) return undefined;
-    for (const name of Object.keys(step.desired.resources).sort()) {
-      const path = firstDifference(step.desired.resources[name]?.object, other.desired.resources[name]?.object);
+    const [now, then] = [step.desired.resources, other.desired.resources];
+    for (const name of [...new Set([...Object.keys(now), ...Object.keys(then)])].sort()) {
+      const path = firstDifference(now[name]?.object, then[name]?.object);
       if (path === undefined) continue;
+      const differs =
+        path === "" ? `resource "${name}" in some runs only` : `another ${path} of resource "${name}" in every run`;
       return recorded(xr, newest, {
         code: "E64",
-        path,
+        ...(path !== "" && { path }),
         via: `step "${step.step}"`,
-        sentence: `Step "${step.step}" returns another ${path} of resource "${name}" in every run, for equal input`,
+        sentence: `Step "${step.step}" returns ${differs}, for equal input`,
         next: [`correct Function ${step.functionName}: equal requests must have equal responses`],
       });
     }

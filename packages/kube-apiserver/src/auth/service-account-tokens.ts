@@ -87,9 +87,9 @@ export class ServiceAccountTokens {
   }
 
   /** Knows the bearer of a token that was issued here, for here, has not expired, and whose account and bound object still exist. */
-  readonly authenticate: TokenAuthenticator = (token) => {
+  readonly authenticate: TokenAuthenticator = (token, audiences = [apiAudience]) => {
     const claims = this.#verified(token);
-    if (claims === undefined || !claims.aud.includes(apiAudience)) return undefined;
+    if (claims === undefined || !claims.aud.some((one) => audiences.includes(one))) return undefined;
     const seconds = this.#now().getTime() / 1000;
     const { namespace, serviceaccount } = claims["kubernetes.io"];
     const account = { namespace, ...serviceaccount };
@@ -106,6 +106,18 @@ export class ServiceAccountTokens {
     const key = { key: this.#publicKey, dsaEncoding: "ieee-p1363" as const };
     if (!verify("sha256", Buffer.from(`${header}.${body}`), key, Buffer.from(signature, "base64url"))) return undefined;
     return JSON.parse(Buffer.from(body, "base64url").toString()) as Claims;
+  }
+}
+
+/** The audiences that the token of a ServiceAccount names; undefined for another token. The signature is not verified. */
+export function namedAudiences(token: string): readonly string[] | undefined {
+  const [header, body = ""] = token.split(".", 2);
+  if (header !== tokenHeader) return undefined;
+  try {
+    const { iss, aud } = JSON.parse(Buffer.from(body, "base64url").toString()) as Partial<Claims>;
+    return iss === apiAudience && Array.isArray(aud) ? aud : undefined;
+  } catch {
+    return undefined;
   }
 }
 

@@ -55,8 +55,11 @@ export interface CertificateSubject {
   readonly fingerprint: string;
 }
 
-/** Knows the bearer of a token, or not. */
-export type TokenAuthenticator = (token: string) => User | undefined;
+/**
+ * Knows the bearer of a token, or not. A token that names its audiences must be for one of those given, which is the one of the API
+ * server by default.
+ */
+export type TokenAuthenticator = (token: string, audiences?: readonly string[]) => User | undefined;
 
 /**
  * The user of a request: the holder of a client certificate, else the bearer of a token, else anonymous. Throws 401 for an invalid

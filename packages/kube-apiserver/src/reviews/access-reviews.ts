@@ -11,12 +11,13 @@ import {
   invalidValue,
   requiredValue,
 } from "@purlin/kube-objects/errors";
-import { goJson, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
+import { goJson, goQuote, isJsonObject, type JsonObject, printJson } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { parseFieldSelector, parseLabelSelector } from "@purlin/kube-objects/selector";
 import type { AccessAttributes, AccessDecision, Authorizer, RuleResolver } from "../auth/authorizer.ts";
 import { missingRolesText, type RuleSet } from "../auth/rbac/policy-rule.ts";
+import { apiAudience, namedAudiences } from "../auth/service-account-tokens.ts";
 import { authenticated, type TokenAuthenticator, type User } from "../auth/user.ts";
 import { inMetaOrder } from "../objects/member-order.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
@@ -309,24 +310,43 @@ export function authenticationReviews(tokens: () => readonly TokenAuthenticator[
       metadata: { creationTimestamp: timestamp(now) },
       status: { userInfo: userInfo(user) },
     }),
-    tokenreviews: (question) =>
-      withStatus(question, tokenStatus(stringAt(question.review, ["spec", "token"]), tokens())),
+    tokenreviews: (question) => withStatus(question, tokenStatus(specOf(question), tokens())),
   };
 }
 
-function tokenStatus(token: string, authenticators: readonly TokenAuthenticator[]): JsonObject {
+function tokenStatus(spec: JsonObject, authenticators: readonly TokenAuthenticator[]): JsonObject {
+  const [token, asked] = [stringAt(spec, ["token"]), textsAt(spec, ["audiences"])];
   if (token === "") throw badRequest("token is required for TokenReview in authentication");
+  const named = namedAudiences(token);
+  const own = named ?? [apiAudience];
+  const user = firstBearer(token, own, authenticators);
+  if (user === undefined) return { user: {}, error: invalidToken };
+  const target = asked.length === 0 ? [apiAudience] : asked;
+  const known = new Set(own);
+  const audiences = target.filter((audience) => known.has(audience));
+  if (audiences.length > 0) return { authenticated: true, user: userInfo(authenticated(user)), audiences };
+  if (named === undefined) return { user: {}, error: invalidToken };
+  const problem = `token audiences ${quoted(named)} is invalid for the target audiences ${quoted(target)}`;
+  return { user: {}, error: `[${invalidToken}, ${problem}]` };
+}
+
+const invalidToken = "invalid bearer token";
+
+function firstBearer(
+  token: string,
+  audiences: readonly string[],
+  authenticators: readonly TokenAuthenticator[],
+): User | undefined {
   for (const authenticate of authenticators) {
-    const user = authenticate(token);
-    if (user !== undefined) {
-      return {
-        authenticated: true,
-        user: userInfo(authenticated(user)),
-        audiences: ["https://kubernetes.default.svc"],
-      };
-    }
+    const user = authenticate(token, audiences);
+    if (user !== undefined) return user;
   }
-  return { user: {}, error: "invalid bearer token" };
+  return undefined;
+}
+
+/** As Go prints a list with %q. */
+function quoted(texts: readonly string[]): string {
+  return `[${texts.map(goQuote).join(" ")}]`;
 }
 
 function userInfo({ name, uid, groups, extra }: User): JsonObject {

@@ -70,7 +70,68 @@ describe("changes of a field", () => {
       ["breaking v1: spec.a: maximum becomes 9007199254740992 from 9007199254740993"],
     ],
   };
-  for (const [title, [before, after, expected]] of Object.entries(cases)) {
+  const number = (more: JsonObject): JsonObject => ({ type: "number", ...more });
+  const numbers: typeof cases = {
+    "a new divisor": [number({}), number({ multipleOf: 2 }), ["breaking v1: spec.a: multipleOf becomes 2"]],
+    "a multiple of the divisor": [
+      number({ multipleOf: 2 }),
+      number({ multipleOf: 4 }),
+      ["breaking v1: spec.a: multipleOf becomes 4 from 2"],
+    ],
+    "a divisor without a relation": [
+      number({ multipleOf: 2 }),
+      number({ multipleOf: 3 }),
+      ["breaking v1: spec.a: multipleOf becomes 3 from 2"],
+    ],
+    "a divisor of the divisor": [number({ multipleOf: 4 }), number({ multipleOf: 2 }), []],
+    "a fraction of the divisor": [number({ multipleOf: 0.3 }), number({ multipleOf: 0.1 }), []],
+    "a divisor that is removed": [number({ multipleOf: 4 }), number({}), []],
+    "divisors beyond 2^53": [
+      number({ multipleOf: 9007199254740993n }),
+      number({ multipleOf: 9007199254740992n }),
+      ["breaking v1: spec.a: multipleOf becomes 9007199254740992 from 9007199254740993"],
+    ],
+    "a minimum that becomes exclusive": [
+      number({ minimum: 5 }),
+      number({ minimum: 5, exclusiveMinimum: true }),
+      ["breaking v1: spec.a: exclusiveMinimum becomes true"],
+    ],
+    "a maximum that becomes exclusive": [
+      number({ maximum: 5, exclusiveMaximum: false }),
+      number({ maximum: 5, exclusiveMaximum: true }),
+      ["breaking v1: spec.a: exclusiveMaximum becomes true"],
+    ],
+    "a new minimum that is exclusive": [
+      number({}),
+      number({ minimum: 5, exclusiveMinimum: true }),
+      ["breaking v1: spec.a: minimum becomes 5", "breaking v1: spec.a: exclusiveMinimum becomes true"],
+    ],
+    "an exclusive minimum below the old one": [
+      number({ minimum: 5 }),
+      number({ minimum: 4, exclusiveMinimum: true }),
+      [],
+    ],
+    "an exclusive maximum above the old one": [
+      number({ maximum: 5 }),
+      number({ maximum: 6, exclusiveMaximum: true }),
+      [],
+    ],
+    "an exclusion without a limit": [number({}), number({ exclusiveMinimum: true }), []],
+    "an exclusion that is removed": [
+      number({ minimum: 5, exclusiveMinimum: true }),
+      number({ minimum: 5, exclusiveMinimum: false }),
+      [],
+    ],
+    "null that is refused": [{ ...text, nullable: true }, text, ["breaking v1: spec.a: null is no longer allowed"]],
+    "null that is refused by false": [
+      { ...text, nullable: true },
+      { ...text, nullable: false },
+      ["breaking v1: spec.a: null is no longer allowed"],
+    ],
+    "null that is allowed": [text, { ...text, nullable: true }, []],
+    "null that the default replaces": [{ ...text, nullable: true, default: "x" }, { ...text, default: "x" }, []],
+  };
+  for (const [title, [before, after, expected]] of Object.entries({ ...cases, ...numbers })) {
     test(title, () => assert.deepEqual(changes(before, after), expected));
   }
 

@@ -274,6 +274,15 @@ function narrowed({ before, after, ...place }: Pair): SchemaFinding[] {
     if (is !== undefined && !jsonEqual(was ?? null, is) && isNarrower(was, is))
       texts.push(`${name} becomes ${printJson(is)}${was === undefined ? "" : ` from ${printJson(was)}`}`);
   }
+  for (const [name, limit, isNarrower] of exclusions) {
+    const [was, is] = [before[limit], after[limit]];
+    // A limit that becomes wider leaves room for the exclusion of its own value.
+    const isKept = is !== undefined && (jsonEqual(was ?? null, is) || isNarrower(was, is));
+    if (before[name] !== true && after[name] === true && isKept) texts.push(`${name} becomes true`);
+  }
+  // The default of a field that is not nullable replaces null.
+  if (before["nullable"] === true && after["nullable"] !== true && after["default"] === undefined)
+    texts.push("null is no longer allowed");
   return texts.map((text) => finding(place, { level: "breaking", text, concerns: "invalid" }));
 }
 
@@ -281,6 +290,16 @@ type IsNarrower = (was: JsonValue | undefined, is: JsonValue) => boolean;
 
 const isMore: IsNarrower = (was, is) => was === undefined || (isNumber(was) && isNumber(is) && is > was);
 const isLess: IsNarrower = (was, is) => was === undefined || (isNumber(was) && isNumber(is) && is < was);
+const isNotDivisor: IsNarrower = (was, is) => {
+  if (!isNumber(was) || !isNumber(is)) return was === undefined;
+  if (typeof was === "bigint" && typeof is === "bigint" && is !== 0n) return was % is !== 0n;
+  const ratio = Number(was) / Number(is);
+  return !(Math.abs(ratio - Math.round(ratio)) < 1e-9);
+};
+const exclusions: readonly (readonly [name: string, limit: string, isNarrower: IsNarrower])[] = [
+  ["exclusiveMinimum", "minimum", isMore],
+  ["exclusiveMaximum", "maximum", isLess],
+];
 const limits: Readonly<Record<string, IsNarrower>> = {
   minimum: isMore,
   minLength: isMore,
@@ -290,6 +309,7 @@ const limits: Readonly<Record<string, IsNarrower>> = {
   maxLength: isLess,
   maxItems: isLess,
   maxProperties: isLess,
+  multipleOf: isNotDivisor,
   pattern: () => true,
   format: () => true,
   "x-kubernetes-validations": () => true,

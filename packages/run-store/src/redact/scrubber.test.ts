@@ -87,6 +87,21 @@ test("a value that is a mark already stays, and is not searched for", () => {
   assert.deepEqual([scrubber.hasValues, scrubber.hasForms], [false, false]);
 });
 
+test("a value that is part of a mark is replaced outside of marks only", () => {
+  const scrubber = scrubberOf("REDACTED", password);
+  assert.equal(scrubber.text(`${password} REDACTED ${password}`), `${mark} ${mark} ${mark}`);
+  assert.equal(scrubber.text("xREDACTED**REDACTED:0123abcd**REDACTEDx"), `x${mark}**REDACTED:0123abcd**${mark}x`);
+  assert.equal(scrubber.text(`${mark}${mark}`), `${mark}${mark}`);
+  assert.equal(scrubber.text("*REDACTED*"), `*${mark}*`, "not a mark");
+  assert.equal(scrubberOf("0123abcd").text("0123abcd **REDACTED:0123abcd**"), `${mark} **REDACTED:0123abcd**`);
+  const clean: JsonValue = { a: mark };
+  assert.equal(scrubber.value(clean), clean, "an object with marks is not copied");
+});
+
+test("a value that contains a mark is replaced as a whole", () => {
+  assert.equal(scrubberOf(`a${mark}b`).text(`xa${mark}by`), `x${mark}y`);
+});
+
 test("a value that is only marked is not searched for", () => {
   const scrubber = new Scrubber(new KnownValues(plainMark));
   assert.equal(scrubber.mark(Buffer.from(password)), mark);

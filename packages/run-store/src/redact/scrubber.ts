@@ -2,7 +2,7 @@
 
 import { Buffer } from "node:buffer";
 import { isJsonObject, type JsonObject, type JsonValue, setOwn } from "@purlin/function-protocol";
-import { isMark, type Mark } from "./sensitive-fields.ts";
+import { isMark, type Mark, markPattern } from "./sensitive-fields.ts";
 
 /** Shorter values occur by chance: they are marked where they are, and not searched for elsewhere. */
 const leastBytes = 8;
@@ -103,7 +103,7 @@ export class Scrubber implements SecretCollector {
   text(text: string): string {
     if (!this.hasForms) return text;
     let clean = text;
-    for (const { form, mark } of this.#list()) if (clean.includes(form)) clean = clean.replaceAll(form, mark);
+    for (const { form, mark } of this.#list()) if (clean.includes(form)) clean = replaced(clean, form, mark);
     return clean;
   }
 
@@ -150,6 +150,14 @@ export class Scrubber implements SecretCollector {
     }
     return false;
   }
+}
+
+/** Replaces a form everywhere but within the marks of other values: a value may be `REDACTED`. */
+function replaced(text: string, form: string, mark: string): string {
+  const marks = text.match(markPattern) ?? [];
+  if (!marks.some((one) => one.includes(form))) return text.replaceAll(form, mark);
+  const parts = text.split(markPattern).map((part) => part.replaceAll(form, mark));
+  return parts.map((part, index) => `${part}${marks[index] ?? ""}`).join("");
 }
 
 function indexOf(forms: readonly Buffer[]): Map<number, Buffer[]> {
