@@ -12,6 +12,7 @@ type FindAccount = (namespace: string, name: string) => JsonObject | undefined;
 
 const defaultAccount = "default";
 const tokenPath = "/var/run/secrets/kubernetes.io/serviceaccount";
+const tokenPrefix = "kube-api-access-";
 const tokenSeconds = 3607;
 const lostNodeSeconds = 300;
 
@@ -81,7 +82,10 @@ function withToken(spec: JsonObject): JsonObject {
   const lacksToken = (one: JsonObject): boolean =>
     !listAt(one, "volumeMounts").some((mount) => stringAt(mount, ["mountPath"]) === tokenPath);
   if (!lists.some((name) => listAt(spec, name).some(lacksToken))) return spec;
-  const name = generateName("kube-api-access-");
+  const volumes = listAt(spec, "volumes");
+  // A copy of a Pod has the volume of the original.
+  const existing = volumes.map((one) => stringAt(one, ["name"])).find((one) => one.startsWith(tokenPrefix));
+  const name = existing ?? generateName(tokenPrefix);
   const mount = { name, readOnly: true, mountPath: tokenPath };
   const mounted = lists
     .filter((list) => listAt(spec, list).length > 0)
@@ -93,7 +97,7 @@ function withToken(spec: JsonObject): JsonObject {
     ]);
   return {
     ...spec,
-    volumes: [...listAt(spec, "volumes"), tokenVolume(name)],
+    volumes: existing === undefined ? [...volumes, tokenVolume(name)] : volumes,
     ...(Object.fromEntries(mounted) as JsonObject),
   };
 }
