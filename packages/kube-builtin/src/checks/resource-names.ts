@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of resources and the amounts that they can have.
+import { listAt } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
+import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
-import { canonicalQuantity, compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
+import { memberAt, stringAt } from "@purlin/kube-objects/object";
+import { canonicalQuantity, compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
 
 const counted = [
   ...["pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"],
@@ -84,4 +87,51 @@ export function podResourceErrors(name: string, path: string): FieldError[] {
   const found = resourceNameErrors(name, path);
   if (found.length > 0 || podResources.includes(name) || isHugePages(name)) return found;
   return [unsupportedValue(path, name, podResources)];
+}
+
+/** Quantities by the name of their resource, as text. */
+export type Amounts = Readonly<Record<string, string>>;
+
+/** The quantities in a member of an object. */
+export function amountsAt(object: JsonObject, path: readonly string[]): Amounts {
+  const member = memberAt(object, path);
+  if (!isJsonObject(member)) return {};
+  return Object.fromEntries(Object.entries(member).map(([name, value]) => [name, String(value)]));
+}
+
+function added(one: Amounts, other: Amounts): Amounts {
+  const sums = Object.entries(other).map(([name, value]) => {
+    const known = one[name];
+    return [name, known === undefined ? value : quantityText(quantityNanos(known) + quantityNanos(value), known)];
+  });
+  return { ...one, ...(Object.fromEntries(sums) as Amounts) };
+}
+
+function largest(one: Amounts, other: Amounts): Amounts {
+  const larger = Object.entries(other).filter(([name, value]) => {
+    const known = one[name];
+    return known === undefined || compareQuantities(value, known) > 0;
+  });
+  return { ...one, ...Object.fromEntries(larger) };
+}
+
+/**
+ * What the containers of a Pod request together, or their limits: the sum of the containers, and at least what the init containers need
+ * while they run. Init containers that keep running count with the containers.
+ */
+export function containerAmounts(spec: JsonObject, member: "requests" | "limits"): Amounts {
+  const of = (container: JsonObject): Amounts => amountsAt(container, ["resources", member]);
+  let total = listAt(spec, "containers").map(of).reduce(added, {});
+  let sidecars: Amounts = {};
+  let initial: Amounts = {};
+  for (const container of listAt(spec, "initContainers")) {
+    if (stringAt(container, ["restartPolicy"]) === "Always") {
+      total = added(total, of(container));
+      sidecars = added(sidecars, of(container));
+      initial = largest(initial, sidecars);
+    } else {
+      initial = largest(initial, added(of(container), sidecars));
+    }
+  }
+  return largest(total, initial);
 }

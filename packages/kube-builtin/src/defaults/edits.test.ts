@@ -125,6 +125,41 @@ test("requests of a Pod are its limits where they are missing; a template leaves
   assert.deepEqual(template.spec.containers[0]?.["resources"], containers[0]?.resources);
 });
 
+const podLevel: Record<string, { reason: string; own: JsonObject; container: JsonObject; want: JsonObject }> = {
+  LimitsOnly: {
+    reason: "requests are those of the containers, then the limits",
+    own: { limits: { cpu: "4", memory: "4Gi" } },
+    container: { requests: { cpu: "1", "example.org/x": "1" } },
+    want: { limits: { cpu: "4", memory: "4Gi" }, requests: { cpu: "1", memory: "4Gi" } },
+  },
+  RequestsOnly: {
+    reason: "without limits nothing is filled in",
+    own: { requests: { cpu: "4" } },
+    container: { requests: { cpu: "1", memory: "1Gi" } },
+    want: { requests: { cpu: "4" } },
+  },
+  HugePages: {
+    reason: "limits of huge pages come from the containers, and requests from them",
+    own: { requests: { cpu: "4" } },
+    container: { limits: { "hugepages-2Mi": "2Mi", cpu: "1" } },
+    want: { limits: { "hugepages-2Mi": "2Mi" }, requests: { cpu: "4", "hugepages-2Mi": "2Mi" } },
+  },
+  HugePagesAskedFor: {
+    reason: "a request for huge pages without a limit is refused later",
+    own: { limits: { cpu: "4" }, requests: { "hugepages-2Mi": "2Mi" } },
+    container: { limits: { "hugepages-2Mi": "2Mi", cpu: "1" } },
+    want: { limits: { cpu: "4" }, requests: { cpu: "1", "hugepages-2Mi": "2Mi" } },
+  },
+  Empty: { reason: "no resources of its own", own: {}, container: { requests: { cpu: "1" } }, want: {} },
+};
+
+for (const [name, { reason, own, container, want }] of Object.entries(podLevel)) {
+  test(`resources of the whole Pod: ${name}`, () => {
+    const spec = { containers: [{ name: "c", image: "i:1", resources: container }], resources: own };
+    assert.deepEqual(specOf("v1/Pod", spec)["resources"], want, reason);
+  });
+}
+
 test("ports of a Pod on the network of its host are those of the host", () => {
   const ports = (spec: JsonObject): unknown =>
     (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
+import { type Amounts, amountsAt, containerAmounts, isHugePages } from "../checks/resource-names.ts";
 
 /** Changes an object; gives the same one back when there is nothing to change. */
 export type Edit = (object: JsonObject) => JsonObject;
@@ -90,6 +91,22 @@ const requests: Edit = (resources) => {
   return { ...resources, requests: { ...limits, ...given } };
 };
 
+/** The whole Pod gets limits of huge pages, and requests, from its containers, then requests from its limits. */
+const podResources: Edit = (spec) => {
+  const own = spec["resources"];
+  if (!isJsonObject(own)) return spec;
+  const [asked, may] = [amountsAt(own, ["requests"]), amountsAt(own, ["limits"])];
+  if (Object.keys(asked).length + Object.keys(may).length === 0) return spec;
+  const of = (member: "requests" | "limits", isShared: (name: string) => boolean): Amounts =>
+    Object.fromEntries(Object.entries(containerAmounts(spec, member)).filter(([name]) => isShared(name)));
+  const limits = { ...of("limits", (name) => isHugePages(name) && asked[name] === undefined), ...may };
+  if (Object.keys(limits).length === 0) return spec;
+  const isSupported = (name: string): boolean => ["cpu", "memory"].includes(name);
+  const supported = Object.entries(limits).filter(([name]) => isSupported(name) || isHugePages(name));
+  const requests = { ...Object.fromEntries(supported), ...of("requests", isSupported), ...asked };
+  return { ...spec, resources: { ...own, limits, ...(Object.keys(requests).length > 0 && { requests }) } };
+};
+
 const container: Edit = all(
   fill({ terminationMessagePath: "/dev/termination-log", terminationMessagePolicy: "File", resources: {} }),
   pullPolicy,
@@ -170,6 +187,7 @@ export function podSpecDefaults({ isPod }: { readonly isPod: boolean }): Edit {
     isPod ? hostPorts : (spec: JsonObject) => spec,
     each("containers", all(container, resources)),
     each("initContainers", all(container, resources)),
+    isPod ? podResources : (spec: JsonObject) => spec,
     each("ephemeralContainers", container),
     each("volumes", volume),
   );

@@ -9,7 +9,7 @@ import {
   requiredValue,
   tooLong,
 } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, type JsonValue, utf8Length } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, sortedKeys, utf8Length } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -18,8 +18,9 @@ import {
   validateLabels,
 } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { compareQuantities } from "@purlin/kube-objects/typed";
 import { addressErrors } from "../checks/addresses.ts";
-import { podResourceErrors } from "../checks/resource-names.ts";
+import { amountsAt, containerAmounts, isHugePages, podResourceErrors } from "../checks/resource-names.ts";
 import { hasObject } from "../checks/rule-checks.ts";
 import { containers, overheadErrors, resources } from "./containers.ts";
 import { affinity, resourceClaims, schedulingGates, tolerationErrors, topologySpread } from "./scheduling.ts";
@@ -138,8 +139,39 @@ const podResources: Check = (spec, path) => {
   return [
     ...(claims === null ? [] : [forbiddenValue(`${at}.claims`, notHere)]),
     ...resources(podResourceErrors, names)({ resources: spec["resources"] ?? {} }, path),
+    ...sharedResources(spec, at),
   ];
 };
+
+/** The whole Pod requests no less than its containers together, and no container may use more than the Pod. */
+function sharedResources(spec: JsonObject, path: string): FieldError[] {
+  const limits = amountsAt(spec, ["resources", "limits"]);
+  return [
+    ...lessThanContainers(spec, path, "requests"),
+    ...lessThanContainers(spec, path, "limits"),
+    ...listAt(spec, "containers").flatMap((container, index) => {
+      const own = amountsAt(container, ["resources", "limits"]);
+      return sortedKeys(own).flatMap((name) => {
+        const [limit = "", most] = [own[name], limits[name]];
+        if (most === undefined || compareQuantities(limit, most) <= 0) return [];
+        const at = `${path}.containers[${index}][${name}].limits`;
+        return [invalidValue(at, limit, `must be less than or equal to pod limits of ${most}`)];
+      });
+    }),
+  ];
+}
+
+/** Limits of containers may add up to more than that of the Pod, except for huge pages. */
+function lessThanContainers(spec: JsonObject, path: string, member: "requests" | "limits"): FieldError[] {
+  const [own, sums] = [amountsAt(spec, ["resources", member]), containerAmounts(spec, member)];
+  return sortedKeys(own).flatMap((name) => {
+    const [given = "", sum] = [own[name], sums[name]];
+    const isCompared = member === "requests" || isHugePages(name);
+    if (!isCompared || sum === undefined || compareQuantities(sum, given) <= 0) return [];
+    const why = `must be greater than or equal to aggregate container ${member} of ${sum}`;
+    return [invalidValue(`${path}.${member}[${name}]`, given, why)];
+  });
+}
 
 const overhead: Check = (spec, path) =>
   hasObject(spec, "overhead") ? overheadErrors(objectAt(spec, ["overhead"]), `${path}.overhead`) : [];

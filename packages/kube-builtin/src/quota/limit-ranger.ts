@@ -21,8 +21,15 @@ import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
-import { containerResourceErrors, isHugePages, isNative, resourceNameErrors } from "../checks/resource-names.ts";
-import { type Amounts, amountsAt, NamespacedObjects, podAmounts } from "./object-usage.ts";
+import {
+  type Amounts,
+  amountsAt,
+  containerResourceErrors,
+  isHugePages,
+  isNative,
+  resourceNameErrors,
+} from "../checks/resource-names.ts";
+import { NamespacedObjects, podAmounts } from "./object-usage.ts";
 
 const annotation = "kubernetes.io/limit-ranger";
 

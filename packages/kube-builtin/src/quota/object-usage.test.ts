@@ -3,7 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { amountsAt, podAmounts, usageOf } from "./object-usage.ts";
+import { amountsAt } from "../checks/resource-names.ts";
+import { podAmounts, usageOf } from "./object-usage.ts";
 
 const unit = 1_000_000_000n;
 const usage = (group: string, resource: string, object: JsonObject = {}): Record<string, bigint> =>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one object counts for in a ResourceQuota.
 import { type Entry, listAt, metaOf, type ResourceType, type Store, type Watch } from "@purlin/kube-apiserver/kinds";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
+import type { JsonObject } from "@purlin/kube-objects/json";
+import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { quantityNanos } from "@purlin/kube-objects/typed";
+import { type Amounts, amountsAt, containerAmounts } from "../checks/resource-names.ts";
 
 /** Values in billionths by the name of the resource in a quota. */
 export type Usage = ReadonlyMap<string, bigint>;
@@ -71,56 +72,14 @@ function addClaim(claim: JsonObject, usage: Map<string, bigint>): void {
   usage.set(`${named}.storageclass.storage.k8s.io/persistentvolumeclaims`, one);
 }
 
-/** Quantities by the name of their resource, as text. */
-export type Amounts = Readonly<Record<string, string>>;
-
-/** The quantities in a member of an object. */
-export function amountsAt(object: JsonObject, path: readonly string[]): Amounts {
-  const member = memberAt(object, path);
-  if (!isJsonObject(member)) return {};
-  return Object.fromEntries(Object.entries(member).map(([name, value]) => [name, String(value)]));
-}
-
-function added(one: Amounts, other: Amounts): Amounts {
-  const sums = Object.entries(other).map(([name, value]) => {
-    const known = one[name];
-    return [name, known === undefined ? value : quantityText(quantityNanos(known) + quantityNanos(value), known)];
-  });
-  return { ...one, ...(Object.fromEntries(sums) as Amounts) };
-}
-
-function largest(one: Amounts, other: Amounts): Amounts {
-  const larger = Object.entries(other).filter(([name, value]) => {
-    const known = one[name];
-    return known === undefined || compareQuantities(value, known) > 0;
-  });
-  return { ...one, ...Object.fromEntries(larger) };
-}
-
 const podLevelResources = new Set(["cpu", "memory"]);
 
-/**
- * What a Pod requests, or its limits: the sum of its containers, and at least what its init containers need while they run. Init
- * containers that keep running count with the containers.
- */
+/** What a Pod requests, or its limits: its own, and for other resources those of its containers. */
 export function podAmounts(pod: JsonObject, member: "requests" | "limits"): Amounts {
-  const of = (container: JsonObject): Amounts => amountsAt(container, ["resources", member]);
-  let total = listAt(pod, "spec", "containers").map(of).reduce(added, {});
-  let sidecars: Amounts = {};
-  let initial: Amounts = {};
-  for (const container of listAt(pod, "spec", "initContainers")) {
-    if (stringAt(container, ["restartPolicy"]) === "Always") {
-      total = added(total, of(container));
-      sidecars = added(sidecars, of(container));
-      initial = largest(initial, sidecars);
-    } else {
-      initial = largest(initial, added(of(container), sidecars));
-    }
-  }
   const own = Object.entries(amountsAt(pod, ["spec", "resources", member])).filter(([name]) =>
     podLevelResources.has(name),
   );
-  return { ...largest(total, initial), ...Object.fromEntries(own) };
+  return { ...containerAmounts(objectAt(pod, ["spec"]), member), ...Object.fromEntries(own) };
 }
 
 /** Receives the objects below a prefix: each one that is added or removed. A change is a removal and an addition. */

@@ -11,7 +11,8 @@ import { forbidden } from "@purlin/kube-objects/errors";
 import { type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { objectAt, stringAt } from "@purlin/kube-objects/object";
 import { compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
-import { type Amounts, amountsAt, NamespacedObjects, type Usage, usageOf } from "./object-usage.ts";
+import { type Amounts, amountsAt } from "../checks/resource-names.ts";
+import { NamespacedObjects, type Usage, usageOf } from "./object-usage.ts";
 import { isInScope, QuotaUsage, quotaChecks } from "./quota-usage.ts";
 
 type Attributes = Parameters<NonNullable<AdmissionPlugin["commit"]>>[0];

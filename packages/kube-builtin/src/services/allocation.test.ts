@@ -103,6 +103,43 @@ test("taken addresses and ports are not allocated, and an error says when none i
   );
 });
 
+test("ports of a new Service with one number share a port of nodes", () => {
+  const [tcp, udp] = [
+    { port: 53, protocol: "TCP" },
+    { port: 53, protocol: "UDP" },
+  ];
+  const [first, second, other] = portsOf(
+    allocated({ type: "NodePort", ports: [tcp, udp, { port: 54 }] }, nothingTaken),
+  );
+  assert.ok(isPort(first) && first === second && first !== other);
+  const given = allocated({ type: "NodePort", ports: [tcp, { ...udp, nodePort: 30_200 }] }, nothingTaken);
+  assert.deepEqual(portsOf(given), [30_200, 30_200], "that of a later port");
+  const changed = allocated({ type: "NodePort", ports: [tcp, udp] }, nothingTaken, { isChange: true });
+  assert.equal(new Set(portsOf(changed)).size, 2, "those of a change do not");
+});
+
+test("a port for health checks is one that neither this Service nor another has", () => {
+  const taken: TakenPlaces = { ...nothingTaken, isPortTaken: (one) => one === 31_111 };
+  const balancer = (healthCheckNodePort: number): JsonObject => ({
+    ...{ type: "LoadBalancer", externalTrafficPolicy: "Local", healthCheckNodePort },
+    ports: [{ port: 80, nodePort: 31_112 }],
+  });
+  const errors = (port: number, old?: JsonObject): string[] =>
+    nodePortErrors(balancer(port), old, taken).map(fieldErrorText);
+  const refused = (port: number): string[] => [
+    `spec.healthCheckNodePort: Invalid value: ${port}: provided port is already allocated`,
+  ];
+  assert.deepEqual(errors(31_113), []);
+  assert.deepEqual(errors(31_111), refused(31_111));
+  assert.deepEqual(errors(31_112), refused(31_112));
+  assert.match(
+    errors(5)[0] ?? "",
+    /^spec.healthCheckNodePort: Invalid value: 5: provided port is not in the valid range/,
+  );
+  assert.deepEqual(errors(31_111, { type: "LoadBalancer" }), refused(31_111), "of a Service that had none");
+  assert.deepEqual(errors(31_111, balancer(31_111)), [], "its own");
+});
+
 const asked: Record<string, { reason: string; port: number; old?: number; want: readonly string[] }> = {
   Free: { reason: "in range and free", port: 30_500, want: [] },
   Low: {
@@ -123,7 +160,7 @@ const asked: Record<string, { reason: string; port: number; old?: number; want: 
 for (const [name, { reason, port, old, want }] of Object.entries(asked)) {
   test(`a port of nodes that is asked for: ${name}`, () => {
     const taken: TakenPlaces = { ...nothingTaken, isPortTaken: (one) => one === 31_111 };
-    const before = old === undefined ? {} : { ports: [{ nodePort: old }] };
+    const before = old === undefined ? undefined : { ports: [{ nodePort: old }] };
     const errors = nodePortErrors({ ports: [{ nodePort: port }] }, before, taken);
     assert.deepEqual(
       errors.map((error) => fieldErrorText(error).replace(/Invalid value: \d+: /, "")),

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomInt } from "node:crypto";
-import { type Entry, listAt, type Store, type Watch } from "@purlin/kube-apiserver/kinds";
+import { type Entry, isPort, listAt, type Store, type Watch } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 
 /** The first two bytes of every address given to a Service: a range of its own that nothing routes. */
@@ -52,9 +52,13 @@ export const needsPorts = (spec: JsonObject): boolean =>
 export const needsHealthPort = (spec: JsonObject): boolean =>
   stringAt(spec, ["type"]) === "LoadBalancer" && stringAt(spec, ["externalTrafficPolicy"]) === "Local";
 
-/** The spec of a Service with everything it needs and does not have yet. */
-export function allocated(spec: JsonObject, taken: TakenPlaces): JsonObject {
-  return withHealthPort(withPorts(withAddress(spec, taken), taken), taken);
+/** The spec of a Service with everything it needs and does not have yet. `isChange` for one that is not new. */
+export function allocated(
+  spec: JsonObject,
+  taken: TakenPlaces,
+  { isChange = false }: { readonly isChange?: boolean } = {},
+): JsonObject {
+  return withHealthPort(withPorts(withAddress(spec, taken), taken, isChange), taken);
 }
 
 function withAddress(spec: JsonObject, taken: TakenPlaces): JsonObject {
@@ -81,20 +85,32 @@ function withAddress(spec: JsonObject, taken: TakenPlaces): JsonObject {
   };
 }
 
-function withPorts(spec: JsonObject, taken: TakenPlaces): JsonObject {
+const nodePortOf = (port: JsonObject): number => Number(memberAt(port, ["nodePort"]) ?? 0);
+const nodePortsOf = (spec: JsonObject): number[] => listAt(spec, "ports").flatMap((port) => nodePortOf(port) || []);
+
+function withPorts(spec: JsonObject, taken: TakenPlaces, isChange: boolean): JsonObject {
   if (!needsPorts(spec)) return spec;
-  const own = new Set<number>();
+  const own = new Set(nodePortsOf(spec));
+  const shared = isChange ? new Map<JsonValue, number>() : nodePortsByPort(listAt(spec, "ports"));
   const ports = listAt(spec, "ports").map((port) => {
-    const nodePort = memberAt(port, ["nodePort"]) || freePort(taken, own);
-    own.add(Number(nodePort));
+    const number = memberAt(port, ["port"]) ?? 0;
+    const nodePort = nodePortOf(port) || shared.get(number) || freePort(taken, own);
+    own.add(nodePort);
+    if (!isChange && !shared.has(number)) shared.set(number, nodePort);
     return { ...port, nodePort };
   });
   return { ...spec, ports };
 }
 
+/** The first port of nodes that each port asks for: in a new Service, others with the same number and another protocol share it. */
+function nodePortsByPort(ports: readonly JsonObject[]): Map<JsonValue, number> {
+  const asking = ports.filter((port) => nodePortOf(port) !== 0).toReversed();
+  return new Map(asking.map((port) => [memberAt(port, ["port"]) ?? 0, nodePortOf(port)]));
+}
+
 function withHealthPort(spec: JsonObject, taken: TakenPlaces): JsonObject {
   return needsHealthPort(spec) && !spec["healthCheckNodePort"]
-    ? { ...spec, healthCheckNodePort: freePort(taken, new Set()) }
+    ? { ...spec, healthCheckNodePort: freePort(taken, new Set(nodePortsOf(spec))) }
     : spec;
 }
 
@@ -141,20 +157,43 @@ function* fromRandom(size: number, last: number): Generator<number> {
   for (let index = 0; index < size; index += 1) yield (last + index) % size;
 }
 
-/** What is wrong with the first port of nodes that a Service asks for, beyond those it has, and cannot get. */
-export function nodePortErrors(spec: JsonObject, old: JsonObject, { isPortTaken }: TakenPlaces): FieldError[] {
-  const had = new Set(listAt(old, "ports").map((port) => memberAt(port, ["nodePort"])));
+/** What is wrong with the first port of nodes that a Service asks for, beyond those it has, and cannot get. `old` is missing for a new one. */
+export function nodePortErrors(spec: JsonObject, old: JsonObject | undefined, taken: TakenPlaces): FieldError[] {
+  const own = new Set(old === undefined ? [] : nodePortsOf(old));
+  const byPort = new Map<JsonValue, number>();
   const errors = listAt(spec, "ports").flatMap((port, index) => {
-    const wanted = memberAt(port, ["nodePort"]);
-    if (typeof wanted !== "number" || wanted === 0 || had.has(wanted)) return [];
-    const path = `spec.ports[${index}].nodePort`;
-    if (wanted < firstPort || wanted > lastPort) {
-      const range = `The range of valid ports is ${firstPort}-${lastPort}`;
-      return [invalidValue(path, wanted, `provided port is not in the valid range. ${range}`)];
-    }
-    return isPortTaken(wanted) ? [invalidValue(path, wanted, "provided port is already allocated")] : [];
+    const [wanted, number] = [nodePortOf(port), memberAt(port, ["port"]) ?? 0];
+    // Ports of a change may share a port of nodes, those of a new Service only if they have the same number.
+    const isShared = old === undefined ? byPort.get(number) === wanted : own.has(wanted);
+    if (wanted === 0 || isShared) return [];
+    const found = allocationErrors(wanted, `spec.ports[${index}].nodePort`, { taken, own });
+    own.add(wanted);
+    if (!byPort.has(number)) byPort.set(number, wanted);
+    return found;
   });
-  return errors.slice(0, 1);
+  return errors.length > 0 ? errors.slice(0, 1) : healthPortErrors(spec, old, taken);
+}
+
+/** A Service that did not have one before cannot get a port for health checks that is in use. */
+function healthPortErrors(spec: JsonObject, old: JsonObject | undefined, taken: TakenPlaces): FieldError[] {
+  const wanted = memberAt(spec, ["healthCheckNodePort"]);
+  if (typeof wanted !== "number" || !isPort(wanted) || !needsHealthPort(spec)) return [];
+  if (old !== undefined && needsHealthPort(old)) return [];
+  return allocationErrors(wanted, "spec.healthCheckNodePort", { taken, own: new Set(nodePortsOf(spec)) });
+}
+
+interface Places {
+  readonly taken: TakenPlaces;
+  readonly own: ReadonlySet<number>;
+}
+
+function allocationErrors(wanted: number, path: string, { taken, own }: Places): FieldError[] {
+  if (wanted < firstPort || wanted > lastPort) {
+    const range = `The range of valid ports is ${firstPort}-${lastPort}`;
+    return [invalidValue(path, wanted, `provided port is not in the valid range. ${range}`)];
+  }
+  const isTaken = own.has(wanted) || taken.isPortTaken(wanted);
+  return isTaken ? [invalidValue(path, wanted, "provided port is already allocated")] : [];
 }
 
 const prefix = "//services/";

@@ -58,12 +58,14 @@ export function serviceRules(taken: TakenPlaces): KindRules {
         ? object
         : {
             ...object,
-            spec: allocated(withoutTraffic(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"]))), taken),
+            spec: allocated(withoutTraffic(settled(objectAt(object, ["spec"]), objectAt(old, ["spec"]))), taken, {
+              isChange: true,
+            }),
           },
     validateNew: (object) =>
       firstOf(
         () => clusterAddressErrors(objectAt(object, ["spec"])),
-        () => portErrors(object, {}, taken),
+        () => portErrors(object, undefined, taken),
         () => serviceErrors(object),
       ),
     validateChange: (object, old, endpoint) => {
@@ -72,7 +74,12 @@ export function serviceRules(taken: TakenPlaces): KindRules {
       return firstOf(
         () => clusterAddressErrors(spec, before),
         () => portErrors(object, old, taken),
-        () => [...addressErrors(spec, before), ...classErrors(spec, before), ...serviceErrors(object)],
+        () => [
+          ...addressErrors(spec, before),
+          ...healthPortErrors(spec, before),
+          ...classErrors(spec, before),
+          ...serviceErrors(object),
+        ],
       );
     },
     warnings: serviceWarnings,
@@ -97,9 +104,9 @@ function firstOf(...checks: readonly (() => FieldError[])[]): FieldError[] {
   return [];
 }
 
-function portErrors(object: JsonObject, old: JsonObject, taken: TakenPlaces): FieldError[] {
+function portErrors(object: JsonObject, old: JsonObject | undefined, taken: TakenPlaces): FieldError[] {
   const spec = objectAt(object, ["spec"]);
-  return isExternal(spec) ? nodePortErrors(spec, objectAt(old, ["spec"]), taken) : [];
+  return isExternal(spec) ? nodePortErrors(spec, old && objectAt(old, ["spec"]), taken) : [];
 }
 
 function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpoint: Endpoint): string[] {
@@ -187,6 +194,14 @@ function classErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   return isKept && now !== before ? [invalidValue("spec.loadBalancerClass", now, "may not change once set")] : [];
 }
 
+/** So does the port for health checks, as long as the Service needs one. */
+function healthPortErrors(spec: JsonObject, old: JsonObject): FieldError[] {
+  const isKept = needsHealthPort(spec) && needsHealthPort(old);
+  return isKept && spec["healthCheckNodePort"] !== old["healthCheckNodePort"]
+    ? [forbiddenValue("spec.healthCheckNodePort", "field is immutable")]
+    : [];
+}
+
 function addressErrors(spec: JsonObject, old: JsonObject): FieldError[] {
   if (!needsAddress(spec) || !needsAddress(old)) return [];
   const [now, before] = [textsAt(spec, ["clusterIPs"]), textsAt(old, ["clusterIPs"])];
@@ -199,7 +214,7 @@ function settled(spec: JsonObject, old: JsonObject): JsonObject {
   return withoutNodePorts(withoutDependent(withKept(spec, old), old), old);
 }
 
-/** An update without an address keeps the current one; node ports stay with their ports. */
+/** An update without an address keeps the current one, and the port for health checks; node ports stay with their ports. */
 function withKept(spec: JsonObject, old: JsonObject): JsonObject {
   const isSameList = jsonEqual(textsAt(spec, ["clusterIPs"]), textsAt(old, ["clusterIPs"]));
   const isOther = stringAt(spec, ["clusterIP"]) !== stringAt(old, ["clusterIP"]);
@@ -215,7 +230,13 @@ function withKept(spec: JsonObject, old: JsonObject): JsonObject {
       )
     : [];
   const ports = needsPorts(spec) && needsPorts(old) ? withNodePortsOf(spec, old) : spec;
-  return { ...ports, ...(Object.fromEntries(kept) as JsonObject) };
+  const keepsHealthPort = needsHealthPort(spec) && needsHealthPort(old) && !spec["healthCheckNodePort"];
+  const { healthCheckNodePort = 0 } = old;
+  return {
+    ...ports,
+    ...(Object.fromEntries(kept) as JsonObject),
+    ...(keepsHealthPort && { healthCheckNodePort }),
+  };
 }
 
 function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {

@@ -54,8 +54,9 @@ function checkFields(name: string, object: JsonObject, place: Place): void {
   const { fields, misfits } = place;
   const struct = name.split(".").at(-1) ?? "";
   const known = fieldsByName(name);
+  const isNested = fields.length > 0 && nestedObjects.has(name);
   for (const key of Object.keys(object)) {
-    const field = known.get(key);
+    const field = known.get(key) ?? (isNested && isTypeMember(key) ? typeMember : undefined);
     const value = ownValue(object, key) ?? null;
     if (field === undefined || value === null) continue;
     checkValue(field.type, value, {
@@ -66,6 +67,11 @@ function checkFields(name: string, object: JsonObject, place: Place): void {
     });
   }
 }
+
+/** Whole objects inside others: they may say what they are, in fields that no table has. */
+export const nestedObjects: ReadonlySet<string> = new Set(["core.v1.PersistentVolumeClaim"]);
+const isTypeMember = (key: string): boolean => key === "apiVersion" || key === "kind";
+const typeMember: NamedField = { type: { kind: "scalar", scalar: "string" }, through: ["TypeMeta"] };
 
 interface NamedField {
   readonly type: FieldType;

@@ -14,7 +14,7 @@ import {
 import { sortedKeys } from "../json/utf8.ts";
 import { parseApiVersion } from "../object/kube-object.ts";
 import { type FieldType, messageFields, type ProtobufField, standingFields } from "../protobuf/field-table.ts";
-import { refuseMisfits } from "./decoding-problem.ts";
+import { nestedObjects, refuseMisfits } from "./decoding-problem.ts";
 import { roundedToMilli } from "./quantity.ts";
 import { canonicalBase64, isByte, specialForms, TypedFormError } from "./special-forms.ts";
 
@@ -119,9 +119,6 @@ export function typeName(apiVersion: string, kind: string): string {
   return `${group === "" ? "core" : group.split(".", 1)[0]}.${version}.${kind}`;
 }
 
-/** Whole objects inside others: they may say what they are. */
-const nestedObjects: ReadonlySet<string> = new Set(["core.v1.PersistentVolumeClaim"]);
-
 /** The message of the metadata of every object. */
 const metadataMessage = "meta.v1.ObjectMeta";
 
@@ -205,8 +202,9 @@ class TypedWriter {
 
   #typeMeta(given: JsonObject, written: Record<string, JsonValue>): void {
     for (const name of typeFields) {
-      const value = ownValue(given, name);
-      if (typeof value === "string" && value !== "") written[name] = value;
+      const value = ownValue(given, name) ?? "";
+      if (typeof value !== "string") throw misfit();
+      if (value !== "") written[name] = value;
     }
   }
 
