@@ -11,7 +11,7 @@ import type { OverlayEntry, Writer } from "../overlay/overlay-entry.ts";
 const verbs = ["apply", "create", "update", "patch", "delete"] as const;
 
 /** An overlay and what happens to it. */
-export interface OverlayStage extends AsyncDisposable {
+interface OverlayStage extends AsyncDisposable {
   readonly overlay: Overlay;
   readonly client: ControllerClient;
   /** The writes that the live server got, such as `create` or `create (stored)`: all should be dry runs. */
