@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { isNoMatch } from "@purlin/kube-client";
 import { forbidden, isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { createSessionBase, type SessionBase } from "../session.ts";
 import { appDefinition, configMap, overlayStage } from "../testing/overlay-stage.ts";
@@ -76,7 +77,7 @@ describe("reads", () => {
 
 describe("kinds that the preview defines", () => {
   const app = { apiVersion: "example.org/v1", kind: "App" };
-  const shop = (spec: object): KubeObject => ({ ...app, metadata: { name: "shop", namespace: "default" }, spec });
+  const shop = (spec: JsonObject): KubeObject => ({ ...app, metadata: { name: "shop", namespace: "default" }, spec });
 
   test("are mapped, served and defaulted as their definition says", async () => {
     await using stage = overlayStage(base.client);
@@ -167,7 +168,10 @@ describe("deletes", () => {
     await using stage = overlayStage(base.client);
     await assert.rejects(stage.client.delete(at("none")), isNotFound);
     await assert.rejects(stage.client.delete(at("owner"), { preconditions: { uid: "other" } }), isConflict);
-    assert.equal(await stage.client.delete(at("owner"), { preconditions: { uid: owner.metadata.uid } }), undefined);
+    assert.equal(
+      await stage.client.delete(at("owner"), { preconditions: { uid: owner.metadata.uid ?? "" } }),
+      undefined,
+    );
     assert.deepEqual(stage.sent, ["delete"]);
   });
 

@@ -3,13 +3,14 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { NoMatchError } from "@purlin/kube-client";
 import { forbidden } from "@purlin/kube-objects/errors";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { configMap } from "../testing/overlay-stage.ts";
 import type { Overlay } from "./overlay.ts";
 import { newEntry, type OverlayEntry } from "./overlay-entry.ts";
 import { PlannedQuota } from "./planned-quota.ts";
 
-const quota = (hard: object, used: object = {}, name = "q"): KubeObject => ({
+const quota = (hard: JsonObject, used: JsonObject = {}, name = "q"): KubeObject => ({
   apiVersion: "v1",
   kind: "ResourceQuota",
   metadata: { name, namespace: "default" },

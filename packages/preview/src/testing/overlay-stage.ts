@@ -2,6 +2,7 @@
 // An overlay over an API server in memory. Tests count the requests that the server gets, and decide which of them fail.
 import type { KubeClient } from "@purlin/kube-client";
 import type { ControllerClient } from "@purlin/kube-controller";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { identityOf, LiveReads } from "../overlay/live-reads.ts";
 import { Overlay } from "../overlay/overlay.ts";
@@ -28,7 +29,10 @@ interface OverlayStage extends AsyncDisposable {
 }
 
 /** Makes one over the server of a client. */
-export function overlayStage(base: KubeClient, { hasControllerRights = false } = {}): OverlayStage {
+export function overlayStage(
+  base: KubeClient,
+  { hasControllerRights = false }: { readonly hasControllerRights?: boolean } = {},
+): OverlayStage {
   const sent: string[] = [];
   const changes: string[] = [];
   const write = (verb: (typeof verbs)[number]) => async (one: never, two: never, three: never) => {
@@ -74,7 +78,7 @@ export function configMap(
 }
 
 /** The definition of `apps.example.org`, with the properties of its spec. */
-export function appDefinition(properties: object, more: object = {}): KubeObject {
+export function appDefinition(properties: JsonObject, more: JsonObject = {}): KubeObject {
   const schema = { type: "object", properties: { spec: { type: "object", properties } } };
   return {
     apiVersion: "apiextensions.k8s.io/v1",
