@@ -136,7 +136,7 @@ for (const { what, text, problem } of refused) {
 }
 
 test("parsing a large package yields to the event loop", async () => {
-  const text = `${meta("Provider")}${`---\n${crd}`.repeat(300)}`;
+  const text = `${meta("Provider")}${`---\n${crd}`.repeat(5_000)}`;
   let turns = 0;
   const timer = setInterval(() => turns++, 0);
   await parsePackage(text);
