@@ -51,4 +51,11 @@ for (const { title, found, limit } of shown) {
   console.log(`${String(found.length).padStart(5)} of at most ${String(limit).padStart(5)}   ${title}${verdict}`);
   if (isListed && title !== "source files") for (const line of found) console.log(`        ${line}`);
 }
+if (!isCheck) {
+  const linesOf = (of: readonly SourceFile[]): number => of.reduce((sum, { lines }) => sum + lines, 0);
+  // Unit tests, suites and their helpers; tools and benchmarks are neither product nor tests.
+  const tests = files.filter(({ path }) => isForTests(path) && /^(packages|test)\//.test(path));
+  const ratio = linesOf(tests) / linesOf(product);
+  console.log(` ${ratio.toFixed(2)} of at least  1.20   lines of tests for each line of source`);
+}
 process.exitCode = shown.some(({ found, limit }) => found.length > limit) ? 1 : 0;
