@@ -15,5 +15,15 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
   "Errors, unknown fields and conflicts that one response lists": "test/hostile/objects/bodies.test.ts",
   "Requests of one user": "test/hostile/objects/responses.test.ts",
   "A wrong text in an error": "packages/kube-objects/src/errors/status-error.test.ts",
+  ...Object.fromEntries(
+    [
+      "A node port that a changed Service has twice, or a taken `healthCheckNodePort`",
+      "Range of node ports in a dry run",
+      "A Service changed to `ExternalName` with another `clusterIP` and without `clusterIPs`",
+      "`generation` when a list or map is sent empty instead of left out (webhook configurations, NetworkPolicies), or when only fields change that are dropped (EndpointSlices, ResourceSlices)",
+      "Empty maps in the differences that a refused change of a PersistentVolume or PersistentVolumeClaim shows, empty lists in the metadata of a ResourceClaimTemplate",
+      "Numbers of the volumes in errors about the claim templates of a StatefulSet",
+    ].map((topic) => [topic, "test/conformance/random-kinds.test.ts"]),
+  ),
   "Response of a webhook": "packages/kube-apiserver/src/admission/webhook-safety.test.ts",
 };

@@ -38,6 +38,8 @@ const varying: readonly (readonly [RegExp, string])[] = [
   [/(?<=\s)(?:\d+[smhd])+(?= *$| {2,}| \()/gm, "<age>"],
   // kubectl remarks on a watch that it ended itself within a second: that is its clock, on either server.
   [/^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ reflector\.go.*very short watch.*\n/gm, ""],
+  // So does helm, when it ends a watch while an event arrives.
+  [/^[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ reflector\.go.*watch ended with error.*context canceled.*\n/gm, ""],
   [/\b[IWEF]\d{4} \d\d:\d\d:\d\d\.\d{6} +\d+ /g, "<log line> "],
   [/X509SHA256=[0-9a-f]{64}/g, "X509SHA256=<digest>"],
   [/"(exp|iat|nbf)":\d+/g, '"$1":"<seconds>"'],

@@ -13,7 +13,7 @@ import {
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
-import { memberAt, numberAt, objectAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, numberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
 import { objectKey } from "../registry/registry.ts";
@@ -146,9 +146,10 @@ async function evict(rest: RestRequest, client: Sender): Promise<CompleteRespons
   if (name !== target.name) throw badRequest("name in URL does not match name in Eviction object");
   const pod = store.get(objectKey(type, target.namespace, name))?.value;
   if (pod === undefined) throw notFound(type, name);
-  const options = deleteOptionsOf(objectAt(eviction, ["deleteOptions"]));
-  const dryRun = request.query.has("dryRun") || options.dryRun;
+  const given = objectAt(eviction, ["deleteOptions"]);
+  const dryRun = request.query.has("dryRun") || textsAt(given, ["dryRun"]).length > 0;
   await admitUnstored(rest, { ...eviction, apiVersion: "policy/v1", kind: "Eviction" }, dryRun);
+  const options = deleteOptionsOf(given);
   if (!ignoresBudget(pod)) await takeFromBudget(rest, client, { pod, dryRun });
   // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the one who evicts.
   await deleteEvicted(rest, { ...options, dryRun });
