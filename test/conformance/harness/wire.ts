@@ -45,7 +45,8 @@ export async function send(target: Target, request: WireRequest): Promise<WireRe
 }
 
 /** Sends one request and hands over the answer as soon as its headers are there. */
-export function answerTo(target: Target, { method, path, headers = {}, body }: WireRequest): Promise<IncomingMessage> {
+export function answerTo(target: Target, wireRequest: WireRequest): Promise<IncomingMessage> {
+  const { method, path, headers = {}, body } = wireRequest;
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const { server, caPem: ca, certPem: cert, keyPem: key, token } = target;
   const more: Record<string, string> = {};
@@ -58,7 +59,12 @@ export function answerTo(target: Target, { method, path, headers = {}, body }: W
     resolve,
   );
   outgoing.setTimeout(patienceMs, () => outgoing.destroy(new Error(`${method} ${path}: silence for ${patienceMs} ms`)));
-  outgoing.on("error", reject);
+  outgoing.on("error", (error: NodeJS.ErrnoException) => {
+    // The server closed an idle connection at the moment at which it was used again: it has not read the request.
+    const isIdleEnd = outgoing.reusedSocket && error.code === "ECONNRESET";
+    if (isIdleEnd) answerTo(target, wireRequest).then(resolve, reject);
+    else reject(error);
+  });
   outgoing.end(body);
   return promise;
 }
