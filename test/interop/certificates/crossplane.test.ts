@@ -6,6 +6,7 @@ import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { eventually } from "@purlin/kube-controller/testing";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { purlinFunction, pythonFunction, typescriptFunction } from "../../../tools/peers/function-commands.ts";
 import { type FunctionCommand, type FunctionProcess, startFunction } from "../../../tools/peers/function-process.ts";
@@ -80,7 +81,8 @@ describe("a function on our SDK", () => {
         const logged = running.output().length;
         const { answered, text } = await call(files.client(flaw), running.port);
         assert.equal(answered, false, text);
-        assert.match(running.output().slice(logged), new RegExp(`"client certificate rejected".*"code":"${code}"`));
+        const why = new RegExp(`"client certificate rejected".*"code":"${code}"`);
+        await eventually("the log says why", () => why.test(running.output().slice(logged)));
       });
     }
   }
@@ -89,7 +91,8 @@ describe("a function on our SDK", () => {
     await using trusting = await startFunction(ours(files.server("-of-no-authority")));
     const { answered, text } = await node(files.client("-of-no-authority"), trusting.port);
     assert.equal(answered, false, text);
-    assert.match(trusting.output(), /"client certificate rejected".*"code":"DEPTH_ZERO_SELF_SIGNED_CERT"/);
+    const why = /"client certificate rejected".*"code":"DEPTH_ZERO_SELF_SIGNED_CERT"/;
+    await eventually("the log says why", () => why.test(trusting.output()));
   });
 });
 
