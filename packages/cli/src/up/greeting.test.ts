@@ -8,12 +8,12 @@ import { TestIo } from "../testing/test-io.ts";
 import { plainStyle } from "../testing/test-style.ts";
 import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
 
-const io = (env: Record<string, string> = {}): TestIo => new TestIo({ cwd: "/work/shop", env });
+const io = (env: Record<string, string> = {}): TestIo => new TestIo({ cwd: "/projects/shop", env });
 
 test("the kubeconfig is shown by its shorter path", () => {
   const of = (kubeconfig: string): string => greeting({ url: "https://127.0.0.1:6443", kubeconfig }, plainStyle, io());
   assert.equal(
-    of("/work/shop/.purlin/kubeconfig"),
+    of("/projects/shop/.purlin/kubeconfig"),
     "✓ control plane at https://127.0.0.1:6443 (kubeconfig .purlin/kubeconfig)",
   );
   assert.equal(of("/data/kubeconfig"), "✓ control plane at https://127.0.0.1:6443 (kubeconfig /data/kubeconfig)");
@@ -34,9 +34,9 @@ test("functions without a sandbox are worth a warning, with what they share", ()
 
 test("a $KUBECONFIG of another control plane is worth a warning", () => {
   const warning = (env: Record<string, string>): string | undefined =>
-    kubeconfigWarning("/work/shop/.purlin/kubeconfig", plainStyle, io(env));
+    kubeconfigWarning("/projects/shop/.purlin/kubeconfig", plainStyle, io(env));
   assert.equal(warning({}), undefined);
-  assert.equal(warning({ KUBECONFIG: "/work/shop/.purlin/kubeconfig" }), undefined);
+  assert.equal(warning({ KUBECONFIG: "/projects/shop/.purlin/kubeconfig" }), undefined);
   assert.equal(
     warning({ KUBECONFIG: "/other/config" }),
     '! $KUBECONFIG is set: other commands use it instead of this control plane; run "unset KUBECONFIG" there, or add --data-dir .purlin',
