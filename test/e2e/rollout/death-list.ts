@@ -40,6 +40,7 @@ export class DeathList {
   #phase = "";
   #story = "";
   #isAtEvents = false;
+  #hasEnded = false;
 
   constructor({ scope }: DeathWish) {
     this.#scope = scope;
@@ -52,6 +53,16 @@ export class DeathList {
   begin(story: string, { isAtEvents = false }: { readonly isAtEvents?: boolean } = {}): void {
     this.#story = story;
     this.#isAtEvents = isAtEvents;
+  }
+
+  /** Nothing is fatal any more, not even a write that is on its way. */
+  end(): void {
+    this.#story = "";
+    this.#hasEnded = true;
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded;
   }
 
   /** Takes a write into account. The result says how to die at it; nothing dies without one. */

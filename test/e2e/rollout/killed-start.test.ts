@@ -48,7 +48,7 @@ async function startMortal(): Promise<MortalPlane> {
   let restarted: Promise<void> = Promise.resolve();
   const kill = (): void => {
     const dying = running;
-    if (dying === undefined) return;
+    if (dying === undefined || deaths.hasEnded) return;
     running = undefined;
     process.kill(dying.pid, "SIGKILL");
     restarted = restarted.then(() => scene.restart(true));

@@ -62,6 +62,8 @@ async function begin(start: () => Promise<MortalPlane>): Promise<void> {
 
 async function end(): Promise<void> {
   webhook.close();
+  // A control plane that dies at a write of its own end would be started while the API server stops.
+  deaths?.end();
   await plane?.alive();
   await rules?.[Symbol.asyncDispose]();
   await plane?.[Symbol.asyncDispose]();

@@ -38,7 +38,7 @@ async function startMortal(): Promise<MortalPlane> {
             throw error;
           }
         }
-        if (isDead) throw refused();
+        if (isDead || deaths.hasEnded) throw refused();
         isDead = true;
         // Functions die with it, or live on.
         const isAlone = !death.isRollout || death.moment === "after";
