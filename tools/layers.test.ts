@@ -29,7 +29,7 @@ interface Manifest {
 }
 
 function importsOf(name: string): { readonly file: string; readonly target: string }[] {
-  const sources = globSync(`packages/${name}/src/**/*.ts`).filter((file) => !file.endsWith(".test.ts"));
+  const sources = globSync(`packages/${name}/{src,test}/**/*.ts`).filter((file) => !file.endsWith(".test.ts"));
   return sources.flatMap((file) =>
     [...readFileSync(file, "utf8").matchAll(/(?:from|import\()\s*"@purlin\/([a-z-]+)/g)].map((match) => ({
       file,

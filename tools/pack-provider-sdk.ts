@@ -19,12 +19,7 @@ import { packagesBelow, partOf } from "./publish/package-graph.ts";
 const kit = join(root, "packages/provider-sdk");
 const itself: Part = partOf("packages/provider-sdk", "@purlin/provider-sdk");
 
-/** What only tests of this repository import does not travel along. */
-const forTests: ReadonlySet<string> = new Set(["./testing", "./contract"]);
-const below: readonly Part[] = packagesBelow(itself.source).map((part) => ({
-  ...part,
-  entries: Object.fromEntries(Object.entries(part.entries).filter(([path]) => !forTests.has(path))),
-}));
+const below: readonly Part[] = packagesBelow(itself.source);
 
 /** Builds and packs the kit. Gives the path of the .tgz. */
 export function packProviderSdk(directory: string): string {

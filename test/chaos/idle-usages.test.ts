@@ -10,7 +10,7 @@ import { createUsageControllers } from "@purlin/composition";
 import { createControllerEngine } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { configMapType, UsageScene, usageType } from "../../packages/composition/src/testing/usage-scene.ts";
+import { configMapType, UsageScene, usageType } from "../../packages/composition/test/usage-scene.ts";
 
 const count = 10_000;
 const namespace = "default";

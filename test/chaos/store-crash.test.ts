@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { crashRound, newLedger } from "../../packages/kube-apiserver/src/store/testing/crash.ts";
-import { tempDirectory } from "../../packages/kube-apiserver/src/store/testing/temp-store.ts";
+import { crashRound, newLedger } from "../../packages/kube-apiserver/test/store/crash.ts";
+import { tempDirectory } from "../../packages/kube-apiserver/test/store/temp-store.ts";
 
 const rounds = Number(process.env["CHAOS_ROUNDS"] ?? 200);
 const seed = Number(process.env["CHAOS_SEED"] ?? Date.now() % 1_000_000);

@@ -14,9 +14,9 @@ import {
   setupObjects,
   takeConfigMap,
   xr,
-} from "../../packages/explain/src/testing/composed-setups.ts";
-import { behave, compositionOf, definitionOf, doing } from "../../packages/explain/src/testing/platform.ts";
-import { crdOf } from "../../packages/explain/src/testing/static-cluster.ts";
+} from "../../packages/explain/test/composed-setups.ts";
+import { behave, compositionOf, definitionOf, doing } from "../../packages/explain/test/platform.ts";
+import { crdOf } from "../../packages/explain/test/static-cluster.ts";
 import { freePort } from "../../tools/peers/free-port.ts";
 import { type CertificateFiles, createCertificateFiles } from "../interop/certificate-files.ts";
 import { serveGrpc } from "./functions/raw-servers.ts";

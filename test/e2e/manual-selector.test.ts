@@ -6,7 +6,7 @@ import { after, before, suite, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
-import { bucketYaml } from "../../packages/composition/src/testing/rollout-manifests.ts";
+import { bucketYaml } from "../../packages/composition/test/rollout-manifests.ts";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { rendersAsApplied } from "./harness/rendered.ts";
 import { definitionOf, namespaceOf } from "./harness/sample-kinds.ts";

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type RunFunctionRequest, type RunFunctionResponse, request, response } from "@purlin/function-sdk";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
-import { type Outcome, runInProcess } from "../../packages/cli/src/testing/test-io.ts";
+import { type Outcome, runInProcess } from "../../packages/cli/test/test-io.ts";
 import { conditionOf, eventually, type Plane, startPlane } from "./harness/plane.ts";
 import { compositionOf, definitionOf, namespaceOf } from "./harness/sample-kinds.ts";
 

@@ -9,7 +9,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { type PurlinProcess, spawnPurlin } from "../../packages/cli/src/testing/spawn-purlin.ts";
+import { type PurlinProcess, spawnPurlin } from "../../packages/cli/test/spawn-purlin.ts";
 
 const root = join(import.meta.dirname, "../..");
 const launcher = join(root, "packages/cli/bin/purlin.js");

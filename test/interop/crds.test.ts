@@ -7,10 +7,10 @@ import type { KubeClient } from "@purlin/kube-client";
 import { crdType, installCrds } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
-import { crdCases } from "../../packages/composition/src/testing/crd-cases.ts";
-import { judgeCrdCase } from "../../packages/composition/src/testing/judge-crd-case.ts";
-import { judgePackageCrdCase } from "../../packages/package-manager/src/testing/judge-package-crd-case.ts";
-import { packageCrdCases } from "../../packages/package-manager/src/testing/package-crd-cases.ts";
+import { crdCases } from "../../packages/composition/test/crd-cases.ts";
+import { judgeCrdCase } from "../../packages/composition/test/judge-crd-case.ts";
+import { judgePackageCrdCase } from "../../packages/package-manager/test/judge-package-crd-case.ts";
+import { packageCrdCases } from "../../packages/package-manager/test/package-crd-cases.ts";
 import { eventually } from "../e2e/harness/plane.ts";
 import { startTwoServers, type TwoServers } from "./apiserver/two-servers.ts";
 

@@ -19,7 +19,7 @@ import { installCrds } from "@purlin/kube-controller";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
 import { run } from "../../packages/cli/src/run.ts";
-import { runInProcess, TestIo } from "../../packages/cli/src/testing/test-io.ts";
+import { runInProcess, TestIo } from "../../packages/cli/test/test-io.ts";
 import { cacheDirectory } from "../../tools/peers/cache-directory.ts";
 import { crossplaneRender, crossplaneRenderIn } from "../../tools/peers/crossplane-render.ts";
 import { freePort } from "../../tools/peers/free-port.ts";

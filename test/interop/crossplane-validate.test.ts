@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { runInProcess } from "../../packages/cli/src/testing/test-io.ts";
+import { runInProcess } from "../../packages/cli/test/test-io.ts";
 import { cacheDirectory } from "../../tools/peers/cache-directory.ts";
 import { crossplaneCommandFolder, crossplaneRender, crossplaneRenderIn } from "../../tools/peers/crossplane-render.ts";
 import { installed } from "../../tools/peers/peer.ts";

@@ -8,19 +8,9 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { kinds } from "../../packages/composition/src/composite-resource/constants.ts";
-import {
-  appDefinition,
-  cacheDefinition,
-  definitionVersion,
-} from "../../packages/composition/src/testing/definitions.ts";
-import {
-  appKind,
-  ready,
-  shop,
-  startTestClaims,
-  type TestClaims,
-} from "../../packages/composition/src/testing/test-claims.ts";
-import { find, startTestControl } from "../../packages/composition/src/testing/test-control.ts";
+import { appDefinition, cacheDefinition, definitionVersion } from "../../packages/composition/test/definitions.ts";
+import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../packages/composition/test/test-claims.ts";
+import { find, startTestControl } from "../../packages/composition/test/test-control.ts";
 import {
   appType,
   appXrd,
@@ -31,7 +21,7 @@ import {
   startTestDefinitions,
   type TestDefinitions,
   xappType,
-} from "../../packages/composition/src/testing/test-definitions.ts";
+} from "../../packages/composition/test/test-definitions.ts";
 import { startKubernetesServer } from "./kubernetes-server.ts";
 
 const specOf = (object: KubeObject): JsonObject => object["spec"] as JsonObject;

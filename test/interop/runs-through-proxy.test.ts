@@ -8,7 +8,7 @@ import { test } from "node:test";
 import { serveRuns } from "@purlin/control-plane";
 import { createKubeClient } from "@purlin/kube-client";
 import { openRunStore } from "@purlin/run-store";
-import { runInProcess } from "../../packages/cli/src/testing/test-io.ts";
+import { runInProcess } from "../../packages/cli/test/test-io.ts";
 import { eventually } from "../e2e/harness/plane.ts";
 import { startKubernetesServer } from "./kubernetes-server.ts";
 

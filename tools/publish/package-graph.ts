@@ -22,9 +22,11 @@ function ownDependencies(source: string): string[] {
   return Object.keys(readManifest(source).dependencies ?? {}).filter((name) => name.startsWith(scope));
 }
 
-/** A package with the entries its package.json names and the programs it starts. */
+/** A package with the entries its package.json names, without helpers of our own tests, and the programs it starts. */
 export function partOf(source: string, name: string): Part {
-  const exported = Object.entries(readManifest(source).exports ?? {}).map(([path, file]) => [path, entryOf(file)]);
+  const exported = Object.entries(readManifest(source).exports ?? {})
+    .filter(([, file]) => file.startsWith("./src/"))
+    .map(([path, file]) => [path, entryOf(file)]);
   const programs = programsOf(source).map((entry) => [`./${entry}`, entry]);
   return { name, source, entries: Object.fromEntries([...exported, ...programs]) };
 }

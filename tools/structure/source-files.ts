@@ -29,7 +29,7 @@ export interface SourceFile {
 }
 
 const patterns = [
-  "packages/*/src/**/*.ts",
+  "packages/*/{src,test}/**/*.ts",
   "packages/*/{bin,template}/**/*.{ts,js}",
   "test/**/*.ts",
   "tools/**/*.ts",
@@ -53,7 +53,7 @@ export function readSourceFiles(root = "."): readonly SourceFile[] {
 
 /** Whether a file is a test or helps tests, and so is not part of the product. */
 export function isForTests(path: string): boolean {
-  return !path.startsWith("packages/") || path.endsWith(".test.ts") || /\/(testing|testdata|contract)\//.test(path);
+  return !path.startsWith("packages/") || path.endsWith(".test.ts") || /\/(test|testdata)\//.test(path);
 }
 
 /** `packages/oci` of `packages/oci/src/xpkg/pull-image.ts`; undefined outside of packages. */
@@ -99,7 +99,7 @@ function namesIn(clause: string, side: 0 | 1 = 0): string[] {
   ];
 }
 
-/** `@purlin/oci/testing` to `packages/oci/src/testing/index.ts`, for every package. */
+/** `@purlin/oci/testing` to `packages/oci/test/index.ts`, for every package. */
 function packageEntries(root: string): ReadonlyMap<string, string> {
   const entries = globSync("packages/*/package.json", { cwd: root }).flatMap((path) => {
     const { name, exports = {} } = JSON.parse(readFileSync(join(root, path), "utf8")) as {

@@ -38,7 +38,7 @@ const slowest = [
 ];
 
 const unitFiles = [
-  "packages/*/src/**/*.test.ts",
+  "packages/*/{src,test}/**/*.test.ts",
   "examples/*/**/*.test.ts",
   "tools/**/*.test.ts",
   "bench/src/**/*.test.ts",

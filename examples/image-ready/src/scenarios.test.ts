@@ -9,7 +9,7 @@ import { fromJson, type JsonObject, RunFunctionRequest, RunFunctionResponse, toJ
 import { invokeToStable, newRequest, startTestServer } from "@purlin/function-sdk/testing";
 import { builtinOpenAPI, findSchema, inlineReferences } from "@purlin/kube-objects/openapi";
 import { load, loadAll } from "js-yaml";
-import { runInProcess } from "../../../packages/cli/src/testing/test-io.ts";
+import { runInProcess } from "../../../packages/cli/test/test-io.ts";
 import { fn } from "./function.ts";
 
 const folder = fileURLToPath(new URL("..", import.meta.url));

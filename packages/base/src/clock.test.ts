@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { manualClock } from "../test/manual-clock.ts";
 import { parseGoDuration, repeat, systemClock } from "./clock.ts";
 import { silentLog } from "./log.ts";
-import { manualClock } from "./testing/manual-clock.ts";
 
 test("a task runs once, unless it is cancelled", async () => {
   const ran: string[] = [];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { showValue } from "../test/show-value.ts";
 import type { Environment } from "./check/environment.ts";
 import { compile, evaluateExpression, type Program, syntaxProblem, typeCheck } from "./program.ts";
 import { untyped } from "./schema/schema-map.ts";
-import { showValue } from "./testing/show-value.ts";
 import { type CelType, dynType, formatType } from "./types/types.ts";
 
 const env: Environment = {

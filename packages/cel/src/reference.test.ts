@@ -5,11 +5,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Schema } from "@purlin/kube-objects/schema";
+import { createSchemaEnv } from "../test/expression.ts";
+import { type ReferenceCase, readSubject, readTable } from "../test/reference-cases.ts";
+import { showValue } from "../test/show-value.ts";
 import { estimateCost } from "./estimate/estimate.ts";
 import { compile } from "./program.ts";
-import { createSchemaEnv } from "./testing/expression.ts";
-import { type ReferenceCase, readSubject, readTable } from "./testing/reference-cases.ts";
-import { showValue } from "./testing/show-value.ts";
 import { formatType } from "./types/types.ts";
 import { isError, none, OptionalValue } from "./values/value.ts";
 

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { connectInspector, type Inspector } from "../test/inspector.ts";
+import { playPage } from "../test/play-page.ts";
+import { type Outcome, runInProcess, TestIo } from "../test/test-io.ts";
 import { run } from "./run.ts";
-import { connectInspector, type Inspector } from "./testing/inspector.ts";
-import { playPage } from "./testing/play-page.ts";
-import { type Outcome, runInProcess, TestIo } from "./testing/test-io.ts";
 
 const page = "docs/guide/debug-a-run.md";
 const secret = "very-secret-token";

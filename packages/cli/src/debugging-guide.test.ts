@@ -8,11 +8,11 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { guideFiles } from "./testing/guide-files.ts";
-import { attachInspector, connectInspector, type Inspector } from "./testing/inspector.ts";
-import { playPage } from "./testing/play-page.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
-import { runInProcess } from "./testing/test-io.ts";
+import { guideFiles } from "../test/guide-files.ts";
+import { attachInspector, connectInspector, type Inspector } from "../test/inspector.ts";
+import { playPage } from "../test/play-page.ts";
+import { tempFolder } from "../test/temp-folder.ts";
+import { runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = "docs/guide/debugging.md";

@@ -8,9 +8,9 @@ import { test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { FunctionHandler } from "@purlin/function-sdk";
 import { expectResponse, invoke, newRequest } from "@purlin/function-sdk/testing";
-import { guideBlocks, missingLine } from "./testing/guide-blocks.ts";
-import { type PurlinProcess, spawnPurlin } from "./testing/spawn-purlin.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
+import { guideBlocks, missingLine } from "../test/guide-blocks.ts";
+import { type PurlinProcess, spawnPurlin } from "../test/spawn-purlin.ts";
+import { tempFolder } from "../test/temp-folder.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const guide = new URL("../../../docs/guide/getting-started.md", import.meta.url);

@@ -5,9 +5,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createHttpsTransport } from "@purlin/kube-client";
+import { playPage } from "../test/play-page.ts";
+import { TestIo } from "../test/test-io.ts";
 import { readAccess } from "./cluster/cluster-client.ts";
-import { playPage } from "./testing/play-page.ts";
-import { TestIo } from "./testing/test-io.ts";
 
 const page = "docs/guide/limits.md";
 

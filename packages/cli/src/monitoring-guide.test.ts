@@ -6,8 +6,8 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
-import { spawnPurlin } from "./testing/spawn-purlin.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
+import { spawnPurlin } from "../test/spawn-purlin.ts";
+import { tempFolder } from "../test/temp-folder.ts";
 
 const page = readFileSync(new URL("../../../docs/guide/monitoring.md", import.meta.url), "utf8");
 

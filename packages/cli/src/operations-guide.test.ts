@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { spawnPurlin } from "./testing/spawn-purlin.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "./testing/test-io.ts";
+import { spawnPurlin } from "../test/spawn-purlin.ts";
+import { tempFolder } from "../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 type Purlin = (...argv: readonly string[]) => Promise<Outcome>;

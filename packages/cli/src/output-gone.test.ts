@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { runInProcess } from "../test/test-io.ts";
 import { isOutputGone, OutputGone } from "./io.ts";
-import { runInProcess } from "./testing/test-io.ts";
 
 const failing = (code: string): NodeJS.ErrnoException => Object.assign(new Error(`${code}: no`), { code });
 

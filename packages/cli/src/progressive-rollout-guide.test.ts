@@ -5,10 +5,10 @@ import { cpSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideBlocks } from "./testing/guide-blocks.ts";
-import { guideEnv, playBlock, serveGuide } from "./testing/play-guide.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
-import { runInProcess } from "./testing/test-io.ts";
+import { guideBlocks } from "../test/guide-blocks.ts";
+import { guideEnv, playBlock, serveGuide } from "../test/play-guide.ts";
+import { tempFolder } from "../test/temp-folder.ts";
+import { runInProcess } from "../test/test-io.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = "docs/guide/progressive-rollout.md";

@@ -5,10 +5,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideBlocks } from "./testing/guide-blocks.ts";
-import { type GuidePlay, patternOf, playBlock, sortedConditions, wordsOf } from "./testing/play-guide.ts";
-import { spawnPurlin } from "./testing/spawn-purlin.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
+import { guideBlocks } from "../test/guide-blocks.ts";
+import { type GuidePlay, patternOf, playBlock, sortedConditions, wordsOf } from "../test/play-guide.ts";
+import { spawnPurlin } from "../test/spawn-purlin.ts";
+import { tempFolder } from "../test/temp-folder.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const page = "docs/guide/quickstart.md";

@@ -6,9 +6,9 @@ import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { guideFiles } from "./testing/guide-files.ts";
-import { playPage } from "./testing/play-page.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
+import { guideFiles } from "../test/guide-files.ts";
+import { playPage } from "../test/play-page.ts";
+import { tempFolder } from "../test/temp-folder.ts";
 
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const folder = "docs/guide/recipes";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { tempFolder } from "../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../test/test-io.ts";
 import { reportError } from "./run.ts";
-import { tempFolder } from "./testing/temp-folder.ts";
-import { runInProcess, TestIo } from "./testing/test-io.ts";
 import { UserError } from "./user-error.ts";
 
 const wrong: Record<string, { readonly argv: readonly string[]; readonly says: string }> = {

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { notFound } from "@purlin/kube-objects/errors";
-import { TestIo } from "./testing/test-io.ts";
+import { TestIo } from "../test/test-io.ts";
 import {
   asInput,
   errorEntry,

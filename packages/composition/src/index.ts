@@ -8,8 +8,7 @@ export type { CompositeDeps } from "./composite/context.ts";
 export type { Hold } from "./composite/guard/guard.ts";
 export { clientReader } from "./composite/observe/observe.ts";
 export { createCompositeController } from "./composite/reconciler.ts";
-export { type BreakerMetrics, noBreakerMetrics } from "./composite/watch/circuit-breaker.ts";
-export { createBreakerMetrics } from "./composite/watch/prometheus-breaker-metrics.ts";
+export { type BreakerMetrics, createBreakerMetrics, noBreakerMetrics } from "./composite/watch/circuit-breaker.ts";
 export {
   annotations as crossplaneAnnotations,
   eventSources,

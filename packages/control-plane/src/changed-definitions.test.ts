@@ -16,9 +16,9 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
+import { app, appComposition, appDefinition, conditionStatus, functionAt } from "../test/sample-objects.ts";
 import { startControlPlane } from "./start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
-import { app, appComposition, appDefinition, conditionStatus, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
 const configMap = { apiVersion: "v1", kind: "ConfigMap" };

@@ -15,10 +15,10 @@ import { leaseSpecOf, leaseType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
+import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
+import { app, appComposition, appDefinition, conditionStatus, functionAt } from "../test/sample-objects.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { leaderLeaseName, startControlPlane } from "./start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
-import { app, appComposition, appDefinition, conditionStatus, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
 const configMap = { apiVersion: "v1", kind: "ConfigMap" };

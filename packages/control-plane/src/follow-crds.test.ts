@@ -6,8 +6,8 @@ import { silentLog, systemClock } from "@purlin/base";
 import { createInformerPool } from "@purlin/kube-client";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { startEmbeddedApi } from "../test/embedded-api.ts";
 import { followCrds } from "./follow-crds.ts";
-import { startEmbeddedApi } from "./testing/embedded-api.ts";
 
 const widget = { apiVersion: "example.org/v1", kind: "Widget" };
 const name = "widgets.example.org";

@@ -6,11 +6,11 @@ import { tlsFromDirectory } from "@purlin/function-runner";
 import { nopLogger, type RunningFunction, response, start } from "@purlin/function-sdk";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { testCertificates } from "../test/certificates.ts";
+import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
+import { app, appComposition, appDefinition, conditionStatus, functionAt } from "../test/sample-objects.ts";
 import type { ControlPlaneOptions } from "./control-plane-options.ts";
 import { startControlPlane } from "./start-control-plane.ts";
-import { testCertificates } from "./testing/certificates.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
-import { app, appComposition, appDefinition, conditionStatus, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
 

@@ -8,8 +8,8 @@ import type { KubeRequest } from "@purlin/kube-client";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { formatApiVersion } from "@purlin/kube-objects/object";
 import { builtinOpenAPI, parseOpenAPIPathKey } from "@purlin/kube-objects/openapi";
+import { startEmbeddedApi } from "../test/embedded-api.ts";
 import { serverOpenAPI } from "./function-plane.ts";
-import { startEmbeddedApi } from "./testing/embedded-api.ts";
 
 function serverWith(answers: Readonly<Record<string, JsonValue>>) {
   const asked: KubeRequest[] = [];

@@ -10,9 +10,9 @@ import { test } from "node:test";
 import { nopLogger, request, response, start } from "@purlin/function-sdk";
 import { eventually } from "@purlin/kube-controller/testing";
 import { inflateRun, openRunStore, type RunStore, type RunSummary, requestJson, responseJson } from "@purlin/run-store";
+import { startEmbeddedApi } from "../test/embedded-api.ts";
+import { app, appComposition, appDefinition, functionAt } from "../test/sample-objects.ts";
 import { startControlPlane } from "./start-control-plane.ts";
-import { startEmbeddedApi } from "./testing/embedded-api.ts";
-import { app, appComposition, appDefinition, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
 const canary = "canary-s3cr3t-value";

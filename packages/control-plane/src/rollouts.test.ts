@@ -8,10 +8,10 @@ import { nopLogger, type RunningFunction, request, response, start } from "@purl
 import { eventually } from "@purlin/kube-controller/testing";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
+import { testCertificates } from "../test/certificates.ts";
+import { type EmbeddedApi, startEmbeddedApi } from "../test/embedded-api.ts";
+import { app, appDefinition, functionAt } from "../test/sample-objects.ts";
 import { startControlPlane } from "./start-control-plane.ts";
-import { testCertificates } from "./testing/certificates.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "./testing/embedded-api.ts";
-import { app, appDefinition, functionAt } from "./testing/sample-objects.ts";
 
 const namespace = "default";
 const count = 200;

@@ -11,7 +11,7 @@ import { installCrds } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
-import { startEmbeddedApi } from "./testing/embedded-api.ts";
+import { startEmbeddedApi } from "../test/embedded-api.ts";
 import { reviewDeletion, startUsageWebhook } from "./usage-webhook.ts";
 
 const attempt = "usage.crossplane.io/deletion-attempt-with-policy";

@@ -4,8 +4,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { explainAll, explainObject } from "./explain.ts";
-import type { Explanation } from "./model/explanation.ts";
 import {
   app,
   appDefinition,
@@ -15,7 +13,9 @@ import {
   now,
   secondsAgo,
   withConditions,
-} from "./testing/memory-inspection.ts";
+} from "../test/memory-inspection.ts";
+import { explainAll, explainObject } from "./explain.ts";
+import type { Explanation } from "./model/explanation.ts";
 
 const synced: ConditionRow = ["Synced", "True", "ReconcileSuccess"];
 const ready = (age = 60): ConditionRow => ["Ready", "True", "Available", undefined, age];

@@ -6,10 +6,6 @@ import type { KubeReader } from "@purlin/kube-client";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { explainAll, explainObject } from "./explain.ts";
-import { causeTable } from "./model/cause-table.ts";
-import type { Explanation } from "./model/explanation.ts";
-import { explanationText, groupByCause, groupText } from "./print-explanation.ts";
 import {
   app,
   creating,
@@ -19,7 +15,11 @@ import {
   startStaticCluster,
   stored,
   withStatus,
-} from "./testing/static-cluster.ts";
+} from "../test/static-cluster.ts";
+import { explainAll, explainObject } from "./explain.ts";
+import { causeTable } from "./model/cause-table.ts";
+import type { Explanation } from "./model/explanation.ts";
+import { explanationText, groupByCause, groupText } from "./print-explanation.ts";
 
 let cluster: StaticCluster;
 before(async () => {

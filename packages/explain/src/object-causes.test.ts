@@ -2,13 +2,13 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { keyOf } from "@purlin/kube-objects/object";
+import { objectSetups } from "../test/object-setups.ts";
+import { packageSetups } from "../test/package-setups.ts";
+import { definitionOf } from "../test/platform.ts";
+import { crdOf, established, type StaticCluster, startStaticCluster, stored } from "../test/static-cluster.ts";
 import { explainObject } from "./explain.ts";
 import { refText } from "./inspect/facts.ts";
 import { explanationText } from "./print-explanation.ts";
-import { objectSetups } from "./testing/object-setups.ts";
-import { packageSetups } from "./testing/package-setups.ts";
-import { definitionOf } from "./testing/platform.ts";
-import { crdOf, established, type StaticCluster, startStaticCluster, stored } from "./testing/static-cluster.ts";
 
 let cluster: StaticCluster;
 before(async () => {

@@ -4,9 +4,6 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, keyOf, keyText } from "@purlin/kube-objects/object";
-import { explainAll, explainObject } from "./explain.ts";
-import type { Explanation } from "./model/explanation.ts";
-import { explanationText, groupByCause } from "./print-explanation.ts";
 import {
   composedSetups,
   namespace,
@@ -14,8 +11,11 @@ import {
   setupObjects,
   takeConfigMap,
   xr,
-} from "./testing/composed-setups.ts";
-import { compositionOf, doing, type Platform, startPlatform } from "./testing/platform.ts";
+} from "../test/composed-setups.ts";
+import { compositionOf, doing, type Platform, startPlatform } from "../test/platform.ts";
+import { explainAll, explainObject } from "./explain.ts";
+import type { Explanation } from "./model/explanation.ts";
+import { explanationText, groupByCause } from "./print-explanation.ts";
 
 let platform: Platform;
 

@@ -4,9 +4,6 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { explainObject } from "./explain.ts";
-import type { Explanation, RecordedRun, RunHistory } from "./model/explanation.ts";
-import { explanationText } from "./print-explanation.ts";
 import {
   app,
   type ConditionInput,
@@ -17,7 +14,10 @@ import {
   startStaticCluster,
   stored,
   withStatus,
-} from "./testing/static-cluster.ts";
+} from "../test/static-cluster.ts";
+import { explainObject } from "./explain.ts";
+import type { Explanation, RecordedRun, RunHistory } from "./model/explanation.ts";
+import { explanationText } from "./print-explanation.ts";
 
 let cluster: StaticCluster;
 before(async () => {

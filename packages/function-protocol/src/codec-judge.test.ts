@@ -4,14 +4,14 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { equals, fromBinary, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
+import { arbitraryMessage } from "../test/arbitrary-message.ts";
+import { judgeOf } from "../test/protobuf-es.ts";
 import type { Message, MessageType } from "./descriptor.ts";
 import * as health from "./gen/health.ts";
 import * as reflection from "./gen/reflection.ts";
 import * as runFunction from "./gen/run-function.ts";
 import { decode } from "./message-decode.ts";
 import { encode } from "./message-encode.ts";
-import { arbitraryMessage } from "./testing/arbitrary-message.ts";
-import { judgeOf } from "./testing/protobuf-es.ts";
 
 const isType = (value: object): value is MessageType<Message> => "fields" in value;
 const types = [runFunction, health, reflection].flatMap((module) => Object.values<object>(module).filter(isType));

@@ -3,13 +3,13 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
+import { arbitraryMessage } from "../test/arbitrary-message.ts";
 import { decodeInTurns } from "./decode-in-turns.ts";
 import { create } from "./descriptor.ts";
 import { Resource, Result, RunFunctionResponse, State } from "./gen/run-function.ts";
 import { decode } from "./message-decode.ts";
 import { encode } from "./message-encode.ts";
 import { Struct } from "./struct.ts";
-import { arbitraryMessage } from "./testing/arbitrary-message.ts";
 
 /** More than is read at once. */
 const filler = create(Result, { message: "x".repeat(70_000) });

@@ -10,6 +10,8 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import fc from "fast-check";
+import { arbitraryMessage } from "../test/arbitrary-message.ts";
+import { judgeOf } from "../test/protobuf-es.ts";
 import { create, type Message, type MessageType } from "./descriptor.ts";
 import { Duration } from "./gen/duration.ts";
 import {
@@ -27,8 +29,6 @@ import { decode } from "./message-decode.ts";
 import { encode } from "./message-encode.ts";
 import { fromJson, toJson } from "./message-json.ts";
 import { Struct } from "./struct.ts";
-import { arbitraryMessage } from "./testing/arbitrary-message.ts";
-import { judgeOf } from "./testing/protobuf-es.ts";
 
 const sorted = (json: unknown): string => JSON.stringify(json, (_, value: unknown) => sortMembers(value));
 

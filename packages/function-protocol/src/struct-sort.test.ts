@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
+import { arbitraryObject } from "../test/arbitrary-message.ts";
 import { Struct } from "./struct.ts";
 import { decodeStruct, type JsonObject } from "./struct-decode.ts";
 import { encodeStruct } from "./struct-encode.ts";
 import { sortStruct } from "./struct-sort.ts";
-import { arbitraryObject } from "./testing/arbitrary-message.ts";
 
 /** What sorting must give: the object itself, written anew with its members in order. */
 const judge = (bytes: Uint8Array): Buffer => encodeStruct(decodeStruct(bytes, "mutable"), "sorted");

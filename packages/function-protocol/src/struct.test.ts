@@ -4,10 +4,10 @@ import { Buffer } from "node:buffer";
 import { test } from "node:test";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
+import { arbitraryObject } from "../test/arbitrary-message.ts";
 import { isStruct, Struct } from "./struct.ts";
 import type { JsonObject } from "./struct-decode.ts";
 import { compareUtf8 } from "./struct-encode.ts";
-import { arbitraryObject } from "./testing/arbitrary-message.ts";
 
 const roundTrip = (value: object): JsonObject => Struct.from(value).value;
 const encodeAny = (value: unknown) => () => Struct.from({ spec: { list: [0, { bad: value }] } });

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { startTestServer, type TestServer } from "./testing/index.ts";
+import { startTestServer, type TestServer } from "../test/index.ts";
 
 let server: TestServer;
 before(async () => {

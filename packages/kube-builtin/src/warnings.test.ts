@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { warningHeaders } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { startTestServer, type TestServer } from "./testing/index.ts";
+import { startTestServer, type TestServer } from "../test/index.ts";
 
 /** What kube-apiserver 1.36.3 warned of at the dry run of a new object that it took. */
 interface Answer {

@@ -27,7 +27,14 @@ export { type Informer, type InformerOptions, startInformer } from "./informer.t
 export { createInformerPool, type InformerLease, type InformerPool } from "./informer-pool.ts";
 export { accessFromKubeconfig, checkKubeconfig, type Kubeconfig, type KubeconfigOptions } from "./kubeconfig.ts";
 export type { CacheChange, IndexFunction } from "./object-cache.ts";
-export { isNoMatch, NoMatchError, type RestMapper, type RestMapping, resourcePath } from "./rest-mapper.ts";
+export {
+  isNoMatch,
+  isNotServed,
+  NoMatchError,
+  type RestMapper,
+  type RestMapping,
+  resourcePath,
+} from "./rest-mapper.ts";
 export {
   createDirectTransport,
   type DirectRequest,

@@ -3,4 +3,4 @@
 export type { KubeReader } from "./client.ts";
 
 export type { CacheChange } from "./object-cache.ts";
-export { isNoMatch, type RestMapper } from "./rest-mapper.ts";
+export { isNoMatch, isNotServed, type RestMapper } from "./rest-mapper.ts";

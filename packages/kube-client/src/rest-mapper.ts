@@ -29,6 +29,12 @@ export function isNoMatch(error: unknown): error is NoMatchError {
   return typeof error === "object" && error !== null && noMatch in error;
 }
 
+/** Whether an error was caused by a kind that the API server does not serve, not yet or no longer. */
+export function isNotServed(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (isNoMatch(cause)) return true;
+  return false;
+}
+
 /** Finds out where the objects of a type live. */
 export interface RestMapper {
   /** Throws a NoMatchError for a type the server does not serve. */

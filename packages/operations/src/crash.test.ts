@@ -8,10 +8,10 @@ import type { ControllerClient, WatchSpec } from "@purlin/kube-controller";
 import { eventually, startTestServer } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withConditions } from "@purlin/kube-objects/object";
+import { condition, configMap, isDone, map, operation, pipeline, type Scene, startScene } from "../test/scene.ts";
 import { kinds } from "./names.ts";
 import { createOperationController } from "./operation/operation-controller.ts";
 import { createCronController } from "./schedule/cron-controller.ts";
-import { condition, configMap, isDone, map, operation, pipeline, type Scene, startScene } from "./testing/scene.ts";
 import { createWatchController } from "./watch/watch-controller.ts";
 
 let scene: Scene;

@@ -5,11 +5,8 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createRegistryClient, type RegistryClient } from "@purlin/oci";
-import { createPackageClient, type PackageClient } from "./fetch/package-client.ts";
-import { packageTypes } from "./package-kinds.ts";
-import type { PackageRuntime } from "./runtime/package-runtime.ts";
-import { caughtUp } from "./testing/caught-up.ts";
-import { functionPackage, namespace, startPackageCluster } from "./testing/package-cluster.ts";
+import { caughtUp } from "../test/caught-up.ts";
+import { functionPackage, namespace, startPackageCluster } from "../test/package-cluster.ts";
 import {
   applyPackage,
   conditionText,
@@ -18,8 +15,11 @@ import {
   revisionHealth,
   revisions,
   serve,
-} from "./testing/package-scene.ts";
-import { reconcilePackage, reconcileRevision, reconcileRuntime } from "./testing/reconcile.ts";
+} from "../test/package-scene.ts";
+import { reconcilePackage, reconcileRevision, reconcileRuntime } from "../test/reconcile.ts";
+import { createPackageClient, type PackageClient } from "./fetch/package-client.ts";
+import { packageTypes } from "./package-kinds.ts";
+import type { PackageRuntime } from "./runtime/package-runtime.ts";
 
 const type = packageTypes.Function;
 const stopping = new AbortController().signal;

@@ -14,10 +14,10 @@ import {
   objectsAt,
   textAt,
 } from "@purlin/kube-objects/object";
+import { type Scene, startScene } from "../test/scene.ts";
+import { app, appFields, appType, composition, definition, functionAt } from "../test/scene-objects.ts";
 import { projected } from "./plan/object-changes.ts";
 import type { Plan } from "./plan/plan.ts";
-import { type Scene, startScene } from "./testing/scene.ts";
-import { app, appFields, appType, composition, definition, functionAt } from "./testing/scene-objects.ts";
 
 /** How many changes, of how many composite resources at the root: `npm test -- prediction --changes=300 --xrs=30` for the whole proof. */
 const changes = Number(process.env["UNIT_CHANGES"] ?? 40);

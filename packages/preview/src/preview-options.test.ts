@@ -8,12 +8,12 @@ import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { parseLabelSelector } from "@purlin/kube-objects/selector";
+import { planeFunctions, type Scene, startScene } from "../test/scene.ts";
+import { app, composition, functionAt } from "../test/scene-objects.ts";
 import type { Plan } from "./plan/plan.ts";
 import { planText } from "./print/plan-text.ts";
 import { planReport } from "./print/report.ts";
 import type { PassFunctions } from "./settle/run-pass.ts";
-import { planeFunctions, type Scene, startScene } from "./testing/scene.ts";
-import { app, composition, functionAt } from "./testing/scene-objects.ts";
 
 let scene: Scene;
 before(async () => {

@@ -5,9 +5,9 @@ import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
+import { type Scene, startScene } from "../test/scene.ts";
+import { app } from "../test/scene-objects.ts";
 import type { Plan } from "./plan/plan.ts";
-import { type Scene, startScene } from "./testing/scene.ts";
-import { app } from "./testing/scene-objects.ts";
 
 let scene: Scene;
 before(async () => {

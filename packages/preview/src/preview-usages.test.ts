@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
+import { type Scene, startScene } from "../test/scene.ts";
+import { app, appType } from "../test/scene-objects.ts";
 import type { Plan } from "./plan/plan.ts";
-import { type Scene, startScene } from "./testing/scene.ts";
-import { app, appType } from "./testing/scene-objects.ts";
 
 let scene: Scene;
 before(async () => {

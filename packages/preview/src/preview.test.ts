@@ -7,13 +7,13 @@ import { badRequest, forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject, memberAt, stringAt } from "@purlin/kube-objects/object";
 import { printYaml } from "@purlin/kube-objects/yaml";
+import { type Scene, startScene } from "../test/scene.ts";
+import { app, appFields, appType, composition, definition, functionAt } from "../test/scene-objects.ts";
 import type { Plan, PlannedChange } from "./plan/plan.ts";
 import { diffText, planMarkdown } from "./print/diff-text.ts";
 import { planText } from "./print/plan-text.ts";
 import { planReport } from "./print/report.ts";
 import type { PassFunctions } from "./settle/run-pass.ts";
-import { type Scene, startScene } from "./testing/scene.ts";
-import { app, appFields, appType, composition, definition, functionAt } from "./testing/scene-objects.ts";
 
 let scene: Scene;
 before(async () => {

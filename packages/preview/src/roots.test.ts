@@ -6,11 +6,11 @@ import { NoMatchError } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { parseLabelSelector } from "@purlin/kube-objects/selector";
+import { app, claimDefinition, composition, definition, functionAt } from "../test/scene-objects.ts";
 import type { ChangeSet } from "./change-set.ts";
 import { identityOf } from "./overlay/live-reads.ts";
 import { movePinned, type RootOptions, rootsOf } from "./roots.ts";
 import type { ApplyStage, Pass } from "./settle/run-pass.ts";
-import { app, claimDefinition, composition, definition, functionAt } from "./testing/scene-objects.ts";
 
 const part = (name: string): KubeObject => ({ ...app(name, {}), kind: "Part" });
 const labeled = (object: KubeObject, labels: Readonly<Record<string, string>>): KubeObject => ({

@@ -6,9 +6,9 @@ import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { type Scene, startScene } from "../test/scene.ts";
+import { app, composition, functionAt } from "../test/scene-objects.ts";
 import type { Plan } from "./plan/plan.ts";
-import { type Scene, startScene } from "./testing/scene.ts";
-import { app, composition, functionAt } from "./testing/scene-objects.ts";
 
 let scene: Scene;
 before(async () => {

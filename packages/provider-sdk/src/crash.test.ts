@@ -5,9 +5,9 @@ import { after, before, suite, test } from "node:test";
 import type { KubeTransport } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { conditionText, type ManagedScene, startManagedScene, thing } from "../test/managed-scene.ts";
 import type { ManagedResource } from "./managed-resource.ts";
 import { externalAnnotations, isCreateIncomplete } from "./references.ts";
-import { conditionText, type ManagedScene, startManagedScene, thing } from "./testing/managed-scene.ts";
 
 /** Counts the steps of a provider that others can see, and kills it before or after one of them. */
 class Life {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, isDeleted, type KubeObject, memberAt, objectAt, textMapAt } from "@purlin/kube-objects/object";
+import { clusterThing, conditionText, type ManagedScene, startManagedScene, thing } from "../test/managed-scene.ts";
 import type { ManagedResource } from "./managed-resource.ts";
-import { clusterThing, conditionText, type ManagedScene, startManagedScene, thing } from "./testing/managed-scene.ts";
 
 const finalizer = "finalizer.managedresource.crossplane.io";
 const external = "crossplane.io/external-name";

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { memoryCluster, rolloutOf } from "../test/memory-cluster.ts";
 import { belongsToCandidate, type CompositeRow, collectComposites, factsOf } from "./composites.ts";
 import { readPlan } from "./plan.ts";
 import { type ShadowSource, shadowNumbers, shadowStatus } from "./shadow-numbers.ts";
 import { type RolloutState, readState } from "./state.ts";
-import { memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
 
 const { signal } = new AbortController();
 const frozen = [{ name: "f", stable: "f-1", candidate: "f-2" }];

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { systemClock } from "@purlin/base";
 import { ShadowStore } from "@purlin/function-runner";
 import { annotationOf, type KubeObject, numberAt, objectAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
-import { functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
+import { functionRevision, memoryCluster, rolloutOf } from "../test/memory-cluster.ts";
 
 const withheld = "pkg.crossplane.io/withheld";
 const steps = [{ percent: 50, minDuration: "1h" }, { percent: 100 }];

@@ -2,10 +2,10 @@
 // What stops a rollout, and what a person has to do each time it stops.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { broken, calm, first, minute, plan, world } from "../test/decide-world.ts";
 import { decide } from "./decide.ts";
 import type { CallNumbers } from "./gates.ts";
 import { type RolloutState, readState, statusFields } from "./state.ts";
-import { broken, calm, first, minute, plan, world } from "./testing/decide-world.ts";
 
 test("a token resumes one pause: no later one has the same, also when the history is full", () => {
   const spec = plan({ steps: [{ percent: 10, minDuration: "1h" }, { percent: 100 }], failurePolicy: "Pause" });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { broken, first, minute, plan, world } from "../test/decide-world.ts";
 import { decide } from "./decide.ts";
 import { type RolloutState, readState, statusFields } from "./state.ts";
-import { broken, first, minute, plan, world } from "./testing/decide-world.ts";
 
 /** Lets a rollout run, minute by minute, until it stops changing. */
 function run(

@@ -2,9 +2,9 @@
 // The texts of gates, which conditions and events show, and their limits.
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { world } from "../test/decide-world.ts";
 import { type CallNumbers, type GateResult, type GateSamples, judge } from "./gates.ts";
 import { readPlan } from "./plan.ts";
-import { world } from "./testing/decide-world.ts";
 
 const calls = (count: number, bad = 0, p95Ms = 10): CallNumbers => ({ calls: count, errors: bad, fatals: 0, p95Ms });
 const now = 1_000_000;

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { RolloutView } from "@purlin/function-runner";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { plan } from "../test/decide-world.ts";
 import type { CompositeRow } from "./composites.ts";
 import { createMover } from "./mover.ts";
 import { createJumpDetector, createOutageWatch } from "./observe.ts";
 import { conflict, createClaims, rivalOf, targets } from "./rivals.ts";
 import type { ShadowSource } from "./shadow-numbers.ts";
 import { type RolloutState, readState } from "./state.ts";
-import { plan } from "./testing/decide-world.ts";
 
 const frozen = [{ name: "f", stable: "f-1", candidate: "f-2" }];
 const stateOf = (more: Partial<RolloutState> = {}): RolloutState => ({

@@ -2,7 +2,7 @@
 // Maintenance windows in a time zone, on the days on which its clocks change.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { plan } from "./testing/decide-world.ts";
+import { plan } from "../test/decide-world.ts";
 
 const zone = "Europe/Vienna";
 /** The minutes of a day, in UTC, at which a window is open, as ranges. */

@@ -4,10 +4,10 @@ import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
+import { plan } from "../test/decide-world.ts";
+import { rolloutOf } from "../test/memory-cluster.ts";
 import { createRolloutMetrics, supersededType, withState } from "./report.ts";
 import { type RolloutState, readState } from "./state.ts";
-import { plan } from "./testing/decide-world.ts";
-import { rolloutOf } from "./testing/memory-cluster.ts";
 
 const clock = { now: () => Date.parse("2026-01-01T00:00:00Z") };
 const stateOf = (more: Partial<RolloutState>): RolloutState => ({

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import type { EventRecorder } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, type KubeObject, stringAt } from "@purlin/kube-objects/object";
-import { compositionRevision, functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
+import { compositionRevision, functionRevision, memoryCluster, rolloutOf } from "../test/memory-cluster.ts";
 
 const steps = [{ percent: 50, minDuration: "1h" }, { percent: 100 }];
 const composition = { compositionRef: { name: "apps" }, steps };

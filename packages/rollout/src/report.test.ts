@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conditionOf, conditionsOf, type KubeObject, numberAt } from "@purlin/kube-objects/object";
+import { first, plan } from "../test/decide-world.ts";
+import { rolloutOf } from "../test/memory-cluster.ts";
 import { withState } from "./report.ts";
 import type { RolloutState } from "./state.ts";
-import { first, plan } from "./testing/decide-world.ts";
-import { rolloutOf } from "./testing/memory-cluster.ts";
 
 const steps = [{ percent: 100 }];
 

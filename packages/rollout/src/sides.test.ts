@@ -6,11 +6,11 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { notFound } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { compositionRevision, functionRevision, memoryCluster, rolloutOf } from "../test/memory-cluster.ts";
 import type { SidesFound } from "./decide.ts";
 import { readPlan } from "./plan.ts";
 import { findSides, release, withhold } from "./sides.ts";
 import type { FrozenSides } from "./state.ts";
-import { compositionRevision, functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
 
 const { signal } = new AbortController();
 

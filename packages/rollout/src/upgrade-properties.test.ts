@@ -18,9 +18,9 @@ import {
 } from "@purlin/function-runner";
 import { annotationOf, type KubeObject, numberAt, stringAt } from "@purlin/kube-objects/object";
 import { policyMark, rolloutType } from "@purlin/package-manager";
+import { functionRevision, memoryCluster, rolloutOf } from "../test/memory-cluster.ts";
 import { createCallSamples } from "./call-samples.ts";
 import { rolloutAnnotations } from "./observe.ts";
-import { functionRevision, memoryCluster, rolloutOf } from "./testing/memory-cluster.ts";
 
 /** Numbers that a seed decides. */
 function randomOf(seed: number): () => number {

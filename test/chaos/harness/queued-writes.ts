@@ -3,7 +3,7 @@
 // it. Prints as JSON what became of each, what the store holds then, and what is on disk.
 import { setImmediate as turn } from "node:timers/promises";
 import { openStore } from "../../../packages/kube-apiserver/src/store/open-store.ts";
-import { type Note, noteCodec, put, show } from "../../../packages/kube-apiserver/src/store/testing/temp-store.ts";
+import { type Note, noteCodec, put, show } from "../../../packages/kube-apiserver/test/store/temp-store.ts";
 
 const [, , directory = ""] = process.argv;
 const store = openStore<Note>({ directory, codec: noteCodec });

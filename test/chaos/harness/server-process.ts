@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { load } from "js-yaml";
-import { purlinCommand } from "../../../packages/cli/src/testing/purlin-command.ts";
+import { purlinCommand } from "../../../packages/cli/test/purlin-command.ts";
 import type { Target } from "../../conformance/harness/wire.ts";
 
 /** How to run the server. */

@@ -12,7 +12,7 @@ import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject, ObjectKey, TypeRef } from "@purlin/kube-objects/object";
 import { loadAll } from "js-yaml";
-import { contains } from "../../../packages/composition/src/testing/contains.ts";
+import { contains } from "../../../packages/composition/test/contains.ts";
 import { appliedOnly } from "./applied-fields.ts";
 import { conditionsOf } from "./plane.ts";
 

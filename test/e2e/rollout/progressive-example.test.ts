@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { stringAt } from "@purlin/kube-objects/object";
-import { type Outcome, runInProcess } from "../../../packages/cli/src/testing/test-io.ts";
+import { type Outcome, runInProcess } from "../../../packages/cli/test/test-io.ts";
 import { type PackagePlane, startPackagePlane } from "../harness/packages/package-plane.ts";
 import { conditionOf, eventually } from "../harness/plane.ts";
 

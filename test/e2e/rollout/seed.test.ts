@@ -14,7 +14,7 @@ import {
   alphaFunctionYaml,
   bucketYaml,
   functionYaml,
-} from "../../../packages/composition/src/testing/rollout-manifests.ts";
+} from "../../../packages/composition/test/rollout-manifests.ts";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";
 import { kubernetes } from "../../../tools/peers/kubernetes.ts";
 import { installed } from "../../../tools/peers/peer.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { isJsonObject } from "@purlin/kube-objects/json";
 import { dump } from "js-yaml";
-import { type Outcome, runInProcess } from "../../../packages/cli/src/testing/test-io.ts";
+import { type Outcome, runInProcess } from "../../../packages/cli/test/test-io.ts";
 import { type AnsweringFunction, startFunction } from "./answering-function.ts";
 import { manifests, xrType } from "./attacked-plane.ts";
 import { type Attack, attacks } from "./attacks.ts";

@@ -6,7 +6,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { runInProcess } from "../../../packages/cli/src/testing/test-io.ts";
+import { runInProcess } from "../../../packages/cli/test/test-io.ts";
 import { closeSockets, hostileFiles } from "./hostile-files.ts";
 
 const root = mkdtempSync(join(tmpdir(), "hostile-files-"));

@@ -5,8 +5,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { spawnPurlin } from "../../../packages/cli/src/testing/spawn-purlin.ts";
-import { runInProcess } from "../../../packages/cli/src/testing/test-io.ts";
+import { spawnPurlin } from "../../../packages/cli/test/spawn-purlin.ts";
+import { runInProcess } from "../../../packages/cli/test/test-io.ts";
 import { closeSockets, hostileFiles } from "./hostile-files.ts";
 
 const cwd = mkdtempSync(join(tmpdir(), "hostile-up-"));

@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { connect } from "node:tls";
-import { type PurlinProcess, spawnPurlin } from "../../../packages/cli/src/testing/spawn-purlin.ts";
+import { type PurlinProcess, spawnPurlin } from "../../../packages/cli/test/spawn-purlin.ts";
 import { sharedFolder } from "./harness/other-user.ts";
 
 const dayMs = 86_400_000;

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { type PurlinProcess, spawnPurlin } from "../../../packages/cli/src/testing/spawn-purlin.ts";
+import { type PurlinProcess, spawnPurlin } from "../../../packages/cli/test/spawn-purlin.ts";
 import { type OtherUser, otherUser, sharedFolder } from "./harness/other-user.ts";
 
 const folder = sharedFolder();

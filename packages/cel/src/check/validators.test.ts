@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { testAnswers } from "../testing/answers.ts";
+import { testAnswers } from "../../test/answers.ts";
 
 testAnswers([
   {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { showValue } from "../../test/show-value.ts";
 import { compile } from "../program.ts";
-import { showValue } from "../testing/show-value.ts";
 import type { CelType } from "../types/types.ts";
 import {
   type AccessCheck,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Subject, testAnswers } from "../testing/answers.ts";
+import { type Subject, testAnswers } from "../../test/answers.ts";
 
 const subject: Subject = {
   schema: { type: "object", properties: { s: { type: "string", maxLength: 10 }, t: { type: "string" } } },

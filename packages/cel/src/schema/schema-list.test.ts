@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists and maps of an object, read through their schema (schema-list.ts, schema-map.ts).
 
-import { type Subject, testAnswers } from "../testing/answers.ts";
+import { type Subject, testAnswers } from "../../test/answers.ts";
 
 const subject: Subject = {
   schema: {

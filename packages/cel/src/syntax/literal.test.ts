@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { showValue } from "../testing/show-value.ts";
+import { showValue } from "../../test/show-value.ts";
 import { tokenize } from "./lexer.ts";
 import { LiteralProblem, parseLiteral } from "./literal.ts";
 import { createSource } from "./source.ts";

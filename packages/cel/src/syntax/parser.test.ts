@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { showExpr } from "../testing/show-expr.ts";
+import { showExpr } from "../../test/show-expr.ts";
 import { childrenOf, type Expr } from "./ast.ts";
 import { parse } from "./parser.ts";
 import { createSource, renderIssues } from "./source.ts";

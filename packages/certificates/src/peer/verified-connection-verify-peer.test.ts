@@ -4,9 +4,9 @@ import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
 import * as tls from "node:tls";
+import { type CrossplaneLeafOptions, createCrossplaneAuthority, issueAsCrossplane } from "../../test/index.ts";
 import { createAuthority, issueCertificate } from "../certificate.ts";
 import type { KeyPair } from "../issuer.ts";
-import { type CrossplaneLeafOptions, createCrossplaneAuthority, issueAsCrossplane } from "../testing/index.ts";
 import {
   createTlsIdentity,
   dialTls,

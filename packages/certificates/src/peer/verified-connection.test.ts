@@ -4,9 +4,9 @@ import { once } from "node:events";
 import { createServer, type RequestOptions, request } from "node:https";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { createCrossplaneAuthority, issueAsCrossplane } from "../../test/crossplane-certificates.ts";
 import { createAuthority, issueCertificate } from "../certificate.ts";
 import type { KeyPair } from "../issuer.ts";
-import { createCrossplaneAuthority, issueAsCrossplane } from "../testing/crossplane-certificates.ts";
 import { VerifyingAgent } from "./verified-connection.ts";
 
 interface Outcome {

@@ -6,9 +6,9 @@ import { request } from "node:https";
 import { join } from "node:path";
 import { test } from "node:test";
 import { takeDataDirectory } from "@purlin/kube-apiserver";
-import { spawnPurlin } from "../testing/spawn-purlin.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
+import { spawnPurlin } from "../../test/spawn-purlin.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 import { startEmbeddedServer } from "./embedded-server.ts";
 
 interface Access {

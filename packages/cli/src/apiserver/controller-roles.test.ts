@@ -10,7 +10,7 @@ import { isForbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { loadAll } from "js-yaml";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { controlPlaneRoles, controlPlaneUser, simulatorRoles, simulatorUser } from "./controller-roles.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "./embedded-server.ts";
 

@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
 import { parseAuditPolicy } from "@purlin/kube-apiserver";
-import { spawnPurlin } from "../testing/spawn-purlin.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
+import { spawnPurlin } from "../../test/spawn-purlin.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 import { openAuditLog, readWebhookTargets } from "./server-options.ts";
 
 const policy = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level: RequestResponse\n";

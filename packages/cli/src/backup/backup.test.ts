@@ -9,10 +9,10 @@ import { buffer } from "node:stream/consumers";
 import { after, before, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { extract, pack } from "tar-stream";
+import { spawnPurlin } from "../../test/spawn-purlin.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
-import { spawnPurlin } from "../testing/spawn-purlin.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
 
 const configMap = (name: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {key: ${name}}\n`;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { readCodeCache, writeCodeCache } from "./code-cache.ts";
 import { loadCompiled } from "./load-compiled.ts";
 

@@ -5,10 +5,10 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { commandTable } from "../commands/command-table.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
 import { currentWord, listedValues, splitLine } from "./complete-command.ts";
 import { completionScripts } from "./completion-command.ts";
 

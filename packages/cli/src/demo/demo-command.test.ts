@@ -4,8 +4,8 @@ import { readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { runInProcess } from "../../test/test-io.ts";
 import { commandTable } from "../commands/command-table.ts";
-import { runInProcess } from "../testing/test-io.ts";
 import { nextSteps } from "./demo-command.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));

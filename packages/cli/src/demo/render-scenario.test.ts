@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fromJson, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import { TestIo } from "../../test/test-io.ts";
 import type { Round } from "../function-call/call-function.ts";
 import { createStyle } from "../terminal/style.ts";
-import { TestIo } from "../testing/test-io.ts";
 import { renderOutcome } from "./render-scenario.ts";
 
 const plain = createStyle(new TestIo().stdout, {});

@@ -11,11 +11,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
 import { eventually } from "@purlin/kube-controller/testing";
+import { purlinCommand } from "../../test/purlin-command.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 import type { Io, TextSink } from "../io.ts";
 import { run } from "../run.ts";
-import { purlinCommand } from "../testing/purlin-command.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
 
 const sdk = fileURLToPath(new URL("../../../function-sdk", import.meta.url));
 

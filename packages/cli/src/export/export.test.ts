@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
 import { isExported, placeOf } from "./export-command.ts";
 import { portable } from "./portable-object.ts";
 

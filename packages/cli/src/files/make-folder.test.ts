@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { makeFolder, whyNoFolder } from "./write-files.ts";
 
 test("a folder is made with those it lies in, and again without a complaint", async () => {

@@ -4,8 +4,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { UserError } from "../user-error.ts";
 import { writeFolder } from "./write-files.ts";
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { type FunctionHandler, request, response } from "@purlin/function-sdk";
 import { startTestServer } from "@purlin/function-sdk/testing";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { writeDevelopmentCertificates } from "../function-certs/certs-command.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
 
 interface CallOptions {
   readonly args?: readonly string[];

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { RunFunctionRequest, toJson } from "@purlin/function-protocol";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { type RequestFiles, readRequest } from "./call-function.ts";
 
 const xr = "apiVersion: example.org/v1\nkind: XApp\nmetadata: {name: a}\n";

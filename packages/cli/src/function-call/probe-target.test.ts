@@ -9,7 +9,7 @@ import { test } from "node:test";
 import { createAuthority, issueCertificate, type KeyPair } from "@purlin/certificates";
 import { createTlsIdentity, type TlsIdentity } from "@purlin/certificates/peer";
 import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { parseTarget, probeTarget, type Target } from "./probe-target.ts";
 
 const authority = createAuthority({ commonName: "ours" });

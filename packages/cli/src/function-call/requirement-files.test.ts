@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { create, fromJson, ResourceSelector, SchemaSelector } from "@purlin/function-protocol";
 import type { RequirementFetchers } from "@purlin/function-runner";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { fetchersFromFiles, type RequirementPaths } from "./requirement-files.ts";
 
 const none: RequirementPaths = { requiredResources: undefined, crds: undefined, openapi: undefined };

@@ -8,9 +8,9 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protocol";
 import { createDiallingRunner, type DiallingRunner, type FunctionTarget } from "@purlin/function-runner";
-import { spawnPurlin } from "../testing/spawn-purlin.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
+import { spawnPurlin } from "../../test/spawn-purlin.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 
 /** A function that answers with a word, and on a request tagged "slow" only once a file named "go" is there. */
 const source = (word: string): string => `

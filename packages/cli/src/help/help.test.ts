@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
+import { runInProcess } from "../../test/test-io.ts";
 import { commandTable } from "../commands/command-table.ts";
 import { debugOption } from "../commands/program.ts";
-import { runInProcess } from "../testing/test-io.ts";
 import { helpMarkdown } from "./help-text.ts";
 
 test("every help file belongs to a command", () => {

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathWithNode } from "../../test/node-on-path.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 import { nodeWarning } from "../scaffold/make-project.ts";
-import { pathWithNode } from "../testing/node-on-path.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
 
 test("a project is made whole, with the packed SDK and command beside it", async () => {
   using tools = tempFolder();

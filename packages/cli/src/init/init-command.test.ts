@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { pathWithNode } from "../../test/node-on-path.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
-import { pathWithNode } from "../testing/node-on-path.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
 import { type PlatformOptions, readPlatformOptions } from "./init-command.ts";
 
 test("a platform is made whole in an empty folder, with types of its kind", async () => {

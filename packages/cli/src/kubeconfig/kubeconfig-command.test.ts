@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { accessFromKubeconfig, createHttpsTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { isForbidden } from "@purlin/kube-objects/errors";
 import { load } from "js-yaml";
-import { spawnPurlin } from "../testing/spawn-purlin.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
+import { spawnPurlin } from "../../test/spawn-purlin.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 
 async function clientOf(file: string): Promise<KubeClient> {
   const config = load(readFileSync(file, "utf8")) as Parameters<typeof accessFromKubeconfig>[0];

@@ -7,10 +7,10 @@ import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { packageCrds } from "@purlin/package-manager";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { run } from "../run.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
 
 const logs = ".purlin/functions/logs";
 

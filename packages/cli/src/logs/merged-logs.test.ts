@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { openLogFile } from "@purlin/function-process";
 import fc from "fast-check";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { lastLines } from "./logs-command.ts";
 import { readLog } from "./merged-logs.ts";
 

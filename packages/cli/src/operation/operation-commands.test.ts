@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
 
 const cwd = new URL("../../../../examples/operations/", import.meta.url).pathname;
 const render = (...args: readonly string[]): Promise<Outcome> =>

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { cpSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
 import { readUpOptions } from "../up/up-options.ts";
 import { findUp, readProjectFile } from "./project-file.ts";
 

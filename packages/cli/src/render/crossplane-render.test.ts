@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/function-sdk/testing";
-import { argumentsOf, documentsIn, filesOf, readRenderCases } from "../testing/render-case.ts";
-import { scriptedFunction } from "../testing/scripted-function.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
+import { argumentsOf, documentsIn, filesOf, readRenderCases } from "../../test/render-case.ts";
+import { scriptedFunction } from "../../test/scripted-function.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 
 let server: TestServer;
 before(async () => {

@@ -11,9 +11,9 @@ import {
   Struct,
 } from "@purlin/function-sdk";
 import { invokeToStable, newRequest, startTestServer } from "@purlin/function-sdk/testing";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
 
 const xr = `apiVersion: bench.example.org/v1
 kind: App

@@ -5,9 +5,9 @@ import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { type FunctionHandler, response } from "@purlin/function-sdk";
 import { startTestServer, type TestServer } from "@purlin/function-sdk/testing";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess, type TestIoOptions } from "../../test/test-io.ts";
 import { parseYaml } from "../files/yaml-file.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess, type TestIoOptions } from "../testing/test-io.ts";
 
 const service = "fn.crossplane-system";
 const ours = createAuthority({ commonName: "ours" });

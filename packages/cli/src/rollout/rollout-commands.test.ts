@@ -10,10 +10,10 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { functionCrds } from "@purlin/package-manager";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { run } from "../run.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
 import { rolloutType } from "./rollout-command.ts";
 
 const closing = new AsyncDisposableStack();

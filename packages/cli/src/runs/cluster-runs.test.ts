@@ -9,8 +9,8 @@ import { serveRuns } from "@purlin/control-plane";
 import { create, Resource, RunFunctionRequest, RunFunctionResponse, State, Struct } from "@purlin/function-protocol";
 import { forbidden, notFound } from "@purlin/kube-objects/errors";
 import { openRunStore, type RunRecord } from "@purlin/run-store";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 
 interface Cluster extends AsyncDisposable {
   /** What the API server was asked. */

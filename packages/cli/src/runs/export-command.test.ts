@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { Run } from "@purlin/run-store";
-import { recordedRun, recordedStep } from "../testing/recorded-run.ts";
+import { recordedRun, recordedStep } from "../../test/recorded-run.ts";
 import { exportedFiles } from "./export-command.ts";
 
 const exported = (run: Run, definitions: readonly JsonObject[] = []): Readonly<Record<string, readonly JsonValue[]>> =>

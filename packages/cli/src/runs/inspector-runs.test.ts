@@ -18,9 +18,9 @@ import {
   toJson,
 } from "@purlin/function-protocol";
 import { createInspectorSink } from "@purlin/function-runner";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
 
 const canary = "canary-secret-value";
 const target = { functionName: "fn", revisionName: "fn-1", packageRef: "", endpoint: "", revision: 1 };

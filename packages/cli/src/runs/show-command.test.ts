@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunSummary } from "@purlin/run-store";
-import { recordedRun, recordedStep } from "../testing/recorded-run.ts";
+import { recordedRun, recordedStep } from "../../test/recorded-run.ts";
 import { runColumns, runRow } from "./ls-command.ts";
 import { changeText, revisionText, shortJson, stepsOf } from "./show-command.ts";
 

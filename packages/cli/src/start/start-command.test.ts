@@ -16,9 +16,9 @@ import {
   pushPackage,
   startRegistry,
 } from "@purlin/oci";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
 
 interface Cluster extends AsyncDisposable {
   readonly users: KubeClient;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { TestIo } from "../../test/test-io.ts";
 import { createProgram } from "../commands/program.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { TestIo } from "../testing/test-io.ts";
 import { crossplaneSettings } from "./crossplane-settings.ts";
 import { optionName, readStartInput, type StartInput } from "./start-input.ts";
 

@@ -5,9 +5,9 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, realpathSync, statSync }
 import { join } from "node:path";
 import { test } from "node:test";
 import { silentLog } from "@purlin/base";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import type { CommandInput } from "../options/command-spec.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
 import { openPackages, readPackages, type StartPackages } from "./start-packages.ts";
 
 const plain: StartPackages = {

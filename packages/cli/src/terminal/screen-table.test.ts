@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { TestIo } from "../testing/test-io.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { formatTable } from "./screen.ts";
 import { createStyle } from "./style.ts";
 

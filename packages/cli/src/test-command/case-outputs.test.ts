@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { testCase } from "../testing/test-case.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { testCase } from "../../test/test-case.ts";
 import { asRendered, CaseOutputs, documents, WaitsForAnother, writeOutputs } from "./case-outputs.ts";
 import type { TestCase } from "./test-file.ts";
 

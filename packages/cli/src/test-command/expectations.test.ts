@@ -2,7 +2,7 @@
 // Expectations over a state that a test sets; sessions that reconcile are in test-command.test.ts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { app, composed, condition, lines } from "../testing/case-state.ts";
+import { app, composed, condition, lines } from "../../test/case-state.ts";
 
 test("without expectations, objects are valid and reconciles succeed", async () => {
   assert.deepEqual(await lines({}), []);

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { testCase } from "../testing/test-case.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { testCase } from "../../test/test-case.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { Goldens, obsoleteGoldens, type UpdateMode } from "./goldens.ts";
 import type { TestCase } from "./test-file.ts";
 

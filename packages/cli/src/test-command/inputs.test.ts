@@ -6,9 +6,9 @@ import { test } from "node:test";
 import { crossplaneLines } from "@purlin/function-runner";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { testCase } from "../testing/test-case.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { testCase } from "../../test/test-case.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { CaseOutputs } from "./case-outputs.ts";
 import {
   type CaseInputs,

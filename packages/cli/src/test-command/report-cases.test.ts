@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { testCase } from "../../test/test-case.ts";
+import { TestIo } from "../../test/test-io.ts";
+import { plainStyle } from "../../test/test-style.ts";
 import { createStyle } from "../terminal/style.ts";
-import { testCase } from "../testing/test-case.ts";
-import { TestIo } from "../testing/test-io.ts";
-import { plainStyle } from "../testing/test-style.ts";
 import type { CoverageReport } from "./coverage.ts";
 import { type CaseOutcome, junitXml, type Reporter, reporters } from "./report-cases.ts";
 

@@ -7,11 +7,11 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@purlin/kube-controller/testing";
 import { startRegistry } from "@purlin/oci";
+import { functionPackage } from "../../test/function-package.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import type { Io } from "../io.ts";
 import { run as runCommand } from "../run.ts";
-import { functionPackage } from "../testing/function-package.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
 import { operators } from "./match.ts";
 import { testFields, testKinds } from "./test-schema.ts";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { readTestFile, type TestCase } from "./test-file.ts";
 
 async function read(text: string, files: Readonly<Record<string, string>> = {}): Promise<TestCase[]> {

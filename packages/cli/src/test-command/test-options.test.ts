@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { availableParallelism } from "node:os";
 import { test } from "node:test";
-import { testCase } from "../testing/test-case.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { testCase } from "../../test/test-case.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { caseId, patternOf, readOptions, selected, type TestOptions } from "./test-options.ts";
 
 const read = (options: Record<string, unknown> = {}, env: Record<string, string> = {}): TestOptions =>

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { templatePattern } from "./xprin-hooks.ts";
 
 const files = {

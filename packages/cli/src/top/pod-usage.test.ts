@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { forbidden, notFound } from "@purlin/kube-objects/errors";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { TestIo } from "../../test/test-io.ts";
 import type { Cluster } from "../cluster/cluster-client.ts";
-import { TestIo } from "../testing/test-io.ts";
 import { type PodUsage, podSummary, podTable, podUsage } from "./usage.ts";
 
 const pod = (name: string, labels?: Record<string, string>): KubeObject => ({

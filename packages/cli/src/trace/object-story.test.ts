@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeReader } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { plainStyle } from "../testing/test-style.ts";
+import { plainStyle } from "../../test/test-style.ts";
 import { eventsTable, recentEvents } from "./print-tree.ts";
 
 const object = { apiVersion: "e/v1", kind: "X", metadata: { name: "a", uid: "u" } };

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { buildForest, buildTree, type ForestSource, referencesOf } from "@purlin/explain";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { plainStyle } from "../testing/test-style.ts";
+import { plainStyle } from "../../test/test-style.ts";
 import { isOffered, kindsOf } from "./defined-kinds.ts";
 import { changedLines, renderForest, stateLines } from "./render-forest.ts";
 

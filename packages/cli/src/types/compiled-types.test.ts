@@ -11,9 +11,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-obje
 import { servedVersions } from "@purlin/kube-objects/openapi";
 import { packageCrds } from "@purlin/package-manager";
 import fc from "fast-check";
+import { compileTypes } from "../../test/compile-types.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { parseYaml } from "../files/yaml-file.ts";
-import { compileTypes } from "../testing/compile-types.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type CustomKind, customModule } from "./custom-module.ts";
 import { generateTypes } from "./generate-types.ts";
 

@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { functionPackage } from "../../test/function-package.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess } from "../../test/test-io.ts";
 import { testFields, testKinds } from "../test-command/test-schema.ts";
-import { functionPackage } from "../testing/function-package.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess } from "../testing/test-io.ts";
 
 const inputCrd = `apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

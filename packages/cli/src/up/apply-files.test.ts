@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { tempFolder } from "../../test/temp-folder.ts";
 import type { Manifest } from "../manifests/manifest.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { openInventory } from "./apply-files.ts";
 
 function object(name: string, namespace?: string, apiVersion = "e.org/v1"): KubeObject {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { SandboxSupport } from "@purlin/function-process";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
-import { plainStyle } from "../testing/test-style.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
+import { plainStyle } from "../../test/test-style.ts";
 import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
 
 const io = (env: Record<string, string> = {}): TestIo => new TestIo({ cwd: "/projects/shop", env });

@@ -10,8 +10,8 @@ import { installCrds } from "@purlin/kube-controller";
 import { isForbidden } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { packageCrds } from "@purlin/package-manager";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { functionType, guardDevelopment, providerType, upTrust } from "./source-functions.ts";
 
 const source = "purlin.dev/source";

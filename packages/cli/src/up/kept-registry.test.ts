@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { registryUser } from "@purlin/oci";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { isUserError } from "../user-error.ts";
 import { startKeptRegistry } from "./kept-registry.ts";
 

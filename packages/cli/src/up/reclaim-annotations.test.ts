@@ -8,10 +8,10 @@ import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { functionCrds } from "@purlin/package-manager";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { applyManifests } from "../manifests/apply-manifests.ts";
 import type { Manifest } from "../manifests/manifest.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { hasSharedAnnotations, reclaimAnnotations } from "./apply-files.ts";
 import { functionType, sourceFolders, upTrust } from "./source-functions.ts";
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, rmSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { createStyle } from "../terminal/style.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
 import { createTypesRefresher } from "./refresh-types.ts";
 
 const xrd = (properties: string): string => `apiVersion: apiextensions.crossplane.io/v2

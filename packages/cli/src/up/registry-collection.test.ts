@@ -8,9 +8,9 @@ import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Clock, silentLog } from "@purlin/base";
 import { buildImage, createRegistryClient, openContentStore, parseReference, pushPackage } from "@purlin/oci";
-import { packageMeta } from "../testing/function-package.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
+import { packageMeta } from "../../test/function-package.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 
 const patienceMs = 60_000;

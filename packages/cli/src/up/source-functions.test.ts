@@ -7,8 +7,8 @@ import { mastersGroup } from "@purlin/kube-apiserver";
 import { createDirectTransport, createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { functionCrds } from "@purlin/package-manager";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { startEmbeddedServer } from "../apiserver/embedded-server.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { followFunctions, functionType } from "./source-functions.ts";
 
 test("a source file runs for as long as the files of its Function name it", async () => {

@@ -4,8 +4,8 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { type KeptRegistry, startKeptRegistry } from "./kept-registry.ts";
 import { openSourceProviders, type SourceProviders } from "./source-providers.ts";
 

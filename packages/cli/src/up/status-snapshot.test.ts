@@ -6,8 +6,8 @@ import type { Explanation } from "@purlin/explain";
 import type { FunctionProcess, ProcessState } from "@purlin/function-process";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { TestIo } from "../testing/test-io.ts";
-import { plainStyle } from "../testing/test-style.ts";
+import { TestIo } from "../../test/test-io.ts";
+import { plainStyle } from "../../test/test-style.ts";
 import {
   collectStatus,
   isSettled,

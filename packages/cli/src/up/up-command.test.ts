@@ -7,9 +7,9 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { claimsExample, edit, image, purlin, untilSettings, up } from "../testing/claims-folder.ts";
-import { spawnPurlin } from "../testing/spawn-purlin.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { claimsExample, edit, image, purlin, untilSettings, up } from "../../test/claims-folder.ts";
+import { spawnPurlin } from "../../test/spawn-purlin.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 
 test("the example with claims becomes ready, tells what to try, and each of these works", async () => {
   using folder = claimsExample();

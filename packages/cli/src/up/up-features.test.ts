@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultControlPlaneSettings } from "@purlin/control-plane";
+import { TestIo } from "../../test/test-io.ts";
 import { createProgram, separateSwitches } from "../commands/program.ts";
 import { upCommand } from "../commands/server-commands.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { startFlags } from "../start/start-flags.ts";
-import { TestIo } from "../testing/test-io.ts";
 import { readUpOptions, type UpOptions } from "./up-options.ts";
 
 const nameOf = ({ flags }: { readonly flags: string }): string => flags.replace(/^-\w, /, "").split(" ")[0] ?? "";

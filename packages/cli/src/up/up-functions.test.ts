@@ -7,9 +7,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { eventually } from "@purlin/kube-controller/testing";
-import { claimsExample, edit, image, purlin, untilSettings, up } from "../testing/claims-folder.ts";
-import { functionPackage } from "../testing/function-package.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { claimsExample, edit, image, purlin, untilSettings, up } from "../../test/claims-folder.ts";
+import { functionPackage } from "../../test/function-package.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 
 const functionManifest = (name: string, more: string): string =>
   `apiVersion: pkg.crossplane.io/v1\nkind: Function\nmetadata:\n  name: ${name}\n${more}`;

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { eventually } from "@purlin/kube-controller/testing";
-import { purlin, up } from "../testing/claims-folder.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { purlin, up } from "../../test/claims-folder.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 
 const root = fileURLToPath(new URL("../../../..", import.meta.url));
 const manifest = (name: string, source: string): string =>

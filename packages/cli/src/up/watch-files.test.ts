@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { runInProcess, TestIo } from "../testing/test-io.ts";
 import { UserError } from "../user-error.ts";
 import { runOnSaves } from "./watch-files.ts";
 

@@ -4,7 +4,7 @@ import { renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { tempFolder } from "../testing/temp-folder.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { watchManifests } from "./up-command.ts";
 
 test("saves of manifests are noticed, in folders and below, once for many; other files do not count", async () => {

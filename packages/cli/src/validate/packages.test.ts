@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { packageMeta } from "../../test/function-package.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
-import { packageMeta } from "../testing/function-package.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
 import { cacheFolder, findPackages, inputKinds, type KnownPackage } from "./packages.ts";
 
 const manifest = (object: JsonObject): Manifest => ({

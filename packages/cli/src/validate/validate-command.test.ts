@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { functionPackage, packageMeta } from "../testing/function-package.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { functionPackage, packageMeta } from "../../test/function-package.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { checks } from "./finding.ts";
 
 const definition = `apiVersion: apiextensions.crossplane.io/v2

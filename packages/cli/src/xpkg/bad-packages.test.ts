@@ -20,10 +20,10 @@ import {
   pushPackage,
   runtimeLabel,
 } from "@purlin/oci";
+import { functionPackage, packageMeta } from "../../test/function-package.ts";
+import type { TempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import { run } from "../run.ts";
-import { functionPackage, packageMeta } from "../testing/function-package.ts";
-import type { TempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "../up/embedded-plane.ts";
 
 const patienceMs = 60_000;

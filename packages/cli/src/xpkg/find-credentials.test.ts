@@ -4,8 +4,8 @@ import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { RegistryCredentials } from "@purlin/oci";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { findCredentials } from "./xpkg-workspace.ts";
 
 const basic = (text: string): string => Buffer.from(text).toString("base64");

@@ -5,10 +5,10 @@ import { after, before, test } from "node:test";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { packageCrds } from "@purlin/package-manager";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess, TestIo } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
 import { openCluster } from "../cluster/cluster-client.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess, TestIo } from "../testing/test-io.ts";
 import { problemOf } from "./install-command.ts";
 
 let folder: TempFolder;

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packageMeta } from "../testing/function-package.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
-import { TestIo } from "../testing/test-io.ts";
+import { packageMeta } from "../../test/function-package.ts";
+import { tempFolder } from "../../test/temp-folder.ts";
+import { TestIo } from "../../test/test-io.ts";
 import { joinYaml, packageText, readYamlFolder } from "./package-text.ts";
 
 test("the YAML files of a folder are read in an order that is the same everywhere", async () => {

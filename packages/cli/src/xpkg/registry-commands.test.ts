@@ -17,9 +17,9 @@ import {
   startRegistry,
   writeArchive,
 } from "@purlin/oci";
-import { functionPackage, packageMeta } from "../testing/function-package.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { functionPackage, packageMeta } from "../../test/function-package.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import type { Inspected } from "./inspect-command.ts";
 
 const manifestType = "application/vnd.oci.image.manifest.v1+json";

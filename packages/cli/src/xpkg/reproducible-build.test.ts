@@ -6,9 +6,9 @@ import { chmodSync, cpSync, mkdirSync, readFileSync, utimesSync } from "node:fs"
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { functionPackage, packageMeta } from "../testing/function-package.ts";
-import { purlinCommand } from "../testing/purlin-command.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
+import { functionPackage, packageMeta } from "../../test/function-package.ts";
+import { purlinCommand } from "../../test/purlin-command.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 
 const crd =
   "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nmetadata: {name: inputs.example.org}\n";

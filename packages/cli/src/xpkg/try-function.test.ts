@@ -6,9 +6,9 @@ import { join } from "node:path";
 import process from "node:process";
 import { test } from "node:test";
 import { platformOfNode } from "@purlin/oci";
-import { functionPackage, packageMeta } from "../testing/function-package.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
-import { type Outcome, runInProcess } from "../testing/test-io.ts";
+import { functionPackage, packageMeta } from "../../test/function-package.ts";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
+import { type Outcome, runInProcess } from "../../test/test-io.ts";
 
 const build = (folder: TempFolder, ...args: string[]): Promise<Outcome> =>
   runInProcess(["xpkg", "build", "-o", "f.xpkg", ...args], { cwd: folder.path });

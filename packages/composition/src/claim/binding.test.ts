@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { StatusError, type StatusReason } from "@purlin/kube-objects/errors";
 import { memberAt } from "@purlin/kube-objects/object";
-import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
+import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
 
 const claimRefTo = (name: string, apiVersion: string = appKind.claimType.apiVersion) => ({
   apiVersion,

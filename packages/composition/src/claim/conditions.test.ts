@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf } from "@purlin/kube-objects/object";
-import { appKind, ready, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
+import { appKind, ready, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
 import { withCompositeConditions } from "./context.ts";
 
 const database = {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { ready, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 const type = "connection.crossplane.io/v1alpha1";
 const base64 = (text: string): string => Buffer.from(text).toString("base64");

@@ -7,8 +7,8 @@ import { after, before, suite, test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonValue } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
+import { appKind, ready, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { appKind, ready, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 class Killed extends Error {}
 

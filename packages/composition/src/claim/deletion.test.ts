@@ -6,9 +6,9 @@ import { silentLog, systemClock } from "@purlin/base";
 import { type ControllerClient, crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { refusal } from "../testing/refusal.ts";
-import { appKind, shop, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
-import { find } from "../testing/test-control.ts";
+import { refusal } from "../../test/refusal.ts";
+import { appKind, shop, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
+import { find } from "../../test/test-control.ts";
 import { createClaimController } from "./reconciler.ts";
 
 const deleted = "Normal DeleteCompositeResource: Successfully deleted composite resource";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import type { CacheChange } from "@purlin/kube-client";
+import { isNotServed } from "@purlin/kube-client/objects";
 import {
   attempt,
   crdType,
@@ -32,7 +33,6 @@ import {
 } from "../composite-resource/constants.ts";
 import { type ClaimRef, claimRefOf, managedFieldsUpgrade } from "../composite-resource/crossplane-fields.ts";
 import type { InstanceController } from "../definition/context.ts";
-import { isNotServed } from "../not-served.ts";
 import { claimRefTo } from "./claim-fields.ts";
 import {
   type ClaimContext,

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { appKind, ready, startTestClaims, type TestClaims } from "../../test/test-claims.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { appKind, ready, startTestClaims, type TestClaims } from "../testing/test-claims.ts";
 
 const specOf = (object: KubeObject): JsonObject => object["spec"] as JsonObject;
 

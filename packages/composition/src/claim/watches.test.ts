@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { CacheChange } from "@purlin/kube-client";
 import type { KubeObject, ObjectKey } from "@purlin/kube-objects/object";
-import { appKind } from "../testing/test-claims.ts";
+import { appKind } from "../../test/test-claims.ts";
 import { claimWatches } from "./reconciler.ts";
 
 function xr(claim?: { readonly name: string; readonly kind?: string; readonly apiVersion?: string }): KubeObject {

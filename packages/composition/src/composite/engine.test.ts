@@ -17,11 +17,11 @@ import {
 import { eventually } from "@purlin/kube-controller/testing";
 import { conditionOf, conditionsOf, type KubeObject, keyOf, type TypeRef } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
+import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { autoReady, createTestFunctions, type TestFunctions } from "../../test/test-functions.ts";
 import { resourceRefsOf, revisionRefOf } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { autoReady, createTestFunctions, type TestFunctions } from "../testing/test-functions.ts";
 import { controllerName } from "./composite-state.ts";
 import { clientReader } from "./observe/observe.ts";
 import { createCompositeController } from "./reconciler.ts";

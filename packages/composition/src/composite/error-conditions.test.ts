@@ -4,11 +4,11 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
+import { cacheDefinition, definitionVersion } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { fatal, type ResponseWish } from "../../test/test-functions.ts";
 import { annotations } from "../composite-resource/constants.ts";
-import { type CompositeBench, configMap, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
-import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { fatal, type ResponseWish } from "../testing/test-functions.ts";
 
 const namespace = "default";
 const maps = { apiVersion: "v1", kind: "ConfigMap" };

@@ -2,11 +2,11 @@
 // What a new XR costs, write by write, and that a steady one costs nothing.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { autoReady } from "../../test/test-functions.ts";
 import { composedName } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { autoReady } from "../testing/test-functions.ts";
 
 let cluster: TestCluster;
 let bench: CompositeBench;

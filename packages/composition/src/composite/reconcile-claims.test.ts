@@ -7,12 +7,10 @@ import { installCrds } from "@purlin/kube-controller";
 import { internalError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionOf, conditionsOf, memberAt } from "@purlin/kube-objects/object";
-import { kinds } from "../composite-resource/constants.ts";
-import { deriveClaimCrd } from "../definition/derive-crd.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
-import { type Intercept, intercepted } from "../testing/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
+import { type Intercept, intercepted } from "../../test/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
 import {
   conditionFalse,
   conditionTrue,
@@ -21,7 +19,9 @@ import {
   normal,
   type ResponseWish,
   warning,
-} from "../testing/test-functions.ts";
+} from "../../test/test-functions.ts";
+import { kinds } from "../composite-resource/constants.ts";
+import { deriveClaimCrd } from "../definition/derive-crd.ts";
 
 let cluster: TestCluster;
 let bench: CompositeBench;

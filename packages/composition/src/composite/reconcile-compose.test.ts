@@ -6,13 +6,13 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { forbidden, internalError, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { cacheDefinition, definitionVersion } from "../../test/definitions.ts";
+import { type ClientCall, type Intercept, intercepted } from "../../test/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { type ResponseWish, respond } from "../../test/test-functions.ts";
 import { annotations, kinds, labels } from "../composite-resource/constants.ts";
 import { composedName, resourceRefsOf, withCrossplaneFields } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { cacheDefinition, definitionVersion } from "../testing/definitions.ts";
-import { type ClientCall, type Intercept, intercepted } from "../testing/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { type ResponseWish, respond } from "../testing/test-functions.ts";
 import { guardAnnotations } from "./guard/guard.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };

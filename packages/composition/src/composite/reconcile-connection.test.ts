@@ -7,12 +7,12 @@ import { after, before, beforeEach, test } from "node:test";
 import { internalError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { type CompositeBench, createCompositeBench } from "../../test/composite-bench.ts";
+import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
+import { type Intercept, intercepted } from "../../test/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { respond } from "../../test/test-functions.ts";
 import { connectionSecretType, kinds } from "../composite-resource/constants.ts";
-import { type CompositeBench, createCompositeBench } from "../testing/composite-bench.ts";
-import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
-import { type Intercept, intercepted } from "../testing/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { respond } from "../testing/test-functions.ts";
 
 let cluster: TestCluster;
 let bench: CompositeBench;

@@ -9,10 +9,10 @@ import { observedStructsEncoded } from "@purlin/function-runner";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { respond } from "../testing/test-functions.ts";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { respond } from "../../test/test-functions.ts";
 import { createReconcile } from "./reconciler.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };

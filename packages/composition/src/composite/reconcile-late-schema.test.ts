@@ -4,9 +4,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { createCompositeBench } from "../testing/composite-bench.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster } from "../testing/test-cluster.ts";
+import { createCompositeBench } from "../../test/composite-bench.ts";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { startTestCluster } from "../../test/test-cluster.ts";
 
 const crdType = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 

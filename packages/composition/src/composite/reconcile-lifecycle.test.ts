@@ -5,11 +5,11 @@ import { getEventListeners } from "node:events";
 import { after, before, beforeEach, test } from "node:test";
 import { conflict, forbidden, internalError, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import { keyOf } from "@purlin/kube-objects/object";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { type ClientCall, type Intercept, intercepted } from "../../test/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
 import { finalizers } from "../composite-resource/constants.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { type ClientCall, type Intercept, intercepted } from "../testing/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 import { createReconcile } from "./reconciler.ts";
 
 let cluster: TestCluster;

@@ -2,11 +2,11 @@
 // Where composed resources belong: kinds have namespaces or not, and functions may be wrong about that.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import type { ResponseWish } from "../../test/test-functions.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import type { ResponseWish } from "../testing/test-functions.ts";
 
 let cluster: TestCluster;
 let bench: CompositeBench;

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { type CompositeBench, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { revisionRefOf, revisionSelectorOf } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 
 let cluster: TestCluster;
 let definition: KubeObject;

@@ -7,12 +7,12 @@ import { systemClock } from "@purlin/base";
 import { internalError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { type CompositeBench, createCompositeBench, makeRevision } from "../../test/composite-bench.ts";
+import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
+import { type Intercept, intercepted } from "../../test/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
 import { kinds, labels } from "../composite-resource/constants.ts";
 import { compositionRefOf } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, createCompositeBench, makeRevision } from "../testing/composite-bench.ts";
-import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
-import { type Intercept, intercepted } from "../testing/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
 
 let cluster: TestCluster;
 let definition: KubeObject;

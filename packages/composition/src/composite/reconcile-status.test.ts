@@ -5,12 +5,12 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt, textAt } from "@purlin/kube-objects/object";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { appDefinition, cacheDefinition, definitionVersion } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import type { ResponseWish } from "../../test/test-functions.ts";
 import { annotations } from "../composite-resource/constants.ts";
 import { composedName } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import type { ResponseWish } from "../testing/test-functions.ts";
 
 const at = { namespace: "default" };
 const map = (): JsonObject => configMap({}, at);

@@ -5,9 +5,9 @@ import { after, before, suite, test } from "node:test";
 import { manualClock } from "@purlin/base/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
+import { silentAbout } from "../../test/failing-client.ts";
+import { startTestControl, type TestControl } from "../../test/test-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { silentAbout } from "../testing/failing-client.ts";
-import { startTestControl, type TestControl } from "../testing/test-control.ts";
 import { createRevisionsController, numberOf } from "./revisions-controller.ts";
 
 const created = "Normal CreateRevision: Created new revision";

@@ -8,11 +8,11 @@ import { createCrd, free } from "@purlin/kube-controller";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { load } from "js-yaml";
+import { definitionVersion } from "../../test/definitions.ts";
+import { alphaCompositionYaml, bucketYaml } from "../../test/rollout-manifests.ts";
+import { startTestControl, type TestControl } from "../../test/test-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
-import { definitionVersion } from "../testing/definitions.ts";
-import { alphaCompositionYaml, bucketYaml } from "../testing/rollout-manifests.ts";
-import { startTestControl, type TestControl } from "../testing/test-control.ts";
 import { createRevisionsController, numberOf } from "./revisions-controller.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";
 

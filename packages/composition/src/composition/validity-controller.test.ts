@@ -8,8 +8,8 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { conflict, isConflict } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject } from "@purlin/kube-objects/object";
+import { find, startTestControl, type TestControl } from "../../test/test-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { find, startTestControl, type TestControl } from "../testing/test-control.ts";
 import { createRevisionValidityController } from "./validity-controller.ts";
 
 // Packages have their own CRDs, in a package that this one may not import: their shape does not matter here.

@@ -9,9 +9,9 @@ import { silentLog, systemClock } from "@purlin/base";
 import { crdType, type WatchingController } from "@purlin/kube-controller";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { definitionVersion } from "../../test/definitions.ts";
+import { startTestControl, type TestControl } from "../../test/test-control.ts";
 import { kinds } from "../composite-resource/constants.ts";
-import { definitionVersion } from "../testing/definitions.ts";
-import { startTestControl, type TestControl } from "../testing/test-control.ts";
 import { createDefinedController, createOfferedController } from "./setup.ts";
 
 const group = "platform.example.org";

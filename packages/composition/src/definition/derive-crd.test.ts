@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectAt } from "@purlin/kube-objects/object";
-import { appDefinition, cacheDefinition, type DefinitionWish, definitionVersion } from "../testing/definitions.ts";
+import { appDefinition, cacheDefinition, type DefinitionWish, definitionVersion } from "../../test/definitions.ts";
 import { deriveClaimCrd, deriveCompositeCrd } from "./derive-crd.ts";
 
 const flagOff = { functionRevisions: false };

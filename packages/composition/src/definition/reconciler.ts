@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { isNotServed } from "@purlin/kube-client/objects";
 import {
   attempt,
   type ControllerClient,
@@ -24,7 +26,6 @@ import {
 } from "@purlin/kube-objects/object";
 import { toTypedForm } from "@purlin/kube-objects/typed";
 import { fieldManagers, kinds } from "../composite-resource/constants.ts";
-import { isNotServed } from "../not-served.ts";
 import {
   type DefinitionContext,
   type DefinitionDeps,

@@ -8,10 +8,9 @@ import { eventually } from "@purlin/kube-controller/testing";
 import { StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { kinds } from "../composite-resource/constants.ts";
-import { appDefinition, cacheDefinition, definitionVersion } from "../testing/definitions.ts";
-import { refusal } from "../testing/refusal.ts";
-import { find } from "../testing/test-control.ts";
+import { appDefinition, cacheDefinition, definitionVersion } from "../../test/definitions.ts";
+import { refusal } from "../../test/refusal.ts";
+import { find } from "../../test/test-control.ts";
 import {
   appType,
   appXrd,
@@ -21,7 +20,8 @@ import {
   offered,
   startTestDefinitions,
   xappType,
-} from "../testing/test-definitions.ts";
+} from "../../test/test-definitions.ts";
+import { kinds } from "../composite-resource/constants.ts";
 import { createDefinedController, createOfferedController } from "./setup.ts";
 
 suite("a definition that is established", () => {

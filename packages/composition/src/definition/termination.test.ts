@@ -5,10 +5,9 @@ import { suite, test } from "node:test";
 import { crdType } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
-import { kinds } from "../composite-resource/constants.ts";
-import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
-import { refusal } from "../testing/refusal.ts";
-import { find, startTestControl } from "../testing/test-control.ts";
+import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
+import { refusal } from "../../test/refusal.ts";
+import { find, startTestControl } from "../../test/test-control.ts";
 import {
   appType,
   appXrd,
@@ -20,7 +19,8 @@ import {
   startTestDefinitions,
   type TestDefinitions,
   xappType,
-} from "../testing/test-definitions.ts";
+} from "../../test/test-definitions.ts";
+import { kinds } from "../composite-resource/constants.ts";
 
 const shop = "shop";
 

@@ -2,6 +2,7 @@
 // Deletes in this order: the instances, the controller that removes their finalizers, their CRD, the definition itself.
 
 import { isNoMatch } from "@purlin/kube-client";
+import { isNotServed } from "@purlin/kube-client/objects";
 import { attempt, crdType, type ReconcileResult } from "@purlin/kube-controller";
 import { ignoreNotFound, isNotFound } from "@purlin/kube-objects/errors";
 import {
@@ -16,7 +17,6 @@ import {
   withoutFinalizer,
 } from "@purlin/kube-objects/object";
 import { fieldManagers } from "../composite-resource/constants.ts";
-import { isNotServed } from "../not-served.ts";
 import { type DefinitionContext, withState } from "./context.ts";
 import { type DefinitionFacts, definitionFacts } from "./definition-facts.ts";
 

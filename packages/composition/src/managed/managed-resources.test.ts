@@ -15,9 +15,9 @@ import {
   memberAt,
   objectAt,
 } from "@purlin/kube-objects/object";
+import { appDefinition } from "../../test/definitions.ts";
+import { find, startTestControl, type TestControl } from "../../test/test-control.ts";
 import { managedResourceActivationPolicyCrd, managedResourceDefinitionCrd } from "../crds/definitions.ts";
-import { appDefinition } from "../testing/definitions.ts";
-import { find, startTestControl, type TestControl } from "../testing/test-control.ts";
 import { activationPolicyType, createActivationController } from "./activation-controller.ts";
 import { createManagedDefinitionController, managedDefinitionType } from "./definition-controller.ts";
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { createResourceFetcher, noSchemas, objectsReader } from "@purlin/function-runner";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
-import { appDefinition } from "../testing/definitions.ts";
+import { appDefinition } from "../../test/definitions.ts";
 import {
   autoReady,
   createTestFunctions,
@@ -12,7 +12,7 @@ import {
   forClaim,
   type ResponseWish,
   type TestFunction,
-} from "../testing/test-functions.ts";
+} from "../../test/test-functions.ts";
 import { type Rendered, renderComposite } from "./render-composite.ts";
 import { nameUuid, RenderError, type RenderInputs, uidOf } from "./render-inputs.ts";
 

@@ -5,13 +5,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createResourceFetcher, noSchemas } from "@purlin/function-runner";
 import { conditionsOf, type KubeObject, objectAt } from "@purlin/kube-objects/object";
+import { type CompositeBench, configMap, createCompositeBench } from "../../test/composite-bench.ts";
+import { contains } from "../../test/contains.ts";
+import { appDefinition, cacheDefinition } from "../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../test/test-cluster.ts";
+import { autoReady, type ResponseWish } from "../../test/test-functions.ts";
 import { clientReader } from "../composite/observe/observe.ts";
 import { resourceRefsOf } from "../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../testing/composite-bench.ts";
-import { contains } from "../testing/contains.ts";
-import { appDefinition, cacheDefinition } from "../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../testing/test-cluster.ts";
-import { autoReady, type ResponseWish } from "../testing/test-functions.ts";
 import { renderComposite } from "./render-composite.ts";
 
 let cluster: TestCluster;

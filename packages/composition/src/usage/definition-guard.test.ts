@@ -6,9 +6,9 @@ import { createKubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { startTestServer, type TestServer } from "@purlin/kube-controller/testing";
 import { isDeletionDenied } from "@purlin/kube-objects/errors";
+import { testDefinitionGuard } from "../../test/definition-guard-cases.ts";
+import { configMapType, refTo, UsageScene, usageType } from "../../test/usage-scene.ts";
 import { usageCrd } from "../crds/composition-crds.ts";
-import { testDefinitionGuard } from "../testing/definition-guard-cases.ts";
-import { configMapType, refTo, UsageScene, usageType } from "../testing/usage-scene.ts";
 import { createDeletionGuard, createUsageGuard, dataLossText, deletesItsKind } from "./definition-guard.ts";
 
 let server: TestServer;

@@ -7,9 +7,9 @@ import { createCrd, installCrds, object, text } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
+import { cacheDefinition } from "../../test/definitions.ts";
+import { UsageScene } from "../../test/usage-scene.ts";
 import { deriveCompositeCrd } from "../definition/derive-crd.ts";
-import { cacheDefinition } from "../testing/definitions.ts";
-import { UsageScene } from "../testing/usage-scene.ts";
 import { createProtectionControllers } from "./deletion-protection.ts";
 
 const longKind = { kind: "LongResource", plural: "longresources", group: `${"a".repeat(44)}.example.org` };

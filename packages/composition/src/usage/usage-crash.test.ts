@@ -6,9 +6,9 @@ import { silentLog, systemClock } from "@purlin/base";
 import type { ControllerClient, ControllerEngine } from "@purlin/kube-controller";
 import { eventually, startTestServer } from "@purlin/kube-controller/testing";
 import { type KubeObject, keyOf } from "@purlin/kube-objects/object";
-import { type ClientCall, intercepted } from "../testing/failing-client.ts";
-import { mortalClient } from "../testing/mortal-client.ts";
-import { configMapType, refTo, UsageScene, usageType } from "../testing/usage-scene.ts";
+import { type ClientCall, intercepted } from "../../test/failing-client.ts";
+import { mortalClient } from "../../test/mortal-client.ts";
+import { configMapType, refTo, UsageScene, usageType } from "../../test/usage-scene.ts";
 import { createUsageControllers } from "./usage-controller.ts";
 import { UsageIndex } from "./usage-index.ts";
 

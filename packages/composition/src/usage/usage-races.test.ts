@@ -7,8 +7,8 @@ import { installCrds } from "@purlin/kube-controller";
 import { startTestServer, type TestServer } from "@purlin/kube-controller/testing";
 import { isDeletionDenied } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { configMapType, refTo, usageType } from "../../test/usage-scene.ts";
 import { usageCrd } from "../crds/composition-crds.ts";
-import { configMapType, refTo, usageType } from "../testing/usage-scene.ts";
 import { createUsageGuard } from "./definition-guard.ts";
 
 // 10,000 deletions. Each test is a part of them, so that a slow machine shows progress.

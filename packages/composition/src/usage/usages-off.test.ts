@@ -2,7 +2,7 @@
 import { test } from "node:test";
 import { silentLog, systemClock } from "@purlin/base";
 import { startTestServer } from "@purlin/kube-controller/testing";
-import { refTo, UsageScene } from "../testing/usage-scene.ts";
+import { refTo, UsageScene } from "../../test/usage-scene.ts";
 import { createDisabledUsageControllers } from "./usage-controller.ts";
 
 test("while Usages are off, an event names the flag, and a Usage with a finalizer can be deleted", async () => {

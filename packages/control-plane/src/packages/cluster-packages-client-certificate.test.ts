@@ -15,7 +15,7 @@ import { createInformerPool } from "@purlin/kube-client";
 import { createControllerClient } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
+import { type EmbeddedApi, startEmbeddedApi } from "../../test/embedded-api.ts";
 import { createClientCertificate, inNamespace } from "./cluster-packages.ts";
 
 const namespace = "default";

@@ -21,11 +21,11 @@ import {
   pushPackage,
   startRegistry,
 } from "@purlin/oci";
+import { type EmbeddedApi, startEmbeddedApi } from "../../test/embedded-api.ts";
+import { type Pods, runPods } from "../../test/pods.ts";
+import { conditionStatus } from "../../test/sample-objects.ts";
 import type { ControlPlaneDeps } from "../control-plane.ts";
 import { startControlPlane } from "../start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
-import { type Pods, runPods } from "../testing/pods.ts";
-import { conditionStatus } from "../testing/sample-objects.ts";
 import { type ClusterPackageOptions, openClusterPackages } from "./cluster-packages.ts";
 
 const namespace = "crossplane-system";

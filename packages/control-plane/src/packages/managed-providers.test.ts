@@ -24,8 +24,8 @@ import {
   pushPackage,
   startRegistry,
 } from "@purlin/oci";
+import { type EmbeddedApi, startEmbeddedApi } from "../../test/embedded-api.ts";
 import { startControlPlane } from "../start-control-plane.ts";
-import { type EmbeddedApi, startEmbeddedApi } from "../testing/embedded-api.ts";
 import { openClusterPackages } from "./cluster-packages.ts";
 
 const namespace = "crossplane-system";

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import type { EmbeddedApi } from "../testing/embedded-api.ts";
-import { startProcessScene } from "../testing/process-scene.ts";
-import { app, appComposition, appDefinition, conditionStatus } from "../testing/sample-objects.ts";
+import type { EmbeddedApi } from "../../test/embedded-api.ts";
+import { startProcessScene } from "../../test/process-scene.ts";
+import { app, appComposition, appDefinition, conditionStatus } from "../../test/sample-objects.ts";
 
 const namespace = "default";
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };

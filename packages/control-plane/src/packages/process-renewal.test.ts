@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { type Clock, systemClock } from "@purlin/base";
 import { create, RunFunctionRequest } from "@purlin/function-protocol";
 import { eventually } from "@purlin/kube-controller/testing";
-import { startProcessScene } from "../testing/process-scene.ts";
-import { conditionStatus } from "../testing/sample-objects.ts";
+import { startProcessScene } from "../../test/process-scene.ts";
+import { conditionStatus } from "../../test/sample-objects.ts";
 
 const functionType = { apiVersion: "pkg.crossplane.io/v1", kind: "Function" };
 const revisionType = { apiVersion: "pkg.crossplane.io/v1", kind: "FunctionRevision" };

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { type ConditionRow, inspectionOf, made, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
 import type { Finding, NodeReport } from "../model/explanation.ts";
-import { type ConditionRow, inspectionOf, made, secondsAgo, withConditions } from "../testing/memory-inspection.ts";
 import { composedReport, podFinding } from "./composed.ts";
 
 const bucket = (

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type NodeReport, type RecordedRun, recorderOff } from "../model/explanation.ts";
 import {
   app,
   appDefinition,
@@ -12,7 +11,8 @@ import {
   made,
   secondsAgo,
   withConditions,
-} from "../testing/memory-inspection.ts";
+} from "../../test/memory-inspection.ts";
+import { type NodeReport, type RecordedRun, recorderOff } from "../model/explanation.ts";
 import { claimReport, compositeReport } from "./composites.ts";
 
 const synced: ConditionRow = ["Synced", "True", "ReconcileSuccess"];

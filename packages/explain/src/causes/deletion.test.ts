@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { app, inspectionOf, made, secondsAgo } from "../../test/memory-inspection.ts";
 import type { Finding, NodeReport } from "../model/explanation.ts";
-import { app, inspectionOf, made, secondsAgo } from "../testing/memory-inspection.ts";
 import { deletionReport, refusedDeletion } from "./deletion.ts";
 
 const attempt = "usage.crossplane.io/deletion-attempt-with-policy";

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { app, appDefinition, inspectionOf, made, now, secondsAgo } from "../../test/memory-inspection.ts";
 import type { RecordedRun, RecordedStep } from "../model/explanation.ts";
-import { app, appDefinition, inspectionOf, made, now, secondsAgo } from "../testing/memory-inspection.ts";
 import {
   fieldConflict,
   missingRequirement,

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { failing, made, secondsAgo } from "../../test/memory-inspection.ts";
+import { type Outcome, recognizedBy } from "../../test/recognized.ts";
 import type { RecordedRun, RunHistory } from "../model/explanation.ts";
-import { failing, made, secondsAgo } from "../testing/memory-inspection.ts";
-import { type Outcome, recognizedBy } from "../testing/recognized.ts";
 import { resourceRules } from "./resources.ts";
 
 const unsynced = "Unsynced resources: db";

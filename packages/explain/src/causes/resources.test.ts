@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { failing, made, secondsAgo } from "../testing/memory-inspection.ts";
-import { type Outcome, recognizedBy } from "../testing/recognized.ts";
+import { failing, made, secondsAgo } from "../../test/memory-inspection.ts";
+import { type Outcome, recognizedBy } from "../../test/recognized.ts";
 import { resourceRules } from "./resources.ts";
 
 const applying = (text: string): string => `cannot compose resources: cannot apply composed resource "db": ${text}`;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { app, failing, inspectionOf, made, secondsAgo, withConditions } from "../testing/memory-inspection.ts";
-import { type Outcome, recognizedBy } from "../testing/recognized.ts";
+import { app, failing, inspectionOf, made, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
+import { type Outcome, recognizedBy } from "../../test/recognized.ts";
 import { pinnedNote, selectionRules } from "./selection.ts";
 
 const appsV1 = { apiVersion: "example.org/v1", kind: "App" };

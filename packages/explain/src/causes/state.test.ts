@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { app, appDefinition, inspectionOf, made, secondsAgo, withConditions } from "../testing/memory-inspection.ts";
+import { app, appDefinition, inspectionOf, made, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
 import { circuitOpen, held, notHealed, notReconciled, paused, reconcileCommand, stale } from "./state.ts";
 
 const ref = { apiVersion: "example.org/v1", kind: "App", name: "web", namespace: "default" };

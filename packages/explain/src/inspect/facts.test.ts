@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { app, made, now, secondsAgo, withConditions } from "../testing/memory-inspection.ts";
+import { app, made, now, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
 import {
   ageMs,
   ago,

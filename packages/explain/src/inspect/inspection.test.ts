@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { app, failing, inspectionOf, made, memoryClient, secondsAgo } from "../../test/memory-inspection.ts";
 import { Reader } from "../read/reader.ts";
-import { app, failing, inspectionOf, made, memoryClient, secondsAgo } from "../testing/memory-inspection.ts";
 import { found, kindKey, messageContext, readDefinedKinds, referenceableType, rule } from "./inspection.ts";
 
 const xrd = (kind: string, version: string, spec: JsonObject = {}): KubeObject =>

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { KubeReader } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { app, made, memoryClient } from "../testing/memory-inspection.ts";
+import { app, made, memoryClient } from "../../test/memory-inspection.ts";
 import { Reader, textOfRef } from "./reader.ts";
 
 const appRef = (name: string) => ({ apiVersion: "example.org/v1", kind: "App", name, namespace: "default" });

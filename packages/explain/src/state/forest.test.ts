@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { app, type ConditionRow, made, secondsAgo, withConditions } from "../testing/memory-inspection.ts";
+import { app, type ConditionRow, made, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
 import {
   buildForest,
   buildTree,

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { app, made, memoryClient, secondsAgo, withConditions } from "../testing/memory-inspection.ts";
+import { app, made, memoryClient, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
 import {
   type TraceNode,
   type TraceOptions,

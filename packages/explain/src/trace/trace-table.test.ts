@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { app, type ConditionRow, made, now, secondsAgo, withConditions } from "../testing/memory-inspection.ts";
+import { app, type ConditionRow, made, now, secondsAgo, withConditions } from "../../test/memory-inspection.ts";
 import { traceTable } from "./trace-table.ts";
 import { isRevisionObject, type TraceNode } from "./trace-tree.ts";
 

@@ -11,7 +11,7 @@ import {
   startStaticCluster,
   stored,
   withStatus,
-} from "../testing/static-cluster.ts";
+} from "../../test/static-cluster.ts";
 import { traceTable } from "./trace-table.ts";
 import { type TraceNode, type TraceOptions, traceDocument, traceDot, traceNames, traceTree } from "./trace-tree.ts";
 

@@ -6,7 +6,7 @@ import { closeSync, openSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { sandboxOf } from "../testing/sandbox-of.ts";
+import { sandboxOf } from "../../test/sandbox-of.ts";
 
 /** Prints what each open file descriptor of the shell refers to. */
 const list = "ls -l /proc/$$/fd; exit 0";

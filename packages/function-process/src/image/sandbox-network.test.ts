@@ -7,11 +7,11 @@ import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
+import { isAlive, until } from "../../test/process-alive.ts";
+import { processesBelow } from "../../test/process-tree.ts";
+import { sandboxOf } from "../../test/sandbox-of.ts";
 import { privateNetworkOf } from "../sandbox/private-network.ts";
 import { shellCommand } from "../sandbox/sandbox-arguments.ts";
-import { isAlive, until } from "../testing/process-alive.ts";
-import { processesBelow } from "../testing/process-tree.ts";
-import { sandboxOf } from "../testing/sandbox-of.ts";
 import {
   createSandboxNetworkPool,
   type NetworkMaker,

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { until } from "../testing/process-alive.ts";
+import { until } from "../../test/process-alive.ts";
 import { ownStart } from "./containment.ts";
 import { isPidMaxOwn } from "./limit-script.ts";
 import {

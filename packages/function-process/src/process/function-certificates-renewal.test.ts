@@ -10,9 +10,9 @@ import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protoc
 import { createDiallingRunner, type FunctionRunner } from "@purlin/function-runner";
 import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
 import { functionProject, functionSource, type TempFolder } from "@purlin/oci/testing";
+import { until } from "../../test/process-alive.ts";
+import { sandboxOf } from "../../test/sandbox-of.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
-import { until } from "../testing/process-alive.ts";
-import { sandboxOf } from "../testing/sandbox-of.ts";
 import { createRenewal, type FunctionCertificates } from "./function-certificates.ts";
 import type { FunctionProcess, FunctionSpec } from "./function-process.ts";
 import { createFunctionProcesses, type FunctionProcesses } from "./function-processes.ts";

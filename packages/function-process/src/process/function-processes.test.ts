@@ -13,7 +13,7 @@ import { create, RequestMeta, RunFunctionRequest } from "@purlin/function-protoc
 import { createDiallingRunner, type FunctionRunner } from "@purlin/function-runner";
 import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject, functionSource } from "@purlin/oci/testing";
-import { isAlive, until } from "../testing/process-alive.ts";
+import { isAlive, until } from "../../test/process-alive.ts";
 import type { FunctionProcess, FunctionSpec, ProcessLimits } from "./function-process.ts";
 import { createFunctionProcesses, type FunctionProcesses } from "./function-processes.ts";
 import { answers } from "./grpc-probe.ts";
@@ -228,7 +228,7 @@ test("close waits for calls and leaves no process", async () => {
   const fn = on.processes.run(on.source("fn"));
   await fn.served();
   const slow = on.call(fn, "slow");
-  await setTimeout(100);
+  await until(() => fn.logs().includes("a slow call has begun"));
   const closed = on.processes.close();
   on.folder.write("go", "");
   assert.equal(await slow, "one");

@@ -9,11 +9,11 @@ import { createDiallingRunner } from "@purlin/function-runner";
 import { bundleCommand, bundleFunction, bundlePath } from "@purlin/oci";
 import type { TempFolder } from "@purlin/oci/testing";
 import { functionProject } from "@purlin/oci/testing";
+import { type Listener, listenersOf } from "../../test/listeners.ts";
+import { commandLineOf, processesBelow } from "../../test/process-tree.ts";
+import { sandboxOf } from "../../test/sandbox-of.ts";
 import { connectorProgram } from "../image/sandbox-network.ts";
 import { mountPoints, type Sandbox } from "../sandbox/sandbox-arguments.ts";
-import { type Listener, listenersOf } from "../testing/listeners.ts";
-import { commandLineOf, processesBelow } from "../testing/process-tree.ts";
-import { sandboxOf } from "../testing/sandbox-of.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
 
 /** Responds with what it can find out about its environment; it ignores the flag for its address. */

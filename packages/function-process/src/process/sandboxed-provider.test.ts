@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { tempFolder } from "@purlin/oci/testing";
+import { sandboxOf } from "../../test/sandbox-of.ts";
 import { mountPoints } from "../sandbox/sandbox-arguments.ts";
-import { sandboxOf } from "../testing/sandbox-of.ts";
 import { createFunctionProcesses } from "./function-processes.ts";
 
 const account = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { sandboxOf } from "../testing/sandbox-of.ts";
+import { sandboxOf } from "../../test/sandbox-of.ts";
 import { type SandboxedProgram, sandboxCommand } from "./sandbox-arguments.ts";
 
 const sandbox = { program: "/usr/bin/bwrap", canDisableUserns: true };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
-import { isAlive, until } from "../testing/process-alive.ts";
+import { isAlive, until } from "../../test/process-alive.ts";
 import { type GuardedProcess, type Program, spawnGuarded } from "./guarded-process.ts";
 
 const env = { PATH: "/usr/bin:/bin" };

@@ -11,7 +11,6 @@ import {
   Target,
 } from "@purlin/function-protocol";
 import type { ConditionStatus } from "../resource/kube-object.ts";
-import { findLoss } from "./desired-loss.ts";
 
 /** What a text must be, or look like. */
 export type TextMatch = string | RegExp;
@@ -162,4 +161,23 @@ function pick(value: JsonValue | undefined, wanted: JsonValue | undefined): Json
 
 function matches(text: string, match: TextMatch): boolean {
   return typeof match === "string" ? text === match : match.test(text);
+}
+
+/** What a request's desired state has and a response's lacks: resources by name, and fields of the composite's status. */
+function findLoss(req: RunFunctionRequest, rsp: RunFunctionResponse): string[] {
+  const kept = rsp.desired?.resources;
+  const names = [...(req.desired?.resources.keys() ?? [])].filter((name) => !kept?.has(name));
+  const before = req.desired?.composite?.resource?.value["status"];
+  const after = rsp.desired?.composite?.resource?.value["status"];
+  return [...names.map((name) => `resource "${name}"`), ...lostFields(before, after, "status")];
+}
+
+/** The paths of members that are gone. A changed value, or one of another kind, is a change and no loss. */
+function lostFields(before: JsonValue | undefined, after: JsonValue | undefined, path: string): string[] {
+  if (before === undefined) return [];
+  if (after === undefined) return [`composite ${path}`];
+  if (!isJsonObject(before) || !isJsonObject(after)) return [];
+  return Object.entries(before).flatMap(([key, value]) =>
+    lostFields(value, Object.hasOwn(after, key) ? after[key] : undefined, `${path}.${key}`),
+  );
 }

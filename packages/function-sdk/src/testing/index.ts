@@ -6,8 +6,13 @@ export {
   type ResponseExpectation,
   type TextMatch,
 } from "./expect-response.ts";
-export { type InvokeOptions, invoke } from "./invoke.ts";
-export { type InvokeToStableOptions, invokeToStable, type StableResponse } from "./invoke-to-stable.ts";
+export {
+  type InvokeOptions,
+  type InvokeToStableOptions,
+  invoke,
+  invokeToStable,
+  type StableResponse,
+} from "./invoke.ts";
 export { createMemorySource, type MemorySourceOptions } from "./memory-source.ts";
 export {
   mustStruct,

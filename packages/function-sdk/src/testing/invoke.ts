@@ -5,11 +5,13 @@ import {
   type ProtocolVersion,
   RunFunctionRequest,
   RunFunctionResponse,
+  runUntilSettled,
 } from "@purlin/function-protocol";
 import { type Logger, nopLogger } from "../logging/new-logger.ts";
 import { DEFAULT_TTL, type Ttl, toDuration } from "../response/to.ts";
 import { CallFailure, type CallOrigin, createFunctionCall } from "../runtime/function-call.ts";
 import { type FunctionHandler, toRunFunction } from "../runtime/serve-options.ts";
+import { createMemorySource, type MemorySourceOptions } from "./memory-source.ts";
 
 /** The circumstances of a call in a test. */
 export interface InvokeOptions {
@@ -61,4 +63,33 @@ function originOf({ protocol = "v1", deadline, signal }: InvokeOptions): CallOri
       else signal?.addEventListener("abort", listener, { once: true });
     },
   };
+}
+
+/** What a control plane in a test knows, and the circumstances of its calls. */
+export interface InvokeToStableOptions extends MemorySourceOptions, InvokeOptions {}
+
+/** A settled response and how it came about. */
+export interface StableResponse {
+  readonly response: RunFunctionResponse;
+  /** How often the function was called. */
+  readonly calls: number;
+  /** What it was called with, in order. */
+  readonly requests: readonly RunFunctionRequest[];
+}
+
+/**
+ * Calls a function until it asks for nothing new, answering its requirements from memory in between, by the very loop
+ * the control plane uses. Throws that loop's error when the function never settles.
+ */
+export async function invokeToStable(
+  handler: FunctionHandler,
+  req: RunFunctionRequest,
+  options: InvokeToStableOptions = {},
+): Promise<StableResponse> {
+  const { response, requests } = await runUntilSettled(req, {
+    run: (request) => invoke(handler, request, options),
+    source: createMemorySource(options),
+    signal: options.signal,
+  });
+  return { response, calls: requests.length, requests };
 }

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { storeOf } from "../../test/test-server.ts";
 import { Registry, type ResourceType } from "../registry/registry.ts";
 import { defineKinds, type KindRow } from "../strategy/kind-rules.ts";
-import { storeOf } from "../testing/test-server.ts";
 import type { AdmissionAttributes, AdmissionOperation } from "./admission.ts";
 import {
   isPolicyType,

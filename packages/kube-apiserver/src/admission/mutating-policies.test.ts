@@ -7,11 +7,11 @@ import { badRequest, findStatusError, type StatusError } from "@purlin/kube-obje
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { deepFreeze } from "@purlin/kube-objects/object";
 import { Registry as MetricsRegistry } from "prom-client";
+import { storeOf } from "../../test/test-server.ts";
 import { AdmissionMetrics } from "../metrics/admission-metrics.ts";
 import { Registry, type ResourceType } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import { defineKinds } from "../strategy/kind-rules.ts";
-import { storeOf } from "../testing/test-server.ts";
 import type { AdmissionAttributes } from "./admission.ts";
 import { type MutatingPolicyDeps, mutateByPolicies } from "./mutating-policies.ts";
 import { policiesOf } from "./policy.ts";

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findStatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { storeOf } from "../../test/test-server.ts";
 import type { AccessAttributes } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import { Registry, type ResourceType } from "../registry/registry.ts";
 import { defineKinds } from "../strategy/kind-rules.ts";
-import { storeOf } from "../testing/test-server.ts";
 import { paramAccessCheck } from "./param-access.ts";
 
 const group = "admissionregistration.k8s.io";

@@ -5,10 +5,10 @@ import { after, before, beforeEach, test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { answerValue } from "../../test/test-request.ts";
+import { startTestServer, type TestServer } from "../../test/test-server.ts";
 import { metaOf, withMeta } from "../objects/object-meta.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
-import { answerValue } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import type { AdmissionAttributes, AdmissionPlugin } from "./admission.ts";
 
 const maps = "/api/v1/namespaces/default/configmaps";

@@ -10,13 +10,13 @@ import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { Registry } from "prom-client";
+import { tempDirectory } from "../../test/store/temp-store.ts";
+import { answerValue, testRequest } from "../../test/test-request.ts";
+import { startTestServer, type TestServer } from "../../test/test-server.ts";
 import { AdmissionMetrics } from "../metrics/admission-metrics.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import { startApiServer } from "../server/api-server.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
-import { answerValue, testRequest } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 import { webhooksOf } from "./admission-webhook.ts";
 import { callValidating } from "./webhook-dispatch.ts";
 

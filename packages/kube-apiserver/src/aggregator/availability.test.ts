@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { storeOf } from "../testing/test-server.ts";
+import { storeOf } from "../../test/test-server.ts";
 import type { RemoteApi } from "./api-service.ts";
 import { type Availability, checkAvailability } from "./availability.ts";
 import { type Backends, TransportError } from "./backends.ts";

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { notFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { testRequest } from "../../test/test-request.ts";
 import type { AccessAttributes } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
 import {
@@ -11,7 +12,6 @@ import {
   documentPayload,
   type StreamResponse,
 } from "../request/api-request.ts";
-import { testRequest } from "../testing/test-request.ts";
 import { createAudit } from "./audit.ts";
 import { parseAuditPolicy } from "./audit-policy.ts";
 

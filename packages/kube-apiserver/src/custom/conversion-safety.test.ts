@@ -8,9 +8,9 @@ import { after, before, test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { answerValue } from "../../test/test-request.ts";
+import { startTestServer, type TestServer } from "../../test/test-server.ts";
 import type { CompleteResponse, StreamResponse } from "../request/api-request.ts";
-import { answerValue } from "../testing/test-request.ts";
-import { startTestServer, type TestServer } from "../testing/test-server.ts";
 
 const authority = createAuthority({ commonName: "webhooks" });
 const pair = issueCertificate(authority, { commonName: "hook", ipAddresses: ["127.0.0.1"], usages: ["server"] });

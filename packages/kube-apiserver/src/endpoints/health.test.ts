@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { textOf } from "../../test/test-request.ts";
 import { serverChecks } from "../server/path-endpoints.ts";
-import { textOf } from "../testing/test-request.ts";
 import { health, healthPaths } from "./health.ts";
 
 const ok = { name: "ping", check: () => undefined };

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
+import { answerValue, testRequest, textOf } from "../../test/test-request.ts";
 import { Registry } from "../registry/registry.ts";
 import { documentEndpoint, rootPaths } from "../server/path-endpoints.ts";
-import { answerValue, testRequest, textOf } from "../testing/test-request.ts";
 
 test("a document is at its path, with or without a slash behind it, and nowhere else", () => {
   let asked = 0;

@@ -5,9 +5,9 @@ import { setImmediate } from "node:timers/promises";
 import { StatusError, type StatusReason } from "@purlin/kube-objects/errors";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
 import type { OwnerReference } from "@purlin/kube-objects/object";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
 import { type OwnedObject, ownedObject } from "./decide.ts";
 import { GarbageCollector } from "./garbage-collector.ts";
 

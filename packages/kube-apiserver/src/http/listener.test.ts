@@ -7,6 +7,7 @@ import { connect as connectTls } from "node:tls";
 import { gunzipSync } from "node:zlib";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { badRequest } from "@purlin/kube-objects/errors";
+import { type ClientOptions, connectClient, type TestClient } from "../../test/test-client.ts";
 import { staticTokens } from "../auth/user.ts";
 import {
   type ApiRequest,
@@ -17,7 +18,6 @@ import {
   textPayload,
 } from "../request/api-request.ts";
 import { errorResponse } from "../request/negotiate.ts";
-import { type ClientOptions, connectClient, type TestClient } from "../testing/test-client.ts";
 import { type Listener, listen, type Patience } from "./listener.ts";
 import { maxBodyBytes, serveExchange } from "./serve-exchange.ts";
 

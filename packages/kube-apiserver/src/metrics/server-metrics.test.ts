@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
 import { Registry as Metrics } from "prom-client";
+import { tempDirectory } from "../../test/store/temp-store.ts";
+import { testRequest, textOf } from "../../test/test-request.ts";
 import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
-import { testRequest, textOf } from "../testing/test-request.ts";
 import { metricsEndpoint } from "./server-metrics.ts";
 
 test("objects, the process, the build and health have metrics; other paths are not served", async () => {

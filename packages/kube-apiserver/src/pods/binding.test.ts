@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { type Status, StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { deepFreeze, memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { podRequest } from "../../test/pod-request.ts";
+import { answerValue } from "../../test/test-request.ts";
+import { storeOf } from "../../test/test-server.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
-import { podRequest } from "../testing/pod-request.ts";
-import { answerValue } from "../testing/test-request.ts";
-import { storeOf } from "../testing/test-server.ts";
 import { podResources } from "./pod-resources.ts";
 
 const key = "//pods/default/web";

@@ -5,9 +5,9 @@ import { test } from "node:test";
 import { conflict, type Status, StatusError, serviceUnavailable } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { deepFreeze } from "@purlin/kube-objects/object";
-import { podRequest } from "../testing/pod-request.ts";
-import { answerValue } from "../testing/test-request.ts";
-import { storeOf } from "../testing/test-server.ts";
+import { podRequest } from "../../test/pod-request.ts";
+import { answerValue } from "../../test/test-request.ts";
+import { storeOf } from "../../test/test-server.ts";
 import { podResources } from "./pod-resources.ts";
 
 const podKey = "//pods/default/web";

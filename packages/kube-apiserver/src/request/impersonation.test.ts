@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isForbidden } from "@purlin/kube-objects/errors";
+import { admin, testRequest } from "../../test/test-request.ts";
 import { adminAuthorizer } from "../auth/authorizer.ts";
 import type { User } from "../auth/user.ts";
-import { admin, testRequest } from "../testing/test-request.ts";
 import { impersonated } from "./impersonation.ts";
 
 const target = { kind: "path", verb: "get", path: "/api" } as const;

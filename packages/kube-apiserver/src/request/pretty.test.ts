@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { badRequest } from "@purlin/kube-objects/errors";
-import { textOf } from "../testing/test-request.ts";
+import { textOf } from "../../test/test-request.ts";
 import { documentPayload } from "./api-request.ts";
 import { errorResponse, wantsPretty } from "./negotiate.ts";
 

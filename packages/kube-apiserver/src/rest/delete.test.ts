@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { answerValue, type TestRequest } from "../../test/test-request.ts";
 import type { CompleteResponse } from "../request/api-request.ts";
-import { answerValue, type TestRequest } from "../testing/test-request.ts";
 
 const configMaps = "/api/v1/namespaces/default/configmaps";
 const jobs = "/apis/batch/v1/namespaces/default/jobs";

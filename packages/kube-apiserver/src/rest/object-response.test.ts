@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { testTypes } from "@purlin/kube-builtin/testing";
+import { testRequest } from "../../test/test-request.ts";
 import type { ResourceType } from "../registry/registry.ts";
-import { testRequest } from "../testing/test-request.ts";
 import { isPlain, negotiateForm } from "./object-response.ts";
 
 const typeOf = (resource: string, group = ""): ResourceType => {

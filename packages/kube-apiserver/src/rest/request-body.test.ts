@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { findStatusError } from "@purlin/kube-objects/errors";
-import { testRequest } from "../testing/test-request.ts";
+import { testRequest } from "../../test/test-request.ts";
 import {
   contentTypeOf,
   type DecodedBody,

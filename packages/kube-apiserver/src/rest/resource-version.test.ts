@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isTooLargeResourceVersion } from "@purlin/kube-objects/errors";
-import { openNotes, put } from "../store/testing/temp-store.ts";
+import { openNotes, put } from "../../test/store/temp-store.ts";
 import { badVersionText, parseResourceVersion, unparsedText, waitForRevision } from "./list-options.ts";
 
 const versions: Record<string, { reason: string; text: string; want: number | undefined; why?: string }> = {

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { Status } from "@purlin/kube-objects/errors";
+import { serverDirectory } from "../../test/store/temp-store.ts";
+import { answerValue, type TestRequest, testRequest } from "../../test/test-request.ts";
 import { type ApiServer, startApiServer } from "../server/api-server.ts";
-import { serverDirectory } from "../store/testing/temp-store.ts";
-import { answerValue, type TestRequest, testRequest } from "../testing/test-request.ts";
 
 const root = "/api/v1/namespaces/default";
 

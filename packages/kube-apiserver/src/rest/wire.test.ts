@@ -5,10 +5,10 @@ import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { textOf } from "../../test/test-request.ts";
+import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
 import { warningHeaders } from "../http/write-complete.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-import { textOf } from "../testing/test-request.ts";
-import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
 
 interface Recorded {
   readonly method: string;

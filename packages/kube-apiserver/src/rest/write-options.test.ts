@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
+import { testRequest } from "../../test/test-request.ts";
 import type { ApiRequest } from "../request/api-request.ts";
-import { testRequest } from "../testing/test-request.ts";
 import type { RestRequest } from "./rest-context.ts";
 import {
   deleteOptionsOf,

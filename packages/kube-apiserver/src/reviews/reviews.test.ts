@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { answerValue } from "../../test/test-request.ts";
 import type { User } from "../auth/user.ts";
-import { answerValue } from "../testing/test-request.ts";
 
 let server: TestServer;
 

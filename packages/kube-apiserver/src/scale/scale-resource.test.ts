@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { answerValue } from "../testing/test-request.ts";
-import { definitionsPath, widgetCrd } from "../testing/widget-crd.ts";
+import { answerValue } from "../../test/test-request.ts";
+import { definitionsPath, widgetCrd } from "../../test/widget-crd.ts";
 
 const widgets = "/apis/example.org/v1/namespaces/default/widgets";
 const deployments = "/apis/apps/v1/namespaces/default/deployments";

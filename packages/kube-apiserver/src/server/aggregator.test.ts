@@ -9,7 +9,7 @@ import { after, before, test } from "node:test";
 import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificates/testing";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { answerValue, textOf } from "../testing/test-request.ts";
+import { answerValue, textOf } from "../../test/test-request.ts";
 
 const services = "/apis/apiregistration.k8s.io/v1/apiservices";
 const group = "odd.example.com";

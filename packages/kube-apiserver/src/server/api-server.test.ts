@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { builtinKinds } from "@purlin/kube-builtin";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { tempDirectory } from "../../test/store/temp-store.ts";
+import { connectClient } from "../../test/test-client.ts";
+import { answerValue, testRequest } from "../../test/test-request.ts";
 import type { ApiResponse } from "../request/api-request.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
-import { connectClient } from "../testing/test-client.ts";
-import { answerValue, testRequest } from "../testing/test-request.ts";
 import { startApiServer } from "./api-server.ts";
 
 const body = (response: ApiResponse): JsonObject => answerValue(response) as JsonObject;

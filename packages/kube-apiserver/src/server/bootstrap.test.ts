@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { startTestServer, type TestServer } from "@purlin/kube-builtin/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { metaOf } from "../objects/object-meta.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1";
 const roles = `${rbac}/clusterroles`;

@@ -5,7 +5,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
-import { tempDirectory } from "../store/testing/temp-store.ts";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { renewInTime } from "./certificate-renewal.ts";
 import { loadCertificates, type ServingCertificates } from "./serving-certificates.ts";
 

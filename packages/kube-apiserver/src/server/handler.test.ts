@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { conflict, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { answerValue, type TestRequest, testRequest, textOf } from "../../test/test-request.ts";
 import { adminAuthorizer } from "../auth/authorizer.ts";
 import { anonymous } from "../auth/user.ts";
 import { type CompleteResponse, textPayload } from "../request/api-request.ts";
 import { StoreError } from "../store/store-error.ts";
-import { answerValue, type TestRequest, testRequest, textOf } from "../testing/test-request.ts";
 import { createHandler } from "./handler.ts";
 
 const boom = new Error("the password is hunter2");

@@ -8,8 +8,8 @@ import { test } from "node:test";
 import { connect } from "node:tls";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { builtinKinds } from "@purlin/kube-builtin";
-import { tempDirectory } from "../store/testing/temp-store.ts";
-import { connectClient } from "../testing/test-client.ts";
+import { tempDirectory } from "../../test/store/temp-store.ts";
+import { connectClient } from "../../test/test-client.ts";
 import { startApiServer } from "./api-server.ts";
 
 // Real clients check certificates by the real time: the server lives in the past, and catches up when its clock is moved.

@@ -5,8 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import { join } from "node:path";
 import { test } from "node:test";
 import { load } from "js-yaml";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { isStoreError } from "../store/store-error.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
 import { adminKubeconfig } from "./api-server.ts";
 import { loadCertificates } from "./serving-certificates.ts";
 

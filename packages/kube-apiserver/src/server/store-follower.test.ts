@@ -2,10 +2,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
-import { tempDirectory } from "../store/testing/temp-store.ts";
 import { StoreFollower, type StoreFollowerOptions } from "./store-follower.ts";
 
 interface Scene extends AsyncDisposable {

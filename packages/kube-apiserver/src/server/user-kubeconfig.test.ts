@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
 import { load } from "js-yaml";
-import { tempDirectory } from "../store/testing/temp-store.ts";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { issueUserKubeconfig, kubeconfigText } from "./user-kubeconfig.ts";
 
 const authority = createAuthority({ commonName: "purlin" });

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { takeDataDirectory } from "./data-directory.ts";
 import { isStoreError } from "./store-error.ts";
-import { tempDirectory } from "./testing/temp-store.ts";
 
 /** Another process that takes the directory, says "taken" or why not, and lives until it is killed. */
 const holder = `

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { DiskReserve, reserveFile } from "./disk-reserve.ts";
-import { tempDirectory } from "./testing/temp-store.ts";
 
 const reserveBytes = 4 * 1024 * 1024;
 

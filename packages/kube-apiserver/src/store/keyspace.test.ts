@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Note, noteCodec } from "../../test/store/temp-store.ts";
 import { Keyspace, requireKept } from "./keyspace.ts";
 import { isStoreError } from "./store-error.ts";
-import { type Note, noteCodec } from "./testing/temp-store.ts";
 import { Decoder, Version } from "./version.ts";
 
 const decoder = new Decoder(noteCodec, 10_000);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Note, openNotes, put, show, tempDirectory } from "../../test/store/temp-store.ts";
 import type { Decision } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
-import { type Note, openNotes, put, show, tempDirectory } from "./testing/temp-store.ts";
 
 const boom = new Error("boom");
 

@@ -6,11 +6,11 @@ import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { openNotes, put, show, takeAll, tempDirectory } from "../../test/store/temp-store.ts";
 import { createChangeLog } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
 import { isReadOnly, openReadOnlyLog, shareDataDirectory, storeFile } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
-import { openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
 
 const isRoot = process.getuid?.() === 0;
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openNotes, tempDirectory } from "../../test/store/temp-store.ts";
 import {
   checkSnapshot,
   removeSnapshot,
@@ -11,7 +12,6 @@ import {
   writeSnapshot,
   writeSnapshotOf,
 } from "./snapshot.ts";
-import { openNotes, tempDirectory } from "./testing/temp-store.ts";
 
 /** A data directory with the notes a and b, where b was deleted, and the last revision. */
 async function dataDirectory(): Promise<{ readonly directory: string; readonly revision: number }> {

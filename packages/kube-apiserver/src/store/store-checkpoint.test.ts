@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { openNotes, put, tempDirectory } from "../../test/store/temp-store.ts";
 import { storeFile } from "./open-store.ts";
-import { openNotes, put, tempDirectory } from "./testing/temp-store.ts";
 
 const maintenanceMs = 2000;
 

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { crashRound, newLedger } from "../../test/store/crash.ts";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { storeFile } from "./open-store.ts";
-import { crashRound, newLedger } from "./testing/crash.ts";
-import { tempDirectory } from "./testing/temp-store.ts";
 
 test("a server killed while it writes loses nothing it had answered and showed nothing it lost", async () => {
   const directory = tempDirectory();

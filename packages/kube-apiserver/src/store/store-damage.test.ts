@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
 import fc from "fast-check";
+import { openNotes, put, show, tempDirectory } from "../../test/store/temp-store.ts";
 import { acknowledgedFile } from "./acknowledged.ts";
 import { storeFile } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
-import { openNotes, put, show, tempDirectory } from "./testing/temp-store.ts";
 
 const walFile = `${storeFile}-wal`;
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Note, noteCodec, openNotes, put, show, takeAll, tempDirectory } from "../../test/store/temp-store.ts";
 import { ChangeLog, createChangeLog, type LogCommit } from "./change-log.ts";
 import { takeDataDirectory } from "./data-directory.ts";
 import { defaultHistory } from "./history.ts";
 import { LogStore } from "./log-store.ts";
 import type { Store } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
-import { type Note, noteCodec, openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
 import { Decoder } from "./version.ts";
 
 /** A log whose commits fail with the error while there is one. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Note, openNotes, put, takeAll, tempDirectory } from "../../test/store/temp-store.ts";
 import type { Store } from "./store.ts";
-import { type Note, openNotes, put, takeAll, tempDirectory } from "./testing/temp-store.ts";
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

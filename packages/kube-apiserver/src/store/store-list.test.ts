@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Note, openNotes, put, show } from "../../test/store/temp-store.ts";
 import type { ListOptions } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
-import { type Note, openNotes, put, show } from "./testing/temp-store.ts";
 
 const keys = ["/cm/a/x", "/cm/a-b/x", "/cm/a.b/x", "/cm/a/y", "/cm/b/z", "/cm/b/10", "/cm/b/9", "/cms/a/x", "/cl"];
 

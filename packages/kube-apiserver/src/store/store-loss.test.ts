@@ -14,11 +14,11 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type Note, openNotes, put, show, tempDirectory } from "../../test/store/temp-store.ts";
 import { acknowledgedFile, readAcknowledged } from "./acknowledged.ts";
 import { storeFile } from "./open-store.ts";
 import type { Store } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
-import { type Note, openNotes, put, show, tempDirectory } from "./testing/temp-store.ts";
 
 const walFile = `${storeFile}-wal`;
 

@@ -2,9 +2,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { type Note, openNotes, put, show, showChange, tempDirectory } from "../../test/store/temp-store.ts";
 import type { Store, Watch } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
-import { type Note, openNotes, put, show, showChange, tempDirectory } from "./testing/temp-store.ts";
 
 /** The simplest thing that could be right: every state the store ever had, and every change between them. */
 class Model {

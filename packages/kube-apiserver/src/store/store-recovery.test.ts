@@ -4,9 +4,9 @@ import { copyFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
+import { openNotes, put, show, takeAll, tempDirectory } from "../../test/store/temp-store.ts";
 import { storeFile } from "./open-store.ts";
 import { isStoreError } from "./store-error.ts";
-import { openNotes, put, show, takeAll, tempDirectory } from "./testing/temp-store.ts";
 
 test("state, history, revisions and expiry times survive a restart", async () => {
   const directory = tempDirectory();

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
-import { tempDirectory } from "./testing/temp-store.ts";
+import { tempDirectory } from "../../test/store/temp-store.ts";
 import { checkWal } from "./wal-check.ts";
 
 const directory = tempDirectory();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type Note, openNotes, put, showChange, takeAll } from "../../test/store/temp-store.ts";
 import type { Store, Watch } from "./store.ts";
 import { isStoreError } from "./store-error.ts";
-import { type Note, openNotes, put, showChange, takeAll } from "./testing/temp-store.ts";
 
 function watch(store: Store<Note>, scope: string, after: number): Watch<Note> & { readonly calls: () => number } {
   let calls = 0;

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { storeOf } from "../testing/test-server.ts";
+import { storeOf } from "../../test/test-server.ts";
 import { serviceResolver } from "./resolve-service.ts";
 import type { ServiceAddress } from "./webhook-client.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { plainPrinter } from "@purlin/kube-apiserver/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { testKind } from "../testing/index.ts";
+import { testKind } from "../../test/index.ts";
 
 interface Answer {
   readonly apiVersion: string;

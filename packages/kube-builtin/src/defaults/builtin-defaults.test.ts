@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { toTypedForm } from "@purlin/kube-objects/typed";
-import { testKind } from "../testing/index.ts";
+import { testKind } from "../../test/index.ts";
 
 /** The object with the defaults of its kind. */
 function withDefaults(object: JsonObject): JsonObject {

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { toTable } from "@purlin/kube-apiserver/testing";
 import type { JsonObject, JsonValue } from "@purlin/kube-objects/json";
-import { testKind } from "../testing/index.ts";
+import { testKind } from "../../test/index.ts";
 import { podCells, podConditions } from "./pod-cells.ts";
 
 /** A row of a kube-apiserver 1.36.3, without name and age, and when it was asked for. */

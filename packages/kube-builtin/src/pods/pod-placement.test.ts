@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { objectAt } from "@purlin/kube-objects/object";
-import { startTestServer, type TestServer } from "../testing/index.ts";
+import { startTestServer, type TestServer } from "../../test/index.ts";
 
 let server: TestServer;
 before(async () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { testKind, testKinds } from "../testing/index.ts";
+import { testKind, testKinds } from "../../test/index.ts";
 
 test("workloads with replicas have a Scale, other kinds have none", () => {
   const scaled = testKinds.filter(({ type }) => type.subresources.some(({ name }) => name === "scale"));

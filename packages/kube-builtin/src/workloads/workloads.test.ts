@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { metaOf } from "@purlin/kube-apiserver/kinds";
 import { answerValue } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import { startTestServer, type TestServer } from "../testing/index.ts";
+import { startTestServer, type TestServer } from "../../test/index.ts";
 import { cronJobRules } from "./job-rules.ts";
 
 const jobs = "/apis/batch/v1/namespaces/default/jobs";

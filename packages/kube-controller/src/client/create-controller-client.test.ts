@@ -5,11 +5,11 @@ import { test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import { createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
 import type { KubeObject, TypeRef } from "@purlin/kube-objects/object";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
+import { eventually } from "../../test/eventually.ts";
 import { createCrd } from "../crd/crd.ts";
 import { installCrds } from "../crd/install-crds.ts";
 import { object, text } from "../crd/schema.ts";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
-import { eventually } from "../testing/eventually.ts";
 import { type ClosableControllerClient, createControllerClient } from "./create-controller-client.ts";
 
 const configMap = { apiVersion: "v1", kind: "ConfigMap" };

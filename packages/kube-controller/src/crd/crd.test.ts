@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import { isInvalid } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
 import { type CrdShape, createCrd, isEstablished, refusalOf } from "./crd.ts";
 import { installCrds } from "./install-crds.ts";
 import {

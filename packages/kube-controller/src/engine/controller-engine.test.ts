@@ -6,8 +6,8 @@ import { manualClock } from "@purlin/base/testing";
 import { type CacheChange, createInformerPool, isNoMatch, type KubeClient } from "@purlin/kube-client";
 import { keyOf, type ObjectKey } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
-import { eventually } from "../testing/eventually.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
+import { eventually } from "../../test/eventually.ts";
 import type { ControllerEngine, WatchSpec } from "./controller-engine.ts";
 import { type ControllerEngineOptions, createControllerEngine } from "./create-controller-engine.ts";
 

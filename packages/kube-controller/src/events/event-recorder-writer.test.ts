@@ -6,7 +6,7 @@ import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeWriter } from "@purlin/kube-client";
 import { forbidden, internalError, serviceUnavailable, timeout, tooManyRequests } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
 import { EventCorrelator, subjectOf } from "./event-correlator.ts";
 import { type EventWrite, EventWriter } from "./event-recorder.ts";
 

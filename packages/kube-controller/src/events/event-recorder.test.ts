@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { type ManualClock, manualClock } from "@purlin/base/testing";
 import type { KubeWriter } from "@purlin/kube-client";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { type EmbeddedCluster, startEmbeddedCluster } from "../testing/embedded-cluster.ts";
-import { eventually } from "../testing/eventually.ts";
+import { type EmbeddedCluster, startEmbeddedCluster } from "../../test/embedded-cluster.ts";
+import { eventually } from "../../test/eventually.ts";
 import { type ClosableEventRecorder, createEventRecorder, noEvents } from "./event-recorder.ts";
 
 const events = { apiVersion: "v1", kind: "Event" };

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+
+import { utf8Length } from "../json/utf8.ts";
 import {
   isCidrFormat,
   isEmailFormat,
@@ -8,7 +10,94 @@ import {
   isIPv6Format,
   isMacFormat,
 } from "./format-addresses.ts";
-import * as codes from "./format-codes.ts";
+
+/** Base64 with padding; the empty string is not one, as in the reference server. */
+function isByteFormat(text: string): boolean {
+  return text.length % 4 === 0 && /^[A-Za-z0-9+/]{2,}={0,2}$/.test(text);
+}
+
+/** A test for a UUID of a version, or of any; dashes are optional. */
+function isUuidFormat(version?: 3 | 4 | 5): (text: string) => boolean {
+  const third = version === undefined ? "[0-9a-f]{4}" : `${version}[0-9a-f]{3}`;
+  const fourth = version === 4 || version === 5 ? "[89ab][0-9a-f]{3}" : "[0-9a-f]{4}";
+  const pattern = new RegExp(`^[0-9a-f]{8}-?[0-9a-f]{4}-?${third}-?${fourth}-?[0-9a-f]{12}$`, "i");
+  return (text) => pattern.test(text);
+}
+
+/** An object id of BSON: twelve bytes in hexadecimal. */
+function isBsonObjectIdFormat(text: string): boolean {
+  return /^[0-9a-fA-F]{24}$/.test(text);
+}
+
+const withoutSeparators = (text: string): string => text.replace(/[\t\n\f\r -]/g, "");
+
+/** A book number of ten digits, the last of which may be X. */
+function isIsbn10Format(text: string): boolean {
+  const digits = withoutSeparators(text);
+  if (!/^[0-9]{9}[0-9X]$/.test(digits)) return false;
+  const sum = [...digits].reduce(
+    (total, digit, index) => total + (index + 1) * (digit === "X" ? 10 : Number(digit)),
+    0,
+  );
+  return sum % 11 === 0;
+}
+
+/** A book number of thirteen digits. */
+function isIsbn13Format(text: string): boolean {
+  const digits = withoutSeparators(text);
+  if (!/^[0-9]{13}$/.test(digits)) return false;
+  const sum = [...digits].reduce((total, digit, index) => total + (index % 2 === 0 ? 1 : 3) * Number(digit), 0);
+  return sum % 10 === 0;
+}
+
+const cardNumber =
+  /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9]{2})[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35[0-9]{3})[0-9]{11})$/;
+
+/** The number of a credit card, with anything but digits between its digits. */
+function isCreditCardFormat(text: string): boolean {
+  const digits = text.replace(/[^0-9]+/g, "");
+  if (!cardNumber.test(digits)) return false;
+  const sum = [...digits].reverse().reduce((total, digit, index) => total + luhn(Number(digit), index), 0);
+  return sum % 10 === 0;
+}
+
+function luhn(digit: number, index: number): number {
+  if (index % 2 === 0) return digit;
+  return digit < 5 ? digit * 2 : digit * 2 - 9;
+}
+
+/** A social security number of the United States, written with both separators. */
+function isSsnFormat(text: string): boolean {
+  return utf8Length(text) === 11 && /^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$/.test(text);
+}
+
+/** A colour in hexadecimal, with or without `#`. */
+function isHexColorFormat(text: string): boolean {
+  return /^#?(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/.test(text);
+}
+
+/** A colour as `rgb(1, 2, 3)`. */
+function isRgbColorFormat(text: string): boolean {
+  const [, red = "", green = "", blue = ""] =
+    /^rgb\([\t\n\f\r ]*([0-9]{1,3})[\t\n\f\r ]*,[\t\n\f\r ]*([0-9]{1,3})[\t\n\f\r ]*,[\t\n\f\r ]*([0-9]{1,3})[\t\n\f\r ]*\)$/.exec(
+      text,
+    ) ?? [];
+  return [red, green, blue].every((part) => /^(?:0|[1-9][0-9]{0,2})$/.test(part) && Number(part) <= 255);
+}
+
+const shortName = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?";
+const shortNamePattern = new RegExp(`^${shortName}$`);
+const longNamePattern = new RegExp(`^${shortName}(?:\\.${shortName})*$`);
+
+/** A name as most label-like names of Kubernetes are: at most 63 lower-case letters, digits and inner dashes. */
+function isShortNameFormat(text: string): boolean {
+  return text.length <= 63 && shortNamePattern.test(text);
+}
+
+/** Short names joined by dots, at most 253 characters in all. */
+function isLongNameFormat(text: string): boolean {
+  return text.length <= 253 && longNamePattern.test(text);
+}
 
 /** A day of the calendar, such as `2024-02-29`. */
 function isDateFormat(text: string): boolean {
@@ -110,32 +199,32 @@ type FormatCheck = (text: string) => boolean;
 
 // The formats of strings that the reference server checks; it ignores all others, and dashes in their names.
 const stringFormats: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
-  ["bsonobjectid", codes.isBsonObjectIdFormat],
-  ["byte", codes.isByteFormat],
+  ["bsonobjectid", isBsonObjectIdFormat],
+  ["byte", isByteFormat],
   ["cidr", isCidrFormat],
-  ["creditcard", codes.isCreditCardFormat],
+  ["creditcard", isCreditCardFormat],
   ["date", isDateFormat],
   ["datetime", isDateTimeFormat],
   ["duration", isDurationFormat],
   ["email", isEmailFormat],
-  ["hexcolor", codes.isHexColorFormat],
+  ["hexcolor", isHexColorFormat],
   ["hostname", isHostnameFormat],
   ["ipv4", isIPv4Format],
   ["ipv6", isIPv6Format],
-  ["isbn", (text) => codes.isIsbn10Format(text) || codes.isIsbn13Format(text)],
-  ["isbn10", codes.isIsbn10Format],
-  ["isbn13", codes.isIsbn13Format],
-  ["k8slongname", codes.isLongNameFormat],
-  ["k8sshortname", codes.isShortNameFormat],
+  ["isbn", (text) => isIsbn10Format(text) || isIsbn13Format(text)],
+  ["isbn10", isIsbn10Format],
+  ["isbn13", isIsbn13Format],
+  ["k8slongname", isLongNameFormat],
+  ["k8sshortname", isShortNameFormat],
   ["mac", isMacFormat],
   ["password", () => true],
-  ["rgbcolor", codes.isRgbColorFormat],
-  ["ssn", codes.isSsnFormat],
+  ["rgbcolor", isRgbColorFormat],
+  ["ssn", isSsnFormat],
   ["uri", isUriFormat],
-  ["uuid", codes.isUuidFormat()],
-  ["uuid3", codes.isUuidFormat(3)],
-  ["uuid4", codes.isUuidFormat(4)],
-  ["uuid5", codes.isUuidFormat(5)],
+  ["uuid", isUuidFormat()],
+  ["uuid3", isUuidFormat(3)],
+  ["uuid4", isUuidFormat(4)],
+  ["uuid5", isUuidFormat(5)],
 ]);
 
 const numberFormats: Readonly<Record<string, readonly string[]>> = {

@@ -7,12 +7,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
+import { type CuttingProxy, startCuttingProxy } from "../../test/cutting-proxy.ts";
 import { openContentStore } from "../content/content-store.ts";
 import { type ImageReference, parseReference } from "../content/image-reference.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { isOciError } from "../content/oci-error.ts";
 import { type Registry, startRegistry } from "../registry/registry.ts";
-import { type CuttingProxy, startCuttingProxy } from "../testing/cutting-proxy.ts";
 import { createRegistryClient, type RegistryClient } from "./registry-client.ts";
 
 const size = 1_000_000;

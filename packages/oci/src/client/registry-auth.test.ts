@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
 import { test } from "node:test";
+import { type HttpHandler, serveHttp } from "../../test/http-script.ts";
 import { isOciError } from "../content/oci-error.ts";
-import { type HttpHandler, serveHttp } from "../testing/http-script.ts";
 import { createAuthorizedSend, type RegistryCredentials, type RegistryScope } from "./registry-auth.ts";
 import { createRegistryHttp, type RegistrySend } from "./registry-http.ts";
 

@@ -5,11 +5,11 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type HttpHandler, serveHttp } from "../../test/http-script.ts";
 import { openContentStore } from "../content/content-store.ts";
 import { parseReference } from "../content/image-reference.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { isOciError, type OciErrorCode } from "../content/oci-error.ts";
-import { type HttpHandler, serveHttp } from "../testing/http-script.ts";
 import { createRegistryClient, type RegistryClientOptions } from "./registry-client.ts";
 
 const config = { mediaType: mediaTypes.ociConfig, digest: digestOf("{}"), size: 2 };

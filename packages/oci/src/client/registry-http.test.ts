@@ -8,8 +8,8 @@ import { Readable } from "node:stream";
 import { type TestContext, test } from "node:test";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { createAuthority, issueCertificate } from "@purlin/certificates";
+import { serveHttp } from "../../test/http-script.ts";
 import { isOciError } from "../content/oci-error.ts";
-import { serveHttp } from "../testing/http-script.ts";
 import { createRegistryHttp, isTimeout, limitRequest, type RegistryHttpOptions, readBody } from "./registry-http.ts";
 
 const send = createRegistryHttp();

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { type TestContext, test } from "node:test";
+import { type HttpHandler, serveHttp } from "../../test/http-script.ts";
 import { type ImageReference, parseReference } from "../content/image-reference.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
 import { isOciError, type OciErrorCode } from "../content/oci-error.ts";
-import { type HttpHandler, serveHttp } from "../testing/http-script.ts";
 import { createRegistryHttp, type RegistryResponse } from "./registry-http.ts";
 import { type Ask, listTags, openBlob, uploadBlob } from "./registry-transfer.ts";
 

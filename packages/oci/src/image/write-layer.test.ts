@@ -8,8 +8,8 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { extract, type Header } from "tar-stream";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { mediaTypes } from "../content/manifest.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { fileEntry, folderEntries, type LayerEntry, writeLayer } from "./write-layer.ts";
 
 async function headersOf(tar: Buffer): Promise<Header[]> {

@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { createRegistryClient } from "../client/registry-client.ts";
 import { parseReference } from "../content/image-reference.ts";
 import { isOciError } from "../content/oci-error.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { startRegistry } from "./registry.ts";
 import { parseRegistryPath, provesToken, type RegistryPath, registryUser } from "./registry-handler.ts";
 

@@ -6,8 +6,8 @@ import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
+import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
-import { type TempFolder, tempFolder } from "../testing/temp-folder.ts";
 import { type Registry, startRegistry } from "./registry.ts";
 
 suite("the registry, request by request", () => {

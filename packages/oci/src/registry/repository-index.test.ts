@@ -4,9 +4,9 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { openContentStore } from "../content/content-store.ts";
 import { digestOf, mediaTypes } from "../content/manifest.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { reachableFrom } from "./registry.ts";
 import { openRepositoryIndex } from "./repository-index.ts";
 

@@ -4,9 +4,9 @@ import { utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { test } from "node:test";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { openContentStore } from "../content/content-store.ts";
 import { digestOf, hexOf, mediaTypes } from "../content/manifest.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { allManifests, type ManifestPlaces, removeUnusedManifests } from "./registry.ts";
 import { openRepositoryIndex, type RepositoryIndex } from "./repository-index.ts";
 

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { SourceMap } from "node:module";
 import { test } from "node:test";
 import fc from "fast-check";
-import { functionProject, functionSource } from "../testing/function-project.ts";
+import { functionProject, functionSource } from "../../test/function-project.ts";
 import { bundleFunction, decodeMappings, encodeMappings, type Segment } from "./bundle-function.ts";
 
 test("the same sources give the same bundle, wherever they are", async () => {

@@ -5,9 +5,9 @@ import { Readable } from "node:stream";
 import { test } from "node:test";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { pack } from "tar-stream";
+import { tempFolder } from "../../test/temp-folder.ts";
 import { type ContentStore, openContentStore } from "../content/content-store.ts";
 import { type Descriptor, digestOf, type ImageManifest, mediaTypes } from "../content/manifest.ts";
-import { tempFolder } from "../testing/temp-folder.ts";
 import { parsePackage } from "./package-contents.ts";
 import { readPackageText } from "./read-package.ts";
 

@@ -10,8 +10,6 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import type { RunRecord } from "@purlin/run-store";
-import { operationControllers } from "../controllers.ts";
-import { kinds } from "../names.ts";
 import {
   condition,
   configMap,
@@ -22,7 +20,9 @@ import {
   pipeline,
   type Scene,
   startScene,
-} from "../testing/scene.ts";
+} from "../../test/scene.ts";
+import { operationControllers } from "../controllers.ts";
+import { kinds } from "../names.ts";
 import { createOperationController } from "./operation-controller.ts";
 
 let scene: Scene;

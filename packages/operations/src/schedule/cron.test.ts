@@ -5,8 +5,8 @@ import { parseCron, systemClock } from "@purlin/base";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { condition, listed, operationOf, pipeline, type Scene, startScene } from "../../test/scene.ts";
 import { kinds, labels } from "../names.ts";
-import { condition, listed, operationOf, pipeline, type Scene, startScene } from "../testing/scene.ts";
 import { createCronController } from "./cron-controller.ts";
 
 let scene: Scene;

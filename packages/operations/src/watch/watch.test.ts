@@ -6,8 +6,8 @@ import { createCrd, installCrds } from "@purlin/kube-controller";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { condition, gate, listed, map, operationOf, pipeline, type Scene, startScene } from "../../test/scene.ts";
 import { kinds, labels } from "../names.ts";
-import { condition, gate, listed, map, operationOf, pipeline, type Scene, startScene } from "../testing/scene.ts";
 import { createWatchController } from "./watch-controller.ts";
 import { DirtyObjects, isWatched, operationName } from "./watched-object.ts";
 

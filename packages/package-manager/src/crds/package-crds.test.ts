@@ -9,8 +9,8 @@ import { builtinKinds } from "@purlin/kube-builtin";
 import { createDirectTransport, createKubeClient, type KubeClient } from "@purlin/kube-client";
 import { installCrds } from "@purlin/kube-controller";
 import { undescribedFields } from "@purlin/kube-controller/testing";
-import { judgePackageCrdCase } from "../testing/judge-package-crd-case.ts";
-import { packageCrdCases } from "../testing/package-crd-cases.ts";
+import { judgePackageCrdCase } from "../../test/judge-package-crd-case.ts";
+import { packageCrdCases } from "../../test/package-crd-cases.ts";
 import { builtInSchema, packageCrds } from "./package-crds.ts";
 
 suite("the CRDs of packages", () => {

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { digestOf, hexOf, openImageRoots, reachableFrom } from "@purlin/oci";
 import { tempFolder } from "@purlin/oci/testing";
-import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import { collectImages, openImagePins, pinFetched } from "./image-pins.ts";
 import type { PackageClient } from "./package-client.ts";
 

@@ -4,11 +4,11 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { conflict, isConflict } from "@purlin/kube-objects/errors";
 import { conditionOf, conditionsOf, type KubeObject, memberAt } from "@purlin/kube-objects/object";
+import { caughtUp } from "../../test/caught-up.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { reconcileLock } from "../../test/reconcile.ts";
 import type { PackageClient } from "../fetch/package-client.ts";
 import { otherKinds, packageTypes } from "../package-kinds.ts";
-import { caughtUp } from "../testing/caught-up.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { reconcileLock } from "../testing/reconcile.ts";
 import { type DependencyCounts, registerPackage, unregisterPackage } from "./dependency-graph.ts";
 import { type LockEntry, readLock, resolutionFailed } from "./lock-store.ts";
 

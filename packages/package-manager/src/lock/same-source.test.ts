@@ -11,9 +11,8 @@ import {
   memberAt,
 } from "@purlin/kube-objects/object";
 import type { PackageKind } from "@purlin/oci";
-import { otherKinds, packageTypes } from "../package-kinds.ts";
-import { caughtUp } from "../testing/caught-up.ts";
-import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { caughtUp } from "../../test/caught-up.ts";
+import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   certify,
   install,
@@ -23,8 +22,9 @@ import {
   revisionHealth,
   revisions,
   thingCrd,
-} from "../testing/package-scene.ts";
-import { reconcileLock } from "../testing/reconcile.ts";
+} from "../../test/package-scene.ts";
+import { reconcileLock } from "../../test/reconcile.ts";
+import { otherKinds, packageTypes } from "../package-kinds.ts";
 import { lockName, readLock } from "./lock-store.ts";
 
 const stopping = new AbortController().signal;

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
-import { packageTypes } from "../package-kinds.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   applyPackage,
   install,
@@ -14,7 +13,8 @@ import {
   revisions,
   serve,
   states,
-} from "../testing/package-scene.ts";
+} from "../../test/package-scene.ts";
+import { packageTypes } from "../package-kinds.ts";
 
 const functionF = { kind: "Function", name: "f" } as const;
 const reference = (cluster: PackageCluster, tag: string): object => ({ package: `${cluster.registry}/acme/f:${tag}` });

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tempFolder } from "@purlin/oci/testing";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { applyPackage, install, managePackage, revisions, states } from "../../test/package-scene.ts";
 import { openImagePins, pinFetched } from "../fetch/image-pins.ts";
 import { referenceOfRevision, requestOf } from "../fetch/package-request.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { applyPackage, install, managePackage, revisions, states } from "../testing/package-scene.ts";
 
 const signal = new AbortController().signal;
 

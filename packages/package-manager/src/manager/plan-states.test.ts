@@ -2,11 +2,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, withMember } from "@purlin/kube-objects/object";
+import { caughtUp } from "../../test/caught-up.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { applyPackage, managePackage, revisions, serve, states } from "../../test/package-scene.ts";
+import { reconcilePackage } from "../../test/reconcile.ts";
 import { packageTypes } from "../package-kinds.ts";
-import { caughtUp } from "../testing/caught-up.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { applyPackage, managePackage, revisions, serve, states } from "../testing/package-scene.ts";
-import { reconcilePackage } from "../testing/reconcile.ts";
 import { handsOver, isAutomatic, planStates } from "./plan-states.ts";
 
 /** `3+` serves, `2a` is Active without serving, `1` is Inactive, `1?` has no state. */

@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isServing, readRevision } from "@purlin/function-runner";
-import { attempt } from "@purlin/kube-controller";
+import { attempt, type ReconcileContext } from "@purlin/kube-controller";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
-import { packageFieldManagers } from "../package-deps.ts";
-import { type PackageContext, steps } from "./package-context.ts";
+import { type PackageDeps, packageFieldManagers } from "../package-deps.ts";
+import type { PackageType } from "../package-kinds.ts";
 import { type CurrentRevision, numberOf, secretName } from "./package-revision.ts";
+
+/** The event reason and message prefix of each step that can fail. */
+export const steps = {
+  list: { reason: "ListRevision", text: "cannot list revisions for package" },
+  unpack: { reason: "UnpackPackage", text: "cannot unpack package" },
+  build: { reason: "BuildPackage", text: "cannot build package" },
+  transition: { reason: "TransitionRevision", text: "cannot transition package revision" },
+  collect: { reason: "GarbageCollect", text: "cannot garbage collect old package revision" },
+  install: { reason: "InstallPackageRevision", text: "cannot apply package revision" },
+} as const;
+
+/** One reconcile of one package. */
+export interface PackageContext extends PackageDeps, ReconcileContext {
+  readonly type: PackageType;
+  readonly package: KubeObject;
+  /** Several revisions of this package may be active. */
+  readonly isRollout: boolean;
+  readonly isFunction: boolean;
+}
 
 /** The states of the revisions of a package. */
 interface StatePlan {

@@ -4,8 +4,7 @@ import { test } from "node:test";
 import { withheldAnnotation } from "@purlin/function-runner";
 import { isConflict } from "@purlin/kube-objects/errors";
 import { conditionsOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
-import { packageTypes, policyMark } from "../package-kinds.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   applyPackage,
   managePackage,
@@ -13,7 +12,8 @@ import {
   revisions,
   serve as serveRevision,
   states as statesOf,
-} from "../testing/package-scene.ts";
+} from "../../test/package-scene.ts";
+import { packageTypes, policyMark } from "../package-kinds.ts";
 
 const type = packageTypes.Function;
 const name = "function-x";

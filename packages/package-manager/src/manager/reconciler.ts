@@ -34,7 +34,6 @@ import type { ResolvedPackage } from "../fetch/package-client.ts";
 import { type PackageRequest, refuseUnverified, requestOf, revisionPin } from "../fetch/package-request.ts";
 import { clearConditions, type PackageDeps, packageFieldManagers } from "../package-deps.ts";
 import { type PackageType, packageLabels, policyMark } from "../package-kinds.ts";
-import { type PackageContext, steps } from "./package-context.ts";
 import {
   type CurrentRevision,
   currentByDigest,
@@ -48,7 +47,9 @@ import {
   handsOver,
   isAutomatic,
   keptByRollouts,
+  type PackageContext,
   planStates,
+  steps,
   transition,
 } from "./plan-states.ts";
 import { healthOf, installationOf, reportDevelopment, reportIgnored, unpackingFailed } from "./report-source.ts";

@@ -4,9 +4,9 @@ import { test } from "node:test";
 import type { ProcessState } from "@purlin/function-process";
 import { developmentAnnotations } from "@purlin/function-runner";
 import { conditionsOf } from "@purlin/kube-objects/object";
+import { startPackageCluster } from "../../test/package-cluster.ts";
+import { applyPackage, managePackage } from "../../test/package-scene.ts";
 import { packageTypes } from "../package-kinds.ts";
-import { startPackageCluster } from "../testing/package-cluster.ts";
-import { applyPackage, managePackage } from "../testing/package-scene.ts";
 
 const inFile = { [developmentAnnotations.source]: "fn.ts" };
 const elsewhere = { [developmentAnnotations.runtime]: "Development" };

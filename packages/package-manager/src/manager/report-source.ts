@@ -11,7 +11,7 @@ import {
   textAt,
   withConditions,
 } from "@purlin/kube-objects/object";
-import type { PackageContext } from "./package-context.ts";
+import type { PackageContext } from "./plan-states.ts";
 
 const installed: ConditionText = { type: "Installed", status: "True", reason: "DevelopmentFunction" };
 const servingReason = "SourceServing";

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
 import fc from "fast-check";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { applyPackage, managePackage, revisions, serve } from "../../test/package-scene.ts";
 import { packageTypes } from "../package-kinds.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { applyPackage, managePackage, revisions, serve } from "../testing/package-scene.ts";
 import { numberOf } from "./package-revision.ts";
 
 type Act =

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { developmentAnnotations } from "@purlin/function-runner";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
-import { packageTypes } from "../package-kinds.ts";
-import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   applyPackage,
   managePackage,
@@ -12,7 +11,8 @@ import {
   providerPackage,
   revisions,
   states,
-} from "../testing/package-scene.ts";
+} from "../../test/package-scene.ts";
+import { packageTypes } from "../package-kinds.ts";
 
 const annotations = { [developmentAnnotations.source]: "/project/main.ts" };
 const provider = { kind: "Provider", name: "p" } as const;

@@ -4,8 +4,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { test } from "node:test";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { otherKinds, packageTypes } from "../package-kinds.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   applyPackage,
   certify,
@@ -16,7 +15,8 @@ import {
   revisionHealth,
   revisions,
   states,
-} from "../testing/package-scene.ts";
+} from "../../test/package-scene.ts";
+import { otherKinds, packageTypes } from "../package-kinds.ts";
 
 const functionF = { kind: "Function", name: "f" } as const;
 const key = { name: "signers", key: { secretRef: { name: "cosign", key: "cosign.pub" }, hashAlgorithm: "sha256" } };

@@ -2,8 +2,8 @@
 // Labels of a package that no object can have.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { startPackageCluster } from "../testing/package-cluster.ts";
-import { install, passRevision, revisionHealth, revisions } from "../testing/package-scene.ts";
+import { startPackageCluster } from "../../test/package-cluster.ts";
+import { install, passRevision, revisionHealth, revisions } from "../../test/package-scene.ts";
 
 test("a package whose labels are refused says so, instead of nothing", async () => {
   await using cluster = await startPackageCluster();

@@ -2,11 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { controllerOf, type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
-import { createEstablished } from "../establish/establish.ts";
-import { readLock } from "../lock/lock-store.ts";
-import { otherKinds, packageTypes } from "../package-kinds.ts";
-import { caughtUp } from "../testing/caught-up.ts";
-import { functionPackage, startPackageCluster } from "../testing/package-cluster.ts";
+import { caughtUp } from "../../test/caught-up.ts";
+import { functionPackage, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   certify,
   install,
@@ -15,7 +12,10 @@ import {
   revisionHealth,
   revisions,
   thingCrd,
-} from "../testing/package-scene.ts";
+} from "../../test/package-scene.ts";
+import { createEstablished } from "../establish/establish.ts";
+import { readLock } from "../lock/lock-store.ts";
+import { otherKinds, packageTypes } from "../package-kinds.ts";
 
 const crd = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
 

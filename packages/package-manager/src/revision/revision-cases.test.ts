@@ -3,9 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, memberAt, textAt, withMember } from "@purlin/kube-objects/object";
-import { readLock } from "../lock/lock-store.ts";
-import { otherKinds, packageTypes } from "../package-kinds.ts";
-import { functionPackage, type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
+import { functionPackage, type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
 import {
   applyPackage,
   certify,
@@ -17,8 +15,10 @@ import {
   revisionHealth,
   revisions,
   thingCrd,
-} from "../testing/package-scene.ts";
-import { reconcileLock } from "../testing/reconcile.ts";
+} from "../../test/package-scene.ts";
+import { reconcileLock } from "../../test/reconcile.ts";
+import { readLock } from "../lock/lock-store.ts";
+import { otherKinds, packageTypes } from "../package-kinds.ts";
 
 const signal = new AbortController().signal;
 const xrd = `---

@@ -5,11 +5,11 @@ import { test } from "node:test";
 import type { ReconcileResult } from "@purlin/kube-controller";
 import { conflict } from "@purlin/kube-objects/errors";
 import { type KubeObject, textAt } from "@purlin/kube-objects/object";
+import { caughtUp } from "../../test/caught-up.ts";
+import { type PackageCluster, startPackageCluster } from "../../test/package-cluster.ts";
+import { conditionText } from "../../test/package-scene.ts";
+import { reconcileRuntime } from "../../test/reconcile.ts";
 import { packageTypes } from "../package-kinds.ts";
-import { caughtUp } from "../testing/caught-up.ts";
-import { type PackageCluster, startPackageCluster } from "../testing/package-cluster.ts";
-import { conditionText } from "../testing/package-scene.ts";
-import { reconcileRuntime } from "../testing/reconcile.ts";
 import type { PackageRuntime, RuntimePreparation, RuntimeReport } from "./package-runtime.ts";
 
 const type = packageTypes.Function;

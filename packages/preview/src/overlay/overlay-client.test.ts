@@ -5,8 +5,8 @@ import { isNoMatch } from "@purlin/kube-client";
 import { forbidden, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { appDefinition, configMap, overlayStage } from "../../test/overlay-stage.ts";
 import { createSessionBase, type SessionBase } from "../session.ts";
-import { appDefinition, configMap, overlayStage } from "../testing/overlay-stage.ts";
 import { collectGarbage } from "./overlay-client.ts";
 
 const type = { apiVersion: "v1", kind: "ConfigMap" };

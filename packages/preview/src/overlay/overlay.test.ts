@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { forbidden, invalid, isAlreadyExists, isConflict, isNotFound } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { configMap, overlayStage } from "../../test/overlay-stage.ts";
 import { createSessionBase, type SessionBase } from "../session.ts";
-import { configMap, overlayStage } from "../testing/overlay-stage.ts";
 import { inVersion } from "./overlay.ts";
 
 const type = { apiVersion: "v1", kind: "ConfigMap" };

@@ -5,7 +5,7 @@ import { NoMatchError } from "@purlin/kube-client";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { configMap } from "../testing/overlay-stage.ts";
+import { configMap } from "../../test/overlay-stage.ts";
 import type { Overlay } from "./overlay.ts";
 import { newEntry, type OverlayEntry } from "./overlay-entry.ts";
 import { PlannedQuota } from "./planned-quota.ts";

@@ -5,10 +5,10 @@ import { definitionFacts, type Hold } from "@purlin/composition";
 import type { CacheChange } from "@purlin/kube-client";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { entryOf, memoryPass } from "../../test/memory-pass.ts";
+import { app, definition } from "../../test/scene-objects.ts";
 import { identityOf } from "../overlay/live-reads.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
-import { entryOf, memoryPass } from "../testing/memory-pass.ts";
-import { app, definition } from "../testing/scene-objects.ts";
 import { compositeFacts, failureText } from "./composite-facts.ts";
 import { Mask } from "./mask.ts";
 

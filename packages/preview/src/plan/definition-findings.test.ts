@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { app, claimDefinition, definition } from "../../test/scene-objects.ts";
 import type { Overlay } from "../overlay/overlay.ts";
 import type { Pass } from "../settle/run-pass.ts";
-import { app, claimDefinition, definition } from "../testing/scene-objects.ts";
 import { compareDefinitions, definitionFindings } from "./definition-findings.ts";
 import type { DefinitionFinding } from "./plan.ts";
 

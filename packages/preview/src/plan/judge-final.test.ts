@@ -3,10 +3,10 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { forbidden, invalid } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { entryOf } from "../../test/memory-pass.ts";
+import { configMap } from "../../test/overlay-stage.ts";
 import type { Overlay } from "../overlay/overlay.ts";
 import type { OverlayEntry } from "../overlay/overlay-entry.ts";
-import { entryOf } from "../testing/memory-pass.ts";
-import { configMap } from "../testing/overlay-stage.ts";
 import { judgeFinalForms } from "./judge-final.ts";
 
 type Answer = (object: KubeObject) => KubeObject | Promise<KubeObject>;

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { printYaml } from "@purlin/kube-objects/yaml";
+import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/planned.ts";
 import type { Plan } from "../plan/plan.ts";
-import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../testing/planned.ts";
 import { diffText, lineDiff, planMarkdown } from "./diff-text.ts";
 
 const options = { isCompact: false, yaml: (value: JsonObject): string => printYaml(value) };

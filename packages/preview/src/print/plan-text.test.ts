@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { FieldChange } from "@purlin/kube-objects/difference";
+import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/planned.ts";
 import type { Adoption, Plan, PlannedChange, PlannedComposite } from "../plan/plan.ts";
-import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../testing/planned.ts";
 import { counted, headline, planText } from "./plan-text.ts";
 
 const hides = { showsUnchanged: false, showsPending: false };

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, objectsAt } from "@purlin/kube-objects/object";
+import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../../test/planned.ts";
 import type { PlannedChange, PlannedComposite } from "../plan/plan.ts";
-import { plannedChange as change, plannedComposite as composite, noChanges, planOf } from "../testing/planned.ts";
 import { planReport } from "./report.ts";
 
 const xr = (one: PlannedComposite): JsonObject => (planReport(planOf([one]))["xrs"] as JsonObject[])[0] ?? {};

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
-import { entryOf, memoryPass } from "../testing/memory-pass.ts";
-import { app, appType } from "../testing/scene-objects.ts";
+import { entryOf, memoryPass } from "../../test/memory-pass.ts";
+import { app, appType } from "../../test/scene-objects.ts";
 import { requireEnd } from "./nesting.ts";
 
 const nested = (name: string, owner?: string, resource?: string): KubeObject => {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { RunFunctionRequest } from "@purlin/function-protocol";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { app } from "../../test/scene-objects.ts";
 import { identityOf } from "../overlay/live-reads.ts";
-import { app } from "../testing/scene-objects.ts";
 import type { PassFunctions } from "./run-pass.ts";
 import { createStepRecord } from "./step-record.ts";
 

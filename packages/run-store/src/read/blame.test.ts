@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { callOf, runOf, stepOf } from "../../test/sample-runs.ts";
 import { openRunStore } from "../store/open-run-store.ts";
-import { callOf, runOf, stepOf } from "../testing/sample-runs.ts";
 import { blame } from "./blame.ts";
 import { inflateRun, type Run } from "./run-views.ts";
 

@@ -13,9 +13,9 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
+import { callOf, runOf, stepOf } from "../../test/sample-runs.ts";
 import { omittedBytes } from "../redact/redact-object.ts";
 import { plainMark } from "../redact/sensitive-fields.ts";
-import { callOf, runOf, stepOf } from "../testing/sample-runs.ts";
 import { boundCall, boundRun, type CutPart, callBytes, RunCutter, refOf } from "./cut-run.ts";
 import type { CallRecord } from "./stored-run.ts";
 

@@ -21,9 +21,9 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
+import { runOf, sampleRevision, sampleXr, stepOf } from "../../test/sample-runs.ts";
 import { inflateRun, requestJson, responseJson } from "../read/run-views.ts";
 import { sensitiveFieldsIn } from "../redact/sensitive-fields.ts";
-import { runOf, sampleRevision, sampleXr, stepOf } from "../testing/sample-runs.ts";
 import { openRunStore } from "./open-run-store.ts";
 
 const canary = "C4n4ry-Value!With?Special&Chars";

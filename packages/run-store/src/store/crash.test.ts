@@ -12,7 +12,7 @@ import { openRunStore, readRunStore } from "./open-run-store.ts";
 
 const writer = `
   const { openRunStore } = await import(${JSON.stringify(new URL("./open-run-store.ts", import.meta.url).href)});
-  const { runOf, stepOf, callOf } = await import(${JSON.stringify(new URL("../testing/sample-runs.ts", import.meta.url).href)});
+  const { runOf, stepOf, callOf } = await import(${JSON.stringify(new URL("../../test/sample-runs.ts", import.meta.url).href)});
   const [directory, most] = process.argv.slice(1);
   const warnings = [];
   const store = openRunStore({ directory, onWarning: (text) => warnings.push(text) });

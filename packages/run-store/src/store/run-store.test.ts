@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Condition, create, encodeCanonical, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import { callOf, runOf, sampleXr, stepOf } from "../../test/sample-runs.ts";
 import { inflateRun, omittedIn } from "../read/run-views.ts";
 import type { RunRecord } from "../record/stored-run.ts";
-import { callOf, runOf, sampleXr, stepOf } from "../testing/sample-runs.ts";
 import { openRunStore, type RunStore, type RunStoreOptions } from "./open-run-store.ts";
 
 function folder(t: TestContext): string {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, numberAt } from "@purlin/kube-objects/object";
+import { startScene, workloadSpec } from "../../test/scene.ts";
 import { kinds } from "../kinds.ts";
-import { startScene, workloadSpec } from "../testing/scene.ts";
 
 const scalerOf = (name: string): JsonObject => ({
   spec: { scaleTargetRef: { ...kinds.deployment, name }, minReplicas: 2, maxReplicas: 3 },

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, numberAt } from "@purlin/kube-objects/object";
+import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
-import { World } from "../testing/world.ts";
 import { autoscalerController } from "./autoscalers.ts";
 
 interface Target {

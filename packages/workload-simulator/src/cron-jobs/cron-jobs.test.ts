@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { systemClock } from "@purlin/base";
 import { eventually } from "@purlin/kube-controller/testing";
 import { annotationOf, controllerOf, objectsAt, textAt } from "@purlin/kube-objects/object";
+import { startScene } from "../../test/scene.ts";
 import { kinds } from "../kinds.ts";
-import { startScene } from "../testing/scene.ts";
 
 const cronSpec = (schedule: string, fields: object = {}) => ({
   spec: {

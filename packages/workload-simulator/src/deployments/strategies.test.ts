@@ -10,9 +10,9 @@ import {
   type KubeObject,
   numberAt,
 } from "@purlin/kube-objects/object";
+import { workloadSpec } from "../../test/scene.ts";
+import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
-import { workloadSpec } from "../testing/scene.ts";
-import { World } from "../testing/world.ts";
 import { deploymentController } from "./reconciler.ts";
 
 const desired = "deployment.kubernetes.io/desired-replicas";

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, numberAt, objectAt } from "@purlin/kube-objects/object";
+import { startScene, workloadSpec } from "../../test/scene.ts";
 import { kinds } from "../kinds.ts";
-import { startScene, workloadSpec } from "../testing/scene.ts";
 
 const budgetSpec = (fields: JsonObject): JsonObject => ({
   spec: { selector: { matchLabels: { app: "web" } }, ...fields },

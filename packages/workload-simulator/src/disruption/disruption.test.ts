@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, conditionTime, controllerReference } from "@purlin/kube-objects/object";
+import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
-import { World } from "../testing/world.ts";
 import { disruptionController } from "./budgets.ts";
 
 const selector = { matchLabels: { app: "web" } };

@@ -4,8 +4,8 @@ import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, hasFinalizer, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { fastClock, startScene } from "../../test/scene.ts";
 import { kinds } from "../kinds.ts";
-import { fastClock, startScene } from "../testing/scene.ts";
 import { indexesText, isEnded, readIndexes, trackingFinalizer } from "./job-status.ts";
 
 const jobSpec = (fields: JsonObject = {}, annotations: Readonly<Record<string, string>> = {}): JsonObject => ({

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type KubeObject, memberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
-import { World } from "../testing/world.ts";
 import { gatewayController, ingressController, loadBalancerController } from "./addresses.ts";
 
 const ingressOf = (object: KubeObject) => objectsAt(object, ["status", "loadBalancer", "ingress"]);

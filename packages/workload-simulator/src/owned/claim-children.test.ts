@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { controllerReference, type KubeObject } from "@purlin/kube-objects/object";
+import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
-import { World } from "../testing/world.ts";
 import {
   claimChildren,
   selectorOf,

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, type KubeObject, stringAt } from "@purlin/kube-objects/object";
+import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
 import { nodeName } from "../node.ts";
-import { World } from "../testing/world.ts";
 import { podController } from "./pod-controller.ts";
 
 interface Bound {

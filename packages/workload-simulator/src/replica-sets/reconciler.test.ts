@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { conditionsOf, conditionTime, controllerReference, type KubeObject } from "@purlin/kube-objects/object";
+import { workloadSpec } from "../../test/scene.ts";
+import { World } from "../../test/world.ts";
 import { kinds } from "../kinds.ts";
-import { workloadSpec } from "../testing/scene.ts";
-import { World } from "../testing/world.ts";
 import { replicaSetController, replicationController } from "./reconciler.ts";
 
 function worldWith(spec: JsonObject): World {

@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { controllerOf, type KubeObject, numberAt, objectAt } from "@purlin/kube-objects/object";
+import { startScene, workloadSpec } from "../../test/scene.ts";
 import { kinds } from "../kinds.ts";
-import { startScene, workloadSpec } from "../testing/scene.ts";
 
 const labels = { app: "web" };
 const available = (count: number) => (one: KubeObject) => numberAt(one, ["status", "availableReplicas"]) === count;

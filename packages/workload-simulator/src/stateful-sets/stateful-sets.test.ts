@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { type KubeObject, numberAt, objectsAt, stringAt } from "@purlin/kube-objects/object";
+import { startScene, workloadSpec } from "../../test/scene.ts";
 import { kinds } from "../kinds.ts";
-import { startScene, workloadSpec } from "../testing/scene.ts";
 
 const isUpdated = (set: KubeObject): boolean => {
   const count = (field: string): number => numberAt(set, ["status", field]);

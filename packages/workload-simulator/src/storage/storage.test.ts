@@ -3,8 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { eventually } from "@purlin/kube-controller/testing";
 import { isDeleted, stringAt } from "@purlin/kube-objects/object";
+import { startScene, workloadSpec } from "../../test/scene.ts";
 import { kinds } from "../kinds.ts";
-import { startScene, workloadSpec } from "../testing/scene.ts";
 
 test("the claims of a StatefulSet are bound to volumes, which go with their claims", async () => {
   await using scene = await startScene();

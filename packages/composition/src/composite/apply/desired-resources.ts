@@ -2,6 +2,7 @@
 import { Turns } from "@purlin/base";
 import { Ready, type Resource, type State } from "@purlin/function-protocol";
 import type { RestMapper } from "@purlin/kube-client/objects";
+import { isNotServed } from "@purlin/kube-client/objects";
 import { during, textOf, wrapError } from "@purlin/kube-objects/errors";
 import { compareUtf8, isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import {
@@ -15,7 +16,6 @@ import {
 } from "@purlin/kube-objects/object";
 import { annotations, labels } from "../../composite-resource/constants.ts";
 import { requireValidName, withComposedName } from "../../composite-resource/crossplane-fields.ts";
-import { isNotServed } from "../../not-served.ts";
 import { described, kindAndName, type Observation, type Observed, sameKind } from "../observe/observe.ts";
 import type { PipelineEvent } from "../run/step-results.ts";
 

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ignoreNotFound, isConflict } from "@purlin/kube-objects/errors";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
+import { cacheDefinition } from "../../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../../test/test-cluster.ts";
+import { respond, type TestFunction } from "../../../test/test-functions.ts";
 import { composedName } from "../../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../../testing/composite-bench.ts";
-import { cacheDefinition } from "../../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
-import { respond, type TestFunction } from "../../testing/test-functions.ts";
 import { requireAlive } from "./apply-composed.ts";
 
 const maps = { apiVersion: "v1", kind: "ConfigMap" };

@@ -5,12 +5,12 @@ import { after, before, beforeEach, test } from "node:test";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, type KubeObject } from "@purlin/kube-objects/object";
+import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
+import { cacheDefinition } from "../../../test/definitions.ts";
+import { startTestCluster, type TestCluster } from "../../../test/test-cluster.ts";
+import type { ResponseWish } from "../../../test/test-functions.ts";
 import { annotations } from "../../composite-resource/constants.ts";
 import { composedName, resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../../testing/composite-bench.ts";
-import { cacheDefinition } from "../../testing/definitions.ts";
-import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
-import type { ResponseWish } from "../../testing/test-functions.ts";
 import { guardAnnotations } from "./guard.ts";
 
 const { maxDeletes, maxReplaces, protectedKinds, holdEmpty, approvePlan, moved } = guardAnnotations;

@@ -5,13 +5,13 @@ import { after, before, test } from "node:test";
 import { isNotFound } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { annotationOf, controllerOf, type KubeObject } from "@purlin/kube-objects/object";
+import { type CompositeBench, configMap, createCompositeBench } from "../../../test/composite-bench.ts";
+import { cacheDefinition } from "../../../test/definitions.ts";
+import { mortalClient } from "../../../test/mortal-client.ts";
+import { startTestCluster, type TestCluster } from "../../../test/test-cluster.ts";
+import type { ResponseWish } from "../../../test/test-functions.ts";
 import { annotations } from "../../composite-resource/constants.ts";
 import { resourceRefsOf } from "../../composite-resource/crossplane-fields.ts";
-import { type CompositeBench, configMap, createCompositeBench } from "../../testing/composite-bench.ts";
-import { cacheDefinition } from "../../testing/definitions.ts";
-import { mortalClient } from "../../testing/mortal-client.ts";
-import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
-import type { ResponseWish } from "../../testing/test-functions.ts";
 import { guardAnnotations } from "./guard.ts";
 import { movesOf } from "./moves.ts";
 

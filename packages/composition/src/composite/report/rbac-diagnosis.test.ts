@@ -6,10 +6,10 @@ import type { ControllerClient } from "@purlin/kube-controller";
 import { forbidden, internalError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
-import { configMap, createCompositeBench } from "../../testing/composite-bench.ts";
-import { cacheDefinition } from "../../testing/definitions.ts";
-import { intercepted } from "../../testing/failing-client.ts";
-import { startTestCluster, type TestCluster } from "../../testing/test-cluster.ts";
+import { configMap, createCompositeBench } from "../../../test/composite-bench.ts";
+import { cacheDefinition } from "../../../test/definitions.ts";
+import { intercepted } from "../../../test/failing-client.ts";
+import { startTestCluster, type TestCluster } from "../../../test/test-cluster.ts";
 import { diagnoseAccess } from "./report-failure.ts";
 
 let cluster: TestCluster;

@@ -3,8 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { Registry } from "prom-client";
-import { type CircuitBreaker, createCircuitBreaker } from "./circuit-breaker.ts";
-import { createBreakerMetrics } from "./prometheus-breaker-metrics.ts";
+import { type CircuitBreaker, createBreakerMetrics, createCircuitBreaker } from "./circuit-breaker.ts";
 
 const xr = { namespace: "ns", name: "xr" };
 const object = (name: string, metadata: KubeObject["metadata"] = {}): KubeObject => ({

@@ -2,6 +2,7 @@
 
 import type { Clock } from "@purlin/base";
 import { isDeleted, type KubeObject, keyText, type ObjectKey } from "@purlin/kube-objects/object";
+import { Counter, type Registry } from "prom-client";
 
 /** The limits on watch events of one XR. */
 export interface BreakerLimits {
@@ -179,3 +180,32 @@ export interface BreakerMetrics {
 
 /** Counts nothing. */
 export const noBreakerMetrics: BreakerMetrics = { opened() {}, closed() {}, event() {} };
+
+/** Counts in a registry, once for all controllers of a process. */
+export function createBreakerMetrics(registry: Registry): BreakerMetrics {
+  const registers = [registry];
+  const labelNames = ["controller"] as const;
+  const opens = new Counter({
+    name: "circuit_breaker_opens_total",
+    help: "Number of times the circuit breaker opened.",
+    labelNames,
+    registers,
+  });
+  const closes = new Counter({
+    name: "circuit_breaker_closes_total",
+    help: "Number of times the circuit breaker closed.",
+    labelNames,
+    registers,
+  });
+  const events = new Counter({
+    name: "circuit_breaker_events_total",
+    help: "Number of watch events by result.",
+    labelNames: ["controller", "result"] as const,
+    registers,
+  });
+  return {
+    opened: (controller) => opens.inc({ controller }),
+    closed: (controller) => closes.inc({ controller }),
+    event: (controller, result) => events.inc({ controller, result }),
+  };
+}

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { storeOf } from "../../../test/test-server.ts";
 import type { ResourceType } from "../../registry/registry.ts";
-import { storeOf } from "../../testing/test-server.ts";
 import type { User } from "../user.ts";
 import { escalationCheck, missingRights } from "./escalation.ts";
 import { type PolicyRule, rulesOfRole } from "./policy-rule.ts";

@@ -10,8 +10,8 @@ import { createCrossplaneAuthority, issueAsCrossplane } from "@purlin/certificat
 import { createInformerPool } from "@purlin/kube-client";
 import { type ClosableControllerClient, createControllerClient } from "@purlin/kube-controller";
 import type { KubeObject, OwnerReference } from "@purlin/kube-objects/object";
+import { namespace, type PackageCluster, startPackageCluster } from "../../../test/package-cluster.ts";
 import { otherKinds } from "../../package-kinds.ts";
-import { namespace, type PackageCluster, startPackageCluster } from "../../testing/package-cluster.ts";
 import {
   type CertificateDeps,
   ensureAuthority,

@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { controllerReference, memberAt } from "@purlin/kube-objects/object";
-import { startKubernetesScene } from "../../testing/kubernetes-scene.ts";
-import { namespace } from "../../testing/package-cluster.ts";
+import { startKubernetesScene } from "../../../test/kubernetes-scene.ts";
+import { namespace } from "../../../test/package-cluster.ts";
 import { runtimeKinds } from "./runtime-names.ts";
 
 const one = "fn-aaaaaaaaaaaa";

@@ -6,9 +6,9 @@ import { eventually } from "@purlin/kube-controller/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, withMember } from "@purlin/kube-objects/object";
 import { buildImage, createRegistryClient, parseReference, pushPackage, runtimeLabel } from "@purlin/oci";
+import { type KubernetesScene, startKubernetesScene } from "../../../test/kubernetes-scene.ts";
+import { namespace } from "../../../test/package-cluster.ts";
 import { otherKinds } from "../../package-kinds.ts";
-import { type KubernetesScene, startKubernetesScene } from "../../testing/kubernetes-scene.ts";
-import { namespace } from "../../testing/package-cluster.ts";
 import { createRevisionLeases } from "../package-runtime.ts";
 import { runtimeKinds } from "./runtime-names.ts";
 
