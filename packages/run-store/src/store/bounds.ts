@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { Buffer } from "node:buffer";
-import type { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync, SQLOutputValue } from "node:sqlite";
 
 /** How much a store keeps. */
 export interface Bounds {
@@ -47,10 +47,16 @@ export function keepWithin(database: DatabaseSync, bounds: Bounds, { xr, now, by
   return freed;
 }
 
+function rowOf(row: Readonly<Record<string, SQLOutputValue>>): Row {
+  const text = (column: keyof Row): string => String(row[column]);
+  const [id, xr, revision, outcome] = [text("id"), text("xr"), text("revision"), text("outcome")];
+  return { id, xr, revision, outcome, wrote: Number(row["wrote"]), last: Number(row["last"]) };
+}
+
 /** Newest first. */
 function rowsOf(database: DatabaseSync, xr: string): readonly Row[] {
   const sql = "SELECT id, xr, revision, outcome, wrote, last FROM run WHERE xr = ? ORDER BY id DESC";
-  return database.prepare(sql).all(xr) as unknown as readonly Row[];
+  return database.prepare(sql).all(xr).map(rowOf);
 }
 
 /** The runs that are kept longest: the last, the last that failed, the last that wrote, and the first of each revision. */
@@ -68,8 +74,9 @@ function dropOldest(database: DatabaseSync, bytes: number): number {
     let after = "";
     while (freed < bytes) {
       const rows = database
-        .prepare("SELECT id, xr FROM run WHERE id > ? ORDER BY id LIMIT ?")
-        .all(after, batch) as unknown as readonly Row[];
+        .prepare("SELECT id, xr, revision, outcome, wrote, last FROM run WHERE id > ? ORDER BY id LIMIT ?")
+        .all(after, batch)
+        .map(rowOf);
       if (rows.length === 0) break;
       after = rows.at(-1)?.id ?? "";
       const spared = sparing ? sparedIn(database, rows) : new Set<string>();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A custom resource with every kind of field there is, at two versions, for the tests of this folder.
+import { readFileSync } from "node:fs";
+import { parseJson } from "../../json/json-text.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../json/json-value.ts";
 import { customResourceType } from "../apply-schema.ts";
 import { type ApplyType, deduced } from "../apply-type.ts";
 import type { ApplyVersions } from "../apply-versions.ts";
-import schemas from "./widget-schemas.json" with { type: "json" };
 
 type SchemaSet = Readonly<Record<string, JsonObject>>;
 
@@ -27,8 +28,11 @@ function convert(object: JsonObject, apiVersion: string): JsonObject | undefined
   return { ...object, apiVersion, spec: Object.fromEntries(renamed) };
 }
 
-const granular = typesOf(schemas.granular as unknown as SchemaSet);
-const atomic = typesOf(schemas.atomic as unknown as SchemaSet);
+const schemas = parseJson(readFileSync(new URL("./widget-schemas.json", import.meta.url), "utf8")) as Readonly<
+  Record<"granular" | "atomic", SchemaSet>
+>;
+const granular = typesOf(schemas.granular);
+const atomic = typesOf(schemas.atomic);
 
 /** The widget as its schema describes it. */
 export const widgetVersions: ApplyVersions = { typeAt: (apiVersion) => granular.get(apiVersion), convert };
