@@ -18,7 +18,7 @@ import { eachOnce, type Io } from "../io.ts";
 import { type CommandInput, listOption, parseDuration, textOption } from "../options/command-spec.ts";
 import { currentDataDir, readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { asInput, textOf, UserError } from "../user-error.ts";
 
 /** The API server a command talks to, and the namespace it means when none is named. */
 export interface Cluster extends AsyncDisposable {
@@ -46,7 +46,7 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
   const { transport = (inner) => inner } = options;
   try {
     const place = findKubeconfig(input, io);
-    const own = await readAccess(place.files, input, io);
+    const own = await asGiven(input, () => readAccess(place.files, input, io));
     const access = options.impersonates === false ? own : asUser(own, input);
     const client = createKubeClient(transport(withTimeout(createHttpsTransport(access), input)), {
       ...(!options.ignoresWarnings && {
@@ -58,8 +58,17 @@ export async function openCluster(input: CommandInput, io: Io, options: ConnectO
     const dataDirectory = place.isOwn ? currentDataDir(input, io) : undefined;
     return { client, namespace, dataDirectory, [Symbol.asyncDispose]: () => client.close() };
   } catch (error) {
-    throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
+    return raiseUserError(error);
   }
+}
+
+/** Reads kubeconfig files. One that --kubeconfig names and that is wrong, or lacks the context, is wrong input: the exit code is 2. */
+function asGiven<T>(input: CommandInput, read: () => Promise<T>): Promise<T> {
+  return textOption(input, "kubeconfig") === undefined ? read() : asInput(() => read().catch(raiseUserError));
+}
+
+function raiseUserError(error: unknown): never {
+  throw error instanceof UserError ? error : new UserError(textOf(error), { cause: error });
 }
 
 /** The names of the contexts that --context can choose. */
@@ -118,7 +127,7 @@ function findKubeconfig(input: CommandInput, io: Io): Place {
   if (given !== undefined) {
     const file = resolve(io.cwd, given);
     if (existsSync(file)) return { files: [file], isOwn: false };
-    throw new UserError(`cannot read --kubeconfig ${relative(io.cwd, file)}: no such file: check the path`);
+    throw new UserError(`cannot read --kubeconfig ${given}: no such file: check the path`, { exitCode: 2 });
   }
   const listed = textOption(input, "dataDir") === undefined ? kubeconfigVariable(io) : undefined;
   if (listed?.some((file) => existsSync(file))) return { files: listed, isOwn: false };

@@ -424,17 +424,22 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     },
     NoKubeconfig: {
       args: ["get", "cm", "--kubeconfig", "nope"],
-      exitCode: 1,
+      exitCode: 2,
       says: /^error: cannot read --kubeconfig nope: no such file: check the path\n$/,
+    },
+    NoKubeconfigOutside: {
+      args: ["get", "cm", "--kubeconfig", "/nope/kubeconfig"],
+      exitCode: 2,
+      says: /^error: cannot read --kubeconfig \/nope\/kubeconfig: no such file: check the path\n$/,
     },
     NotAKubeconfig: {
       args: ["get", "cm", "--kubeconfig", "unknown.yaml"],
-      exitCode: 1,
+      exitCode: 2,
       says: /^error: kubeconfig .*unknown\.yaml has no current-context/,
     },
     AKubeconfigFolder: {
       args: ["get", "cm", "--kubeconfig", "all"],
-      exitCode: 1,
+      exitCode: 2,
       says: /^error: cannot read the kubeconfig .*all: it is a folder: specify a file in it\n$/,
     },
     Unreachable: {
@@ -449,7 +454,7 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
     },
     NoContext: {
       args: ["get", "cm", "--kubeconfig", "anonymous.yaml", "--context", "nope"],
-      exitCode: 1,
+      exitCode: 2,
       says: /^error: kubeconfig .*anonymous\.yaml has no context "nope"; it has "purlin"\n$/,
     },
     BothForms: {

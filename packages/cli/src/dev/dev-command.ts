@@ -51,7 +51,7 @@ async function develop(scene: UpScene, { policy, hasTests, setSaveHandler }: Dev
   const { options, changes, files, inventory, applier, io, view } = scene;
   // A control plane that has nothing of these files has nothing that a save could change.
   const isFirst = inventory.missingFrom([], options.paths).length === 0;
-  if (isFirst && (await applier.apply(changes, options.paths))) announceReady(scene);
+  if (isFirst && (await applier.apply(changes, options.paths)) === 0) announceReady(scene);
   if (isFirst) await scene.refreshTypes();
   await using preview = openDevPreview(scene);
   const keys = keysOf(io);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { setTimeout } from "node:timers/promises";
 import { isNoMatch, type KubeClient, NoMatchError } from "@purlin/kube-client";
+import { findStatusError } from "@purlin/kube-objects/errors";
 import { conditionsOf, type KubeObject, keyOf, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { parseFieldPath } from "../files/yaml-position.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { failureOf, findDefinition, isDefinition, isOffered } from "../tree/defined-kinds.ts";
 import { UserError } from "../user-error.ts";
-import { applyProblems, nameOf } from "./apply-problem.ts";
+import { applyProblems, nameOf, objectProblems } from "./apply-problem.ts";
 import type { Manifest } from "./manifest.ts";
 import { awaitPackages, bringsKinds } from "./package-kinds.ts";
 
@@ -60,7 +61,7 @@ export async function applyManifests(
   // A kind may have been defined again since the last time, with another scope.
   client.mapper.forget();
   const problems: string[] = [];
-  const applying: Applying = { ...options, limits: new Map() };
+  const applying: Applying = { ...options, limits: new Map(), others: [] };
   const definitions: AppliedDefinition[] = [];
   const packages: KubeObject[] = [];
   const deferred: Manifest[] = [];
@@ -79,12 +80,26 @@ export async function applyManifests(
     } catch (error) {
       if (options.signal.aborted) throw error;
       if (error instanceof UndefinedKindError && packages.length > 0) deferred.push(manifest);
-      else problems.push(...applyProblems(manifest, error));
+      else problems.push(...problemsOf(manifest, error, applying));
     }
   }
   if (deferred.length > 0) problems.push(...(await applyAfterPackages(client, { deferred, packages }, applying)));
-  problems.push(...(await awaitDefinitions(client, definitions, options)));
-  if (problems.length > 0) throw new ApplyError(problems);
+  problems.push(...(await awaitDefinitions(client, definitions, applying)));
+  if (problems.length > 0) throw new ApplyError(problems, { isInput: applying.others.length === 0 });
+}
+
+/** What is wrong with one object, a line each. Notes an error that correct files could have as well. */
+function problemsOf(manifest: Manifest, error: unknown, { others }: Applying): string[] {
+  if (!isOfInput(manifest, error)) others.push(error);
+  return applyProblems(manifest, error);
+}
+
+/** Whether the object is wrong, and not the API server: it refuses the object, or nothing defines its kind. */
+function isOfInput(manifest: Manifest, error: unknown): boolean {
+  const { code = 0 } = findStatusError(error)?.status ?? {};
+  if (error instanceof KindError || [400, 404, 409, 422].includes(code)) return true;
+  // The answer to a value of another type is an internal error in server-side apply, with the field in its text.
+  return objectProblems(manifest, error).some(({ path }) => path.length > 0);
 }
 
 /** Applies objects whose kinds packages may bring. Resolves to what is wrong, a line each. */
@@ -106,7 +121,9 @@ async function applyAfterPackages(
     } catch (error) {
       if (options.signal.aborted) throw error;
       const isLate = error instanceof UndefinedKindError && late !== undefined;
-      problems.push(...applyProblems(manifest, isLate ? new UndefinedKindError(manifest.object, late) : error));
+      if (isLate) options.others.push(error);
+      const shown = isLate ? new UndefinedKindError(manifest.object, late) : error;
+      problems.push(...problemsOf(manifest, shown, options));
     }
   }
   return problems;
@@ -131,14 +148,16 @@ async function definitionMistakes(manifest: Manifest): Promise<string[]> {
 interface Applying extends ApplyManifestsOptions {
   /** Until when each kind is waited for: many objects of one kind wait together, not one after the other. */
   readonly limits: Map<string, number>;
+  /** Errors that are not about the objects. */
+  readonly others: unknown[];
 }
 
-/** Everything that kept objects from being applied. */
+/** Everything that kept objects from being applied. The exit code is 2 if it is all about the objects. */
 export class ApplyError extends UserError {
   readonly problems: readonly string[];
 
-  constructor(problems: readonly string[]) {
-    super(problems.join("; "));
+  constructor(problems: readonly string[], { isInput }: { readonly isInput: boolean }) {
+    super(problems.join("; "), { exitCode: isInput ? 2 : 1 });
     this.name = "ApplyError";
     this.problems = problems;
   }
@@ -192,15 +211,19 @@ async function mappingOf(
     if (definition === undefined) throw new UndefinedKindError(object, undefinedAdvice);
     if (definition.failure !== undefined || performance.now() > limit) {
       const reason = definition.failure ?? definition.reason ?? "not reconciled yet";
-      throw new Error(`${definition.name} does not offer it: ${reason}`);
+      const text = `${definition.name} does not offer it: ${reason}`;
+      throw definition.failure === undefined ? new Error(text) : new KindError(text);
     }
     if (!waited) onWait?.(manifest, definition.name);
     await setTimeout(pollMs, undefined, { signal });
   }
 }
 
+/** The kind of an object is not offered, and waiting for it does not help. */
+class KindError extends Error {}
+
 /** Neither an XRD nor a CRD defines the kind of an object. */
-class UndefinedKindError extends Error {
+class UndefinedKindError extends KindError {
   constructor(type: TypeRef, why: string) {
     super(`${new NoMatchError(type).message}: ${why}`);
     this.name = "UndefinedKindError";
@@ -218,12 +241,14 @@ export function appliedLine(manifest: Manifest, change: ApplyChange): string {
 async function awaitDefinitions(
   client: KubeClient,
   definitions: readonly AppliedDefinition[],
-  options: Waiting,
+  options: Applying,
 ): Promise<string[]> {
   const problems: string[] = [];
   for (const { manifest, stored } of definitions) {
-    const failure = await whyNotServed(client, stored, options);
-    if (failure !== undefined) problems.push(problemOf(manifest, failure));
+    const found = await whyNotServed(client, stored, options);
+    if (found === undefined) continue;
+    if (found.isLate) options.others.push(found);
+    problems.push(problemOf(manifest, found.text));
   }
   return problems;
 }
@@ -231,12 +256,17 @@ async function awaitDefinitions(
 type Waiting = Pick<ApplyManifestsOptions, "waitMs" | "signal">;
 
 /** Waits until an XRD serves its kinds with the schema that was applied. Resolves to why it does not, if it does not. */
-async function whyNotServed(client: KubeClient, applied: KubeObject, options: Waiting): Promise<string | undefined> {
+async function whyNotServed(
+  client: KubeClient,
+  applied: KubeObject,
+  options: Waiting,
+): Promise<{ readonly text: string; readonly isLate: boolean } | undefined> {
   const { waitMs, signal } = options;
   const limit = performance.now() + waitMs;
   for (let current = applied; !isServed(current); current = await client.get(applied, keyOf(applied), { signal })) {
     const failure = failureOf(current);
-    if (failure !== undefined || performance.now() > limit) return failure ?? lateness(current, waitMs);
+    if (failure !== undefined) return { text: failure, isLate: false };
+    if (performance.now() > limit) return { text: lateness(current, waitMs), isLate: true };
     await setTimeout(pollMs, undefined, { signal });
   }
   return undefined;

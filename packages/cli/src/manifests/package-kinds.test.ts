@@ -93,11 +93,13 @@ test("a kind that no package brings is reported as soon as all are healthy", asy
 });
 
 test("a package that is not healthy in time is named, with what it says", async () => {
-  await assert.rejects(apply(0, [widget, provider]), /Provider "p" is not installed: not reconciled yet$/);
+  const failure = { exitCode: 1, message: /Provider "p" is not installed: not reconciled yet$/ };
+  await assert.rejects(apply(0, [widget, provider]), failure);
   await report({ Installed: "True", Healthy: "False" });
   await assert.rejects(apply(0, [widget, provider]), /Provider "p" is not healthy: Broken: it says so$/);
 });
 
 test("without a package nothing is waited for", async () => {
-  await assert.rejects(apply(3_600_000, [widget]), /no matches for kind "Widget".*: check the spelling/);
+  const wrongInput = { exitCode: 2, message: /no matches for kind "Widget".*: check the spelling/ };
+  await assert.rejects(apply(3_600_000, [widget]), wrongInput);
 });

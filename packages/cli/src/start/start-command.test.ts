@@ -288,7 +288,7 @@ test("a configuration error is one line", async () => {
     },
     {
       args: ["--allow-development-functions", "--kubeconfig", "missing"],
-      exitCode: 1,
+      exitCode: 2,
       message: /cannot read --kubeconfig missing: no such file: check the path/,
     },
     {

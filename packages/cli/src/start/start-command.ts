@@ -243,6 +243,6 @@ async function findAccess(input: CommandInput, io: Io): Promise<ClusterAccess> {
 
 async function requireReadable(file: string, io: Io): Promise<void> {
   await access(resolve(io.cwd, file), constants.R_OK).catch((error: unknown) => {
-    throw new UserError(`cannot read --kubeconfig ${file}: ${explain(error)}`, { cause: error });
+    throw new UserError(`cannot read --kubeconfig ${file}: ${explain(error)}`, { cause: error, exitCode: 2 });
   });
 }

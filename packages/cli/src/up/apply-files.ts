@@ -37,8 +37,11 @@ interface FileApplierDeps {
 export interface FileApplier {
   /** What was applied since the start, as it was stored. */
   readonly applied: Iterable<KubeObject>;
-  /** Applies changes, and reports them as those of the sources: of their files unless given. Resolves to whether all were applied. */
-  apply(changes: FileChanges, sources?: readonly string[]): Promise<boolean>;
+  /**
+   * Applies changes, and reports them as those of the sources: of their files unless given. Resolves to the exit code: 0 if all were applied,
+   * 2 if objects are wrong, 1 if something else failed.
+   */
+  apply(changes: FileChanges, sources?: readonly string[]): Promise<number>;
   /** Whether files changed since they were last read. */
   isStale(): Promise<boolean>;
   /** Reads the files and applies those that changed. */
@@ -52,8 +55,8 @@ export function createFileApplier(deps: FileApplierDeps): FileApplier {
   const reported = new Set<string>();
   const error = (text: string): void => say(`${style.bad("error:")} ${harmlessLine(text)}`);
 
-  async function apply(changes: FileChanges, sources = changes.files): Promise<boolean> {
-    const problems = await applyChanged(deps, changes, applied);
+  async function apply(changes: FileChanges, sources = changes.files): Promise<number> {
+    const { problems, exitCode } = await applyChanged(deps, changes, applied);
     for (const problem of problems) error(problem);
     if (changes.files.length > 0 && problems.length === 0) say(appliedText(changes.changed.length, sources, style));
     for (const entry of deps.inventory.missingFrom(changes.all, deps.paths)) {
@@ -62,7 +65,7 @@ export function createFileApplier(deps: FileApplierDeps): FileApplier {
       );
     }
     await deps.inventory.save().catch((cause: unknown) => error(`cannot record what was applied: ${textOf(cause)}`));
-    return problems.length === 0;
+    return exitCode;
   }
 
   return {
@@ -86,7 +89,7 @@ async function applyChanged(
   { client, files, inventory, io }: FileApplierDeps,
   changes: FileChanges,
   applied: Map<string, KubeObject>,
-): Promise<readonly string[]> {
+): Promise<Outcome> {
   const failed = new Set(changes.files);
   const left = new Map(
     Map.groupBy(changes.changed, ({ file }) => file)
@@ -104,20 +107,25 @@ async function applyChanged(
     if (rest === 0) failed.delete(manifest.file);
   };
   try {
-    const problems = await problemsOf(applyManifests(client, changes.changed, { ...options, onApplied }));
-    return [...problems, ...(await problemsOf(reclaimAnnotations(client, shared, options)))];
+    const first = await outcomeOf(applyManifests(client, changes.changed, { ...options, onApplied }));
+    const second = await outcomeOf(reclaimAnnotations(client, shared, options));
+    const codes = [first.exitCode, second.exitCode];
+    return { problems: [...first.problems, ...second.problems], exitCode: codes.includes(1) ? 1 : Math.max(...codes) };
   } finally {
     files.applied(changes, failed);
   }
 }
 
-async function problemsOf(applying: Promise<void>): Promise<readonly string[]> {
+/** What applying came to: what was refused, a line each, and the exit code. */
+type Outcome = Pick<ApplyError, "problems" | "exitCode">;
+
+async function outcomeOf(applying: Promise<void>): Promise<Outcome> {
   try {
     await applying;
-    return [];
+    return { problems: [], exitCode: 0 };
   } catch (error) {
     if (!(error instanceof ApplyError)) throw error;
-    return error.problems;
+    return error;
   }
 }
 
@@ -178,7 +186,7 @@ export async function reclaimAnnotations(
 ): Promise<void> {
   for (const [manifest, stored] of shared) {
     await clearAnnotations(client, stored, options.signal).catch((error: unknown) => {
-      throw new ApplyError(applyProblems(manifest, error));
+      throw new ApplyError(applyProblems(manifest, error), { isInput: false });
     });
   }
   if (shared.size > 0) await applyManifests(client, [...shared.keys()], options);

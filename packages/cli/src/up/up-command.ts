@@ -15,7 +15,7 @@ import type { CommandInput } from "../options/command-spec.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { createStyle, type Style } from "../terminal/style.ts";
 import { type CompositeWatch, watchComposites } from "../tree/watch-composites.ts";
-import { textOf, UserError } from "../user-error.ts";
+import { asInput, textOf, UserError } from "../user-error.ts";
 import { createFileApplier, type FileApplier, type Inventory, inventoryPath, openInventory } from "./apply-files.ts";
 import { type EmbeddedPlane, startEmbeddedPlane } from "./embedded-plane.ts";
 import { greeting, kubeconfigWarning, logPath, nextSteps, sandboxWarning } from "./greeting.ts";
@@ -70,7 +70,7 @@ export async function runControlPlane(
   const onSkipped = (names: readonly string[]): void => view.say(style.faint(skippedLine(names)));
   const files = followFiles(options.paths, io, { except: byHand, onSkipped });
   // Mistakes in files are reported before anything is started.
-  const changes = await files.read();
+  const changes = await asInput(() => files.read());
   const statusWatcher = createStatusWatcher();
   await using running = await start(options, { io, view, statusWatcher, onSourceSave });
   view.say(greeting(running.embedded, style, io));
@@ -153,9 +153,9 @@ function start(
 
 async function work(scene: UpScene): Promise<number> {
   const { options, changes, applier, refreshTypes, io } = scene;
-  const applied = await applier.apply(changes, options.paths);
+  const exitCode = await applier.apply(changes, options.paths);
   await refreshTypes();
-  if (options.waitMs !== undefined) return applied ? await waitForAll(scene, options.waitMs) : 1;
+  if (options.waitMs !== undefined) return exitCode === 0 ? await waitForAll(scene, options.waitMs) : exitCode;
   const applyAgain = oneAtATime(async () => {
     await applier.applyAgain();
     await refreshTypes();
@@ -163,7 +163,7 @@ async function work(scene: UpScene): Promise<number> {
   using _watching = watchManifests(options.paths, io.cwd, { onChange: applyAgain });
   // Saves before the files were watched.
   if (await applier.isStale()) applyAgain();
-  if (applied) announceReady(scene);
+  if (exitCode === 0) announceReady(scene);
   await untilEnded(scene, untilStopped(io));
   return 0;
 }

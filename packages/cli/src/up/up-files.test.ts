@@ -125,22 +125,46 @@ test("--prune keeps objects whose manifests leave the namespace to purlin.yaml",
 });
 
 test("errors in the files are reported before anything is started", async () => {
-  using folder = tempFolder({ "bad.yaml": "kind: ConfigMap\n", "empty/readme.txt": "" });
+  using folder = tempFolder({ "bad.yaml": "kind: ConfigMap\n", "open.yaml": "a: [\n", "empty/readme.txt": "" });
   const cases: Record<string, { readonly args: readonly string[]; readonly exitCode: number; readonly says: RegExp }> =
     {
       NoObject: {
         args: ["bad.yaml"],
-        exitCode: 1,
+        exitCode: 2,
         says: /^error: bad\.yaml:1:1: apiVersion: required field is missing/,
       },
-      NoSuchPath: { args: ["nope"], exitCode: 1, says: /^error: cannot read nope: no such file/ },
-      NothingThere: { args: ["empty"], exitCode: 1, says: /^error: empty: no files ending in \.yaml or \.yml found/ },
+      NoYaml: { args: ["open.yaml"], exitCode: 2, says: /^error: open\.yaml:\d+:\d+: / },
+      NoSuchPath: { args: ["nope"], exitCode: 2, says: /^error: cannot read nope: no such file/ },
+      NothingThere: { args: ["empty"], exitCode: 2, says: /^error: empty: no files ending in \.yaml or \.yml found/ },
       BadPort: { args: ["--port", "x"], exitCode: 2, says: /^error: --port x: expected a port from 0/ },
       BadTimeout: { args: ["--timeout", "soon"], exitCode: 2, says: /^error: --timeout: expected a duration/ },
     };
   for (const [name, { args, exitCode, says }] of Object.entries(cases)) {
-    const outcome = await purlin(folder, "up", ...args);
-    assert.deepEqual([name, outcome.exitCode, outcome.stdout], [name, exitCode, "Starting the control plane…\n"]);
-    assert.match(outcome.stderr, says);
+    for (const command of args[0]?.startsWith("--") ? ["up"] : ["up", "dev"]) {
+      const outcome = await purlin(folder, command, ...args);
+      const seen = [name, command, outcome.exitCode, outcome.stdout];
+      assert.deepEqual(seen, [name, command, exitCode, "Starting the control plane…\n"]);
+      assert.match(outcome.stderr, says);
+    }
   }
+});
+
+test("with --wait objects that are refused are wrong input", async () => {
+  const map = (rest: string): string => `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n${rest}`;
+  const thing = "apiVersion: e.org/v1\nkind: Thing\nmetadata: {name: a}\n";
+  using folder = tempFolder({
+    "type.yaml": map("data: {a: 1}\n"),
+    "kind.yaml": thing,
+    "good.yaml": map("data: {a: b}\n"),
+  });
+  const outcomes: [string, number, string][] = [];
+  for (const file of ["type.yaml", "kind.yaml", "good.yaml"]) {
+    const { exitCode, stdout } = await purlin(folder, "up", file, "--wait", "--timeout", "20s");
+    outcomes.push([file, exitCode, /error: (\S+)/.exec(stdout)?.[1] ?? ""]);
+  }
+  assert.deepEqual(outcomes, [
+    ["type.yaml", 2, "type.yaml:4:8:"],
+    ["kind.yaml", 2, "kind.yaml:1:1:"],
+    ["good.yaml", 0, ""],
+  ]);
 });

@@ -198,6 +198,44 @@ test("one name for resources of two kinds is an error, of one kind is not", asyn
   ]);
 });
 
+test("resources that are added after a step that drops resources", async () => {
+  const pt = "function-patch-and-transform";
+  const patching = (...names: readonly string[]): JsonObject => ({
+    ...{ apiVersion: "pt.fn.crossplane.io/v1beta1", kind: "Resources" },
+    resources: names.map((name) => ({ name, base: { apiVersion: "v1", kind: "Pod" } })),
+  });
+  const filter = (...names: readonly string[]): JsonObject =>
+    step("filter", "function-cel-filter", {
+      ...{ apiVersion: "cel.fn.crossplane.io/v1beta1", kind: "Filters" },
+      filters: names.map((name) => ({ name, expression: "true" })),
+    });
+  const order = (...sequence: readonly string[]): JsonObject =>
+    step("order", "crossplane-contrib-function-sequencer", {
+      ...{ apiVersion: "sequencer.fn.crossplane.io/v1beta1", kind: "Input" },
+      rules: [{ sequence }],
+    });
+  const late = (name: string, dropper: string, index = 0): string =>
+    `V12 warning spec.pipeline.1.input.resources.${index}.name: step "p" adds resource "${name}" after step "${dropper}", which decides whether it is dropped: move step "${dropper}" after it`;
+  const rows: readonly [readonly JsonObject[], readonly string[]][] = [
+    [[step("p", pt, patching("web")), filter("web"), auto], []],
+    [[filter("web"), step("p", pt, patching("db", "web"))], [late("web", "filter", 1)]],
+    [[filter("we"), step("p", pt, patching("web"))], []],
+    [[filter("w.*", "(", "(a+)+$"), step("p", pt, patching("web"))], [late("web", "filter")]],
+    [[order("db", "web"), step("p", pt, patching("db"))], [late("db", "order")]],
+    [[order("^we"), step("p", pt, patching("web"))], [late("web", "order")]],
+    [[filter(), step("p", pt, patching("web"))], []],
+    [[step("t", go), auto, order("db", "web")], []],
+    [
+      [step("t", go), filter("web"), step("u", go), auto],
+      [
+        'V12 warning spec.pipeline.2.step: step "u" adds resources after step "filter", which drops resources of earlier steps only: move step "filter" after it',
+      ],
+    ],
+    [[filter("web"), step("x", "function-of-mine")], []],
+  ];
+  for (const [pipeline, lines] of rows) assert.deepEqual(await textsOf(...pipeline), lines);
+});
+
 test("readiness is decided, and after all resources are there", async () => {
   const late = 'step "ready" decides readiness before step "t" adds resources: move it to the end of the pipeline';
   assert.deepEqual(await textsOf(auto, step("t", go)), [`V12 warning ${at0}.step: ${late}`]);

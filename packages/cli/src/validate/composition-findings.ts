@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { syntaxProblem } from "@purlin/cel";
-import { isJsonArray, isJsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { type KubeObject, memberAt, objectsAt, type TypeRef, textAt } from "@purlin/kube-objects/object";
 import { closestName } from "@purlin/kube-objects/schema";
 import type { PathSegment } from "../files/yaml-position.ts";
@@ -13,7 +13,16 @@ import { templateProblem } from "./go-template.ts";
 import { objectFindings } from "./object-findings.ts";
 import { inputKinds } from "./packages.ts";
 import { patchFindings } from "./patch-findings.ts";
-import { type Bag, compositeType, inside, isPatchInput, outside, type Step, stepsOf } from "./pipeline-step.ts";
+import {
+  type Bag,
+  compositeType,
+  findingsBetween,
+  inside,
+  isPatchInput,
+  outside,
+  type Step,
+  stepsOf,
+} from "./pipeline-step.ts";
 import { fieldOf } from "./report.ts";
 
 /** What is wrong with Compositions beyond their own schema. */
@@ -162,19 +171,11 @@ async function inputFindings(step: Step, bag: Bag, withoutSchema: Set<string>): 
   return outside(found, { manifest, prefix, code: "V07" });
 }
 
-/** Functions that only write resources: readiness is decided by their input or by another step. */
-const templating = /(^|-)(go-templating|kcl|cue|cel-filter|sequencer)$/;
-const autoReady = /(^|-)auto-ready$/;
-/** What inputs of templating functions decide readiness with. */
-const readyAnnotation = /fn\.crossplane\.io\/ready|krm\.kcl\.dev\/ready|meta\.gotemplating/;
-
-/** What is wrong between the steps of a pipeline. */
+/** What is wrong with the steps of a pipeline, apart from their inputs. */
 function pipelineFindings(steps: readonly Step[]): Finding[] {
   return [
     ...steps.flatMap(nameFindings),
-    ...kindFindings(steps),
-    ...orderFindings(steps),
-    ...readinessFindings(steps),
+    ...findingsBetween(steps),
     ...steps.flatMap(templateFindings),
     ...steps.flatMap(filterFindings),
   ];
@@ -214,54 +215,4 @@ function filterFindings(step: Step): Finding[] {
     const at = [...path, "input", "filters", index, "expression"];
     return [{ code: "V11", level: "error", type: "syntax", manifest, path: at, text }];
   });
-}
-
-/** Two steps that give one resource name different kinds: the second would replace the resource of the first. */
-function kindFindings(steps: readonly Step[]): Finding[] {
-  const kinds = new Map<string, { readonly type: string; readonly step: string }>();
-  return steps
-    .filter(({ input }) => isPatchInput(input))
-    .flatMap((step) => {
-      const resources = step.input?.["resources"];
-      if (!isJsonArray(resources)) return [];
-      return resources.flatMap((resource, index): Finding[] => {
-        const { name, base } = (isJsonObject(resource) ? resource : {}) as {
-          readonly name?: unknown;
-          readonly base?: unknown;
-        };
-        if (typeof name !== "string" || typeof base !== "object" || base === null) return [];
-        const { apiVersion, kind } = base as Record<string, unknown>;
-        const type = `${String(apiVersion)} ${String(kind)}`;
-        const other = kinds.get(name);
-        if (other === undefined) kinds.set(name, { type, step: step.name });
-        if (other === undefined || other.type === type) return [];
-        const text = `resource "${name}" is ${type} in step "${step.name}" and ${other.type} in step "${other.step}": give them different names`;
-        const path = [...step.path, "input", "resources", index, "base", "kind"];
-        return [{ code: "V12", level: "error", type: "reference", manifest: step.manifest, path, text }];
-      });
-    });
-}
-
-function orderFindings(steps: readonly Step[]): Finding[] {
-  const index = steps.findIndex(({ functionName }) => autoReady.test(functionName));
-  const step = steps[index];
-  const later = steps
-    .slice(index + 1)
-    .find(({ functionName }) => templating.test(functionName) || functionName.includes("patch-and-transform"));
-  if (step === undefined || later === undefined) return [];
-  const text = `step "${step.name}" decides readiness before step "${later.name}" adds resources: move it to the end of the pipeline`;
-  return [
-    { code: "V12", level: "warning", type: "reference", manifest: step.manifest, path: [...step.path, "step"], text },
-  ];
-}
-
-/** Only where every function is known to leave readiness to others. */
-function readinessFindings(steps: readonly Step[]): Finding[] {
-  const [first] = steps;
-  if (first === undefined || !steps.every(({ functionName }) => templating.test(functionName))) return [];
-  if (steps.some(({ input }) => readyAnnotation.test(printJson(input ?? {})))) return [];
-  const text = "spec.pipeline: no step decides whether resources are ready: add a step with function-auto-ready";
-  return [
-    { code: "V12", level: "warning", type: "reference", manifest: first.manifest, path: ["spec", "pipeline"], text },
-  ];
 }

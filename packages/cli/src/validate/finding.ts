@@ -29,7 +29,7 @@ export const checks = {
   V09: "required resources and schemas of steps are of known kinds",
   V10: "patches and transforms: paths exist, types agree, patch sets exist, bases are complete",
   V11: "Go templates and CEL filters of steps have valid syntax",
-  V12: "steps fit together: one kind for each resource name, readiness is decided",
+  V12: "steps fit together: one kind for each resource name, none is added after a step that drops resources, readiness is decided",
 } as const;
 
 export type CheckCode = keyof typeof checks;

@@ -363,7 +363,7 @@ spec:
     );
   });
 
-  test("one resource name with two kinds, and readiness that is decided too early", async () => {
+  test("one resource name with two kinds, resources after a filter, and readiness that is decided too early", async () => {
     const composed = (step: string, kind: string): string => `  - step: ${step}
     functionRef: {name: function-patch-and-transform}
     input:
@@ -379,13 +379,18 @@ spec:
   mode: Pipeline
   pipeline:
   - {step: ready, functionRef: {name: function-auto-ready}}
+  - step: filter
+    functionRef: {name: function-cel-filter}
+    input: {apiVersion: cel.fn.crossplane.io/v1beta1, kind: Filters, filters: [{name: web, expression: "true"}]}
 ${composed("one", "ConfigMap")}${composed("two", "Secret")}`;
     using folder = tempFolder({ "definition.yaml": definition, "composition.yaml": composition });
     assert.deepEqual(
       findings(await run(folder, ".")).filter((line) => line.endsWith("[V12]")),
       [
         'composition.yaml:8:6: warning: Composition/apps: step "ready" decides readiness before step "one" adds resources: move it to the end of the pipeline [V12]',
-        'composition.yaml:20:54: error: Composition/apps: resource "web" is v1 Secret in step "two" and v1 ConfigMap in step "one": give them different names [V12]',
+        'composition.yaml:17:20: warning: Composition/apps: step "one" adds resource "web" after step "filter", which decides whether it is dropped: move step "filter" after it [V12]',
+        'composition.yaml:23:20: warning: Composition/apps: step "two" adds resource "web" after step "filter", which decides whether it is dropped: move step "filter" after it [V12]',
+        'composition.yaml:23:54: error: Composition/apps: resource "web" is v1 Secret in step "two" and v1 ConfigMap in step "one": give them different names [V12]',
       ],
     );
   });
