@@ -2,9 +2,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import type { KindRules } from "@purlin/kube-apiserver/kinds";
 import { warningHeaders } from "@purlin/kube-apiserver/testing";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { startTestServer, type TestServer } from "../test/index.ts";
+import { nodeRules } from "./cluster/node-rules.ts";
+import { ingressRules } from "./networking/ingress-rules.ts";
+import { podRules } from "./pods/pod-rules.ts";
+import { serviceRules } from "./services/service-rules.ts";
+import { controllerRules } from "./workloads/template.ts";
 
 /** What kube-apiserver 1.36.3 warned of at the dry run of a new object that it took. */
 interface Answer {
@@ -117,5 +123,42 @@ for (const [name, { reason, path, spec, change, warns }] of Object.entries(chang
     const changed = await server.send(`${path}/${called}`, { method: "PATCH", headers, body: change });
     assert.equal(changed.code, 200);
     assert.deepEqual(changed.warnings ?? [], warns ? made.warnings : []);
+  });
+}
+
+test("a changed ReplicationController warns about the template it had", () => {
+  const controller = (generation: number, seconds: number): JsonObject => ({
+    metadata: { name: "r", generation },
+    spec: { template: { spec: { terminationGracePeriodSeconds: seconds } } },
+  });
+  const warning =
+    "spec.template.spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1";
+  assert.deepEqual(controllerRules.warnings?.(controller(1, -1), undefined, ""), [warning]);
+  assert.deepEqual(controllerRules.warnings?.(controller(2, -1), controller(1, 1), ""), []);
+  assert.deepEqual(controllerRules.warnings?.(controller(2, 1), controller(1, -1), ""), [warning]);
+  assert.deepEqual(controllerRules.warnings?.(controller(1, -1), controller(1, -1), ""), []);
+});
+
+const addressWarning = 'IPv6 address "FD00::1" should be in RFC 5952 canonical format ("fd00::1")';
+const address = { ip: "FD00::1" };
+const balanced = { status: { loadBalancer: { ingress: [address] } } };
+const statuses: Readonly<Record<string, readonly [rules: KindRules, object: JsonObject, want: readonly string[]]>> = {
+  Pod: [
+    podRules(() => new Date(0)),
+    { status: { podIPs: [address], hostIPs: [{ ip: "10.0.0.1" }, address] } },
+    [`status.podIPs[0].ip: ${addressWarning}`, `status.hostIPs[1].ip: ${addressWarning}`],
+  ],
+  Ingress: [ingressRules, balanced, [`status.loadBalancer.ingress[0]: ${addressWarning}`]],
+  Service: [
+    serviceRules({ isAddressTaken: () => false, isPortTaken: () => false }),
+    { spec: { externalIPs: ["FD00::1"] }, ...balanced },
+    [`status.loadBalancer.ingress[0]: ${addressWarning}`],
+  ],
+  Node: [nodeRules, { spec: { externalID: "x" } }, []],
+};
+
+for (const [name, [rules, object, want]] of Object.entries(statuses)) {
+  test(`the status of a ${name} warns only of its own addresses`, () => {
+    assert.deepEqual(rules.warnings?.(object, object, "status"), want);
   });
 }

@@ -98,6 +98,38 @@ export const foundObjectCases: readonly Case[] = [
       });
     }
   }),
+  scenario("ports of nodes stay with names", async (s) => {
+    const path = core(s, "services", "a");
+    const port = (name: string, number: number, more: Loose = {}): Loose => ({ name, port: number, ...more });
+    const object = (...ports: readonly Loose[]): Loose => ({
+      ...{ apiVersion: "v1", kind: "Service", metadata: { name: "a" } },
+      spec: { type: "NodePort", ports },
+    });
+    const created = await s.post(core(s, "services"), object(port("a", 80), port("b", 81)), { quiet: true });
+    const [first, second] = created.body.spec.ports.map(({ nodePort }: Loose) => nodePort);
+    const known = new Map([
+      [first, "first"],
+      [second, "second"],
+    ]);
+    const part = (body: Loose): Loose =>
+      body.spec?.ports.map((one: Loose) => known.get(one.nodePort) ?? "other") ??
+      body.message.replace(first, "first").replace(second, "second");
+    const put = async (title: string, ...ports: readonly Loose[]): Promise<unknown> =>
+      await s.put(`${path}?dryRun=All`, object(...ports), { title, part });
+    await put("other numbers", port("b", 90), port("a", 91));
+    await put("other names", port("c", 80), port("a", 81));
+    await put("one that another asks for", port("a", 80), port("c", 81, { nodePort: first }));
+    await put("shared", port("a", 80, { nodePort: first }), port("b", 80, { nodePort: first, protocol: "UDP" }));
+    await put("twice", port("a", 80, { nodePort: second }), port("b", 81));
+    await put("twice, asked for", port("a", 80, { nodePort: first }), port("c", 81, { nodePort: first }));
+  }),
+  scenario("a port for health checks that cannot be had", async (s) => {
+    const spec = { type: "LoadBalancer", externalTrafficPolicy: "Local", ports: [{ port: 80, nodePort: 31_876 }] };
+    for (const healthCheckNodePort of [80, 31_876]) {
+      const object = { metadata: { name: "a" }, spec: { ...spec, healthCheckNodePort } };
+      await s.post(core(s, "services"), object, { title: String(healthCheckNodePort) });
+    }
+  }),
   scenario("an indexed Job grows with its parallelism", async (s) => {
     const path = inGroup(s, "batch/v1/jobs");
     const spec = job({ completionMode: "Indexed", completions: 3, parallelism: 3, suspend: true });

@@ -2,9 +2,9 @@
 
 import { isIP } from "node:net";
 import { type Cidr, cidrOf, formatIpAddress, type IpAddress, ipAddressOf, isMappedIPv4 } from "@purlin/base";
-import { type Check, eachItem, maybeNamed, within } from "@purlin/kube-apiserver/kinds";
+import { type Check, eachItem, listAt, maybeNamed, within } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
-import { goQuote } from "@purlin/kube-objects/json";
+import { goQuote, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { stringAt } from "@purlin/kube-objects/object";
 
@@ -45,9 +45,16 @@ export function canonicalAddressProblem(text: string): string | undefined {
 }
 
 /** A valid address in its canonical form; any other text as it is. */
-export function canonicalAddress(text: string): string {
+function canonicalAddress(text: string): string {
   const address = addressProblem(text) === undefined ? addressOf(text) : undefined;
   return address === undefined ? text : formatIpAddress(address);
+}
+
+/** A warning about a valid address that is not written in the canonical way. Only IPv6 addresses have other ways. */
+export function addressWarnings(address: string, path: string): string[] {
+  const canonical = canonicalAddress(address);
+  const why = `should be in RFC 5952 canonical format (${goQuote(canonical)})`;
+  return canonical === address ? [] : [`${path}: IPv6 address ${goQuote(address)} ${why}`];
 }
 
 /** What kind of address, local to each machine or to each network, a text is; undefined for all others. */
@@ -88,6 +95,14 @@ export const loadBalancer: Check = within(
   }),
 );
 
+/** Warnings about the addresses of a load balancer in a status. */
+export function balancerWarnings(object: JsonObject): string[] {
+  const path = "status.loadBalancer.ingress";
+  return listAt(object, ...path.split(".")).flatMap((one, index) =>
+    addressWarnings(stringAt(one, ["ip"]), `${path}[${index}]`),
+  );
+}
+
 /** The range of a CIDR, leading zeros accepted. */
 export const rangeOf = (text: string): Cidr | undefined => cidrOf(text, { leadingZeros: true });
 
@@ -105,6 +120,15 @@ export function rangeErrors(
   if (problem !== undefined) return [invalidValue(path, text, problem)];
   const plain = `${formatIpAddress(range.address)}/${range.length}`;
   return canonical && plain !== text ? [invalidValue(path, text, `must be in canonical form (${goQuote(plain)})`)] : [];
+}
+
+/** A warning about a valid range that is not written in the canonical way. */
+export function rangeWarnings(text: string, path: string): string[] {
+  const range = rangeOf(text);
+  if (range === undefined || strictProblem(text, range) !== undefined) return [];
+  const canonical = `${formatIpAddress(range.address)}/${range.length}`;
+  const why = `should be in RFC 5952 canonical format (${goQuote(canonical)})`;
+  return canonical === text ? [] : [`${path}: IPv6 CIDR value ${goQuote(text)} ${why}`];
 }
 
 function strictProblem(text: string, { address, length }: Cidr): string | undefined {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The names of resources and the amounts that they can have.
 import { listAt } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidValue, unsupportedValue } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
+import { type FieldError, type FieldPath, invalidValue, keyPath, unsupportedValue } from "@purlin/kube-objects/errors";
+import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { labelKeyProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import { canonicalQuantity, compareQuantities, quantityNanos, quantityText } from "@purlin/kube-objects/typed";
@@ -134,4 +134,24 @@ export function containerAmounts(spec: JsonObject, member: "requests" | "limits"
     }
   }
   return largest(total, initial);
+}
+
+const nanosOfMilli = 1_000_000n;
+
+function thousandths(amount: string): bigint {
+  const nanos = quantityNanos(amount);
+  const rest = nanos % nanosOfMilli;
+  return nanos / nanosOfMilli + (rest > 0n ? 1n : rest < 0n ? -1n : 0n);
+}
+
+/** A warning where an amount of bytes is not whole. */
+export function* fractionOfBytes(
+  resources: JsonObject,
+  { member, name, path }: { readonly member: string; readonly name: string; readonly path: FieldPath },
+): Generator<string> {
+  const amount = stringAt(resources, [member, name]);
+  // Amounts are stored in the largest unit that leaves no fraction, and count in thousandths, rounded away from zero.
+  if (/[mun]$/.test(amount) && thousandths(amount) % 1000n !== 0n) {
+    yield `${keyPath(`${path}.${member}`, name)}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`;
+  }
 }

@@ -13,7 +13,7 @@ import {
 import { goQuote, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
 import { labelKeyProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
-import { rangeErrors, rangeOf } from "../checks/addresses.ts";
+import { rangeErrors, rangeOf, rangeWarnings } from "../checks/addresses.ts";
 import { amountErrors } from "../checks/resource-names.ts";
 import { goStruct, noNamespaceField } from "../checks/rule-checks.ts";
 
@@ -155,12 +155,17 @@ function addressErrors(node: JsonObject): FieldError[] {
   });
 }
 
+function nodeWarnings(node: JsonObject): string[] {
+  const isNamed = stringAt(node, ["spec", "externalID"]) !== "";
+  return [
+    ...(isNamed ? ["spec.externalID: this field is deprecated, and is unused by Kubernetes"] : []),
+    ...textsAt(node, ["spec", "podCIDRs"]).flatMap((range, index) => rangeWarnings(range, `spec.podCIDRs[${index}]`)),
+  ];
+}
+
 /** The rules of Nodes. */
 export const nodeRules: KindRules = {
-  warnings: (node) =>
-    stringAt(node, ["spec", "externalID"]) === ""
-      ? []
-      : ["spec.externalID: this field is deprecated, and is unused by Kubernetes"],
+  warnings: (node, _old, endpoint) => (endpoint === "status" ? [] : nodeWarnings(node)),
   decode: withRanges,
   droppedFields: [
     ["spec", "configSource"],

@@ -24,7 +24,7 @@ import {
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { dns1123LabelProblems, dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
-import { loadBalancer, notAddress } from "../checks/addresses.ts";
+import { balancerWarnings, loadBalancer, notAddress } from "../checks/addresses.ts";
 import { eachText, hasObject, inMember, onStatus, pathSegmentProblems } from "../checks/rule-checks.ts";
 
 const wildcardPattern = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
@@ -156,6 +156,7 @@ export const ingressRules: KindRules = {
   ),
   validateNew: annotatedClass,
   validateChange: onStatus(loadBalancer),
+  warnings: (ingress, _old, endpoint) => (endpoint === "status" ? balancerWarnings(ingress) : []),
 };
 
 const scopes = ["Cluster", "Namespace"];

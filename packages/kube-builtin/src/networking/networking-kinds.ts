@@ -7,6 +7,7 @@ import {
   isPort,
   type KindDefinition,
   type KindRules,
+  listAt,
   maybeNamed,
   named,
   portNameProblems,
@@ -27,7 +28,7 @@ import {
 import { type JsonObject, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, type NameRule } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { canonicalAddressProblem, isStrictlyInside, rangeErrors, rangeOf } from "../checks/addresses.ts";
+import { canonicalAddressProblem, isStrictlyInside, rangeErrors, rangeOf, rangeWarnings } from "../checks/addresses.ts";
 import {
   goStruct,
   hasObject,
@@ -104,7 +105,25 @@ function typeErrors(spec: JsonObject, path: string): FieldError[] {
 }
 
 /** The rules of NetworkPolicies. */
+/** Ranges of addresses that have a shorter form. */
+function policyWarnings(policy: JsonObject): string[] {
+  const peers = { ingress: "from", egress: "to" };
+  return Object.entries(peers).flatMap(([direction, list]) =>
+    listAt(policy, "spec", direction).flatMap((rule, index) =>
+      listAt(rule, list).flatMap((peer, place) => {
+        const at = `spec.${direction}[${index}].${list}[${place}].ipBlock`;
+        const except = textsAt(peer, ["ipBlock", "except"]);
+        return [
+          ...rangeWarnings(stringAt(peer, ["ipBlock", "cidr"]), `${at}.cidr`),
+          ...except.flatMap((range, number) => rangeWarnings(range, `${at}.except[${number}]`)),
+        ];
+      }),
+    ),
+  );
+}
+
 const networkPolicyRules: KindRules = {
+  warnings: policyWarnings,
   validate: inMember(
     "spec",
     all(

@@ -4,6 +4,7 @@ import { metaOf } from "@purlin/kube-apiserver/kinds";
 import { childPath, type FieldPath, indexPath, keyPath } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, type JsonObject, type JsonValue, ownValue } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { fractionOfBytes } from "../checks/resource-names.ts";
 
 /** Warnings about the containers of a Pod or of a Pod template. */
 export function* containerWarnings(pod: JsonObject, prefix: string): Generator<string> {
@@ -55,18 +56,6 @@ function* fractionWarnings(container: JsonObject, path: FieldPath): Generator<st
     for (const member of ["limits", "requests"]) {
       yield* fractionOfBytes(objectAt(container, ["resources"]), { member, name, path: `${path}.resources` });
     }
-  }
-}
-
-/** A warning where an amount of bytes is not whole. */
-export function* fractionOfBytes(
-  resources: JsonObject,
-  { member, name, path }: { readonly member: string; readonly name: string; readonly path: FieldPath },
-): Generator<string> {
-  const amount = stringAt(resources, [member, name]);
-  // Amounts are stored in the largest unit that leaves no fraction.
-  if (/[mun]$/.test(amount)) {
-    yield `${keyPath(`${path}.${member}`, name)}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`;
   }
 }
 

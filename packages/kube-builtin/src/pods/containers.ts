@@ -57,6 +57,11 @@ export function resources(nameErrors: (name: string, path: string) => FieldError
   };
 }
 
+/** The names of the claims of a Pod. A claim without a name is refused elsewhere. */
+export function claimNames(spec: JsonObject): string[] {
+  return [...new Set(listAt(spec, "resourceClaims").flatMap((claim) => stringAt(claim, ["name"]) || []))];
+}
+
 /** The claims of the Pod that a container uses. */
 function claimErrors(claims: readonly JsonObject[], path: string, known: readonly string[]): FieldError[] {
   const taken = new Set<string>();
@@ -142,7 +147,7 @@ function knownText(text: string, known: readonly string[], at: string): FieldErr
 
 /** What all containers have in common. */
 function common(spec: JsonObject, mounts: Check): Check {
-  const claims = listAt(spec, "resourceClaims").map((claim) => stringAt(claim, ["name"]));
+  const claims = claimNames(spec);
   return all(
     named("name", dns1123LabelProblems),
     needed("image"),
@@ -185,6 +190,12 @@ export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<
     names.add(name);
     return isTaken ? [duplicateValue(`${at}.name`, name)] : [];
   };
+  // An init container without a name is not a duplicate of another one.
+  const areNamed = main.every((one) => stringAt(one, ["name"]) !== "");
+  const uniqueInit: Check = (container, at) => {
+    const errors = unique(container, at);
+    return areNamed && stringAt(container, ["name"]) === "" ? [] : errors;
+  };
   const at = (list: string, index: number): string => `${path}.${list}[${index}]`;
   return [
     ...(main.length === 0 ? [requiredValue(`${path}.containers`)] : []),
@@ -193,7 +204,7 @@ export function containers(spec: JsonObject, path: string, volumes: ReadonlyMap<
     ),
     ...hostPortConflicts(main, `${path}.containers`),
     ...listAt(spec, "initContainers").flatMap((one, index) => [
-      ...all(shared, restartPolicy({ isInit: true }), unique)(one, at("initContainers", index)),
+      ...all(shared, restartPolicy({ isInit: true }), uniqueInit)(one, at("initContainers", index)),
       ...hostPortConflicts([one], `${path}.initContainers`),
       ...(isSidecar(one) ? life : all(noLifeOfInitContainer, noRestart))(one, at("initContainers", index)),
     ]),

@@ -21,6 +21,7 @@ import {
   printJson,
 } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
+import { addressWarnings } from "../checks/addresses.ts";
 import { goForm, goForms } from "../checks/go-form.ts";
 import { hasObject } from "../checks/rule-checks.ts";
 import { trimmedImage } from "./containers.ts";
@@ -101,6 +102,14 @@ function withoutNoOverhead(pod: JsonObject): JsonObject {
   return isNone ? withMember(pod, ["spec", "overhead"], undefined) : pod;
 }
 
+function statusWarnings(pod: JsonObject): string[] {
+  return ["podIPs", "hostIPs"].flatMap((list) =>
+    listAt(pod, "status", list).flatMap((one, index) =>
+      addressWarnings(stringAt(one, ["ip"]), `status.${list}[${index}].ip`),
+    ),
+  );
+}
+
 /** The rules of Pods. */
 export const podRules = (now: () => Date): KindRules => ({
   prepareCreate: (pod) => {
@@ -119,8 +128,10 @@ export const podRules = (now: () => Date): KindRules => ({
   },
   validateNew: newPodErrors,
   // Pods change often, and mostly through programs that read no warnings.
-  warnings: (pod, old) =>
-    old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [],
+  warnings: (pod, old, endpoint) => {
+    if (endpoint === "status") return statusWarnings(pod);
+    return old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [];
+  },
   validateChange: (pod, old, endpoint) => {
     if (endpoint === "ephemeralcontainers") return ephemeralContainerErrors(pod, old);
     if (endpoint === "resize") return resizeErrors(pod, old);

@@ -216,3 +216,25 @@ test("errors are in the order of the reference: volumes, claims, containers, the
     ["s.volumes[0]", "s.resourceClaims[0].name", "s.resourceClaims[0]", "s.containers", "s.dnsPolicy", "s.hostname"],
   );
 });
+
+test("a container knows the claims of its Pod by their names, once each", () => {
+  const of = (...claims: JsonObject[]): string[] =>
+    errorsOf({
+      containers: [{ name: "c", image: "i", resources: { claims: [{ name: "d" }] } }],
+      resourceClaims: claims.map((claim) => ({ resourceClaimName: "x", ...claim })),
+    }).filter((text) => text.includes("Not found"));
+  const text =
+    's.containers[0].resources.claims[0]: Not found: "d": must be one of the names in pod.spec.resourceClaims';
+  assert.deepEqual(of({}), [`${text} which is empty`]);
+  assert.deepEqual(of({ name: "b" }, {}, { name: "b" }), [`${text}: b`]);
+});
+
+test("an init container without a name is not a duplicate of another one", () => {
+  const unnamed = { image: "i" };
+  const doubled = (spec: JsonObject): string[] => errorsOf(spec).filter((text) => text.includes("Duplicate"));
+  assert.deepEqual(doubled({ initContainers: [unnamed, unnamed] }), []);
+  assert.deepEqual(doubled({ containers: [unnamed, unnamed], initContainers: [unnamed] }), [
+    's.containers[1].name: Duplicate value: ""',
+    's.initContainers[0].name: Duplicate value: ""',
+  ]);
+});

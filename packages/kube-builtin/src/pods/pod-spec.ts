@@ -22,7 +22,7 @@ import { compareQuantities } from "@purlin/kube-objects/typed";
 import { addressErrors } from "../checks/addresses.ts";
 import { amountsAt, containerAmounts, isHugePages, podResourceErrors } from "../checks/resource-names.ts";
 import { hasObject } from "../checks/rule-checks.ts";
-import { containers, overheadErrors, resources } from "./containers.ts";
+import { claimNames, containers, overheadErrors, resources } from "./containers.ts";
 import { affinity, resourceClaims, schedulingGates, tolerationErrors, topologySpread } from "./scheduling.ts";
 import { eachContainer, hostProcesses, operatingSystem, ownUsers, podSecurity } from "./security.ts";
 import { volumesOf } from "./volumes.ts";
@@ -135,10 +135,9 @@ const podResources: Check = (spec, path) => {
   if (stringAt(spec, ["os", "name"]) === "windows") return [forbiddenValue(at, "may not be set for a windows pod")];
   const claims = memberAt(spec, ["resources", "claims"]) ?? null;
   const notHere = "claims may not be set for Resources at pod-level";
-  const names = listAt(spec, "resourceClaims").map((claim) => stringAt(claim, ["name"]));
   return [
     ...(claims === null ? [] : [forbiddenValue(`${at}.claims`, notHere)]),
-    ...resources(podResourceErrors, names)({ resources: spec["resources"] ?? {} }, path),
+    ...resources(podResourceErrors, claimNames(spec))({ resources: spec["resources"] ?? {} }, path),
     ...sharedResources(spec, at),
   ];
 };

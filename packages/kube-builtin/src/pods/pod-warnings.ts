@@ -3,8 +3,10 @@ import { listAt, metaOf } from "@purlin/kube-apiserver/kinds";
 import { keyPath } from "@purlin/kube-objects/errors";
 import { goQuote, isJsonObject, isNumber, type JsonObject } from "@purlin/kube-objects/json";
 
-import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
-import { memberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { dns1123LabelProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
+import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { addressWarnings } from "../checks/addresses.ts";
+import { fractionOfBytes } from "../checks/resource-names.ts";
 import { containerWarnings, portWarnings } from "./container-warnings.ts";
 
 // Warnings about the volumes of a Pod or of a Pod template.
@@ -32,9 +34,19 @@ function* volumeWarnings(spec: JsonObject, path: string): Generator<string> {
     for (const [member, shown, text] of oldVolumes) {
       if (isJsonObject(memberAt(volume, [member]))) yield `${path}.volumes[${index}].${shown}: ${text}`;
     }
+    yield* claimFractions(volume, `${path}.volumes[${index}]`);
   }
   const limit = { left: mostComparisons };
   for (const volume of volumes) yield* overlapWarnings(volume, limit);
+}
+
+/** Fractions of bytes that the template of a claim asks for. */
+function* claimFractions(volume: JsonObject, path: string): Generator<string> {
+  const template = ["ephemeral", "volumeClaimTemplate", "spec", "resources"];
+  for (const member of ["requests", "limits"]) {
+    const at = `${path}.${template.join(".")}`;
+    yield* fractionOfBytes(objectAt(volume, template), { member, name: "storage", path: at });
+  }
 }
 
 /** A file, and which of several sources it comes from. */
@@ -127,13 +139,20 @@ function* nodeAffinityWarnings(affinity: JsonObject, path: string): Generator<st
     yield* termWarnings(term, `${path}.${required}.nodeSelectorTerms[${index}]`);
   }
   for (const [index, one] of listAt(affinity, preferred).entries()) {
-    yield* termWarnings(objectAt(one, ["preference"]), `${path}.${preferred}[${index}].preference`);
+    yield* termWarnings(objectAt(one, ["preference"]), `${path}.${preferred}[${index}].preference`, {
+      checksValues: true,
+    });
   }
 }
 
-function* termWarnings(term: JsonObject, path: string): Generator<string> {
+/** Only required terms have their values validated, so those of preferred ones can be wrong. */
+function* termWarnings(term: JsonObject, path: string, { checksValues = false } = {}): Generator<string> {
   for (const [index, expression] of listAt(term, "matchExpressions").entries()) {
-    yield* oldLabel(stringAt(expression, ["key"]), `${path}.matchExpressions[${index}].key`);
+    const at = `${path}.matchExpressions[${index}]`;
+    yield* oldLabel(stringAt(expression, ["key"]), `${at}.key`);
+    for (const [place, value] of checksValues ? textsAt(expression, ["values"]).entries() : []) {
+      for (const problem of labelValueProblems(value)) yield `${at}.values[${place}]: ${value} is invalid, ${problem}`;
+    }
   }
 }
 
@@ -179,6 +198,9 @@ function* allWarnings(pod: JsonObject, prefix: string): Generator<string> {
   for (const [index, one] of listAt(spec, "imagePullSecrets").entries()) {
     if (stringAt(one, ["name"]) === "") yield `${at}.imagePullSecrets[${index}].name: invalid empty name ""`;
   }
+  for (const name of ["memory", "ephemeral-storage"]) {
+    yield* fractionOfBytes(spec, { member: "overhead", name, path: at });
+  }
   yield* profileWarnings(pod, prefix);
   yield* containerWarnings(pod, prefix);
   yield* portWarnings(spec, at);
@@ -187,6 +209,12 @@ function* allWarnings(pod: JsonObject, prefix: string): Generator<string> {
     yield `${at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   }
   yield* neighbourWarnings(spec, at);
+  for (const [index, address] of textsAt(spec, ["dnsConfig", "nameservers"]).entries()) {
+    yield* addressWarnings(address, `${at}.dnsConfig.nameservers[${index}]`);
+  }
+  for (const [index, alias] of listAt(spec, "hostAliases").entries()) {
+    yield* addressWarnings(stringAt(alias, ["ip"]), `${at}.hostAliases[${index}].ip`);
+  }
 }
 
 const oldAnnotations: readonly (readonly [name: string, text: string])[] = [

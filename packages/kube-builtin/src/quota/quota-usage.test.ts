@@ -237,6 +237,7 @@ test("the scopes of a quota stay, in any order, and its status has valid amounts
     (quotaChecks.validateChange?.(scoped(...now), scoped(...old), "") ?? []).map(fieldErrorText);
   assert.deepEqual(change(["b", "a"], ["a", "b"]), []);
   assert.deepEqual(change(["a"], ["a", "b"]), ['spec.scopes: Invalid value: ["a"]: field is immutable']);
+  assert.deepEqual(change([""], []), ['spec.scopes: Invalid value: [""]: field is immutable']);
   const status = { hard: { pods: "-1" }, used: { gpus: "1" } };
   assert.deepEqual(
     (quotaChecks.validateChange?.({ status }, {}, "status") ?? []).map((error) => error.field),

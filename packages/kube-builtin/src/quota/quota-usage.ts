@@ -10,7 +10,14 @@ import {
   type Store,
 } from "@purlin/kube-apiserver/kinds";
 import { type FieldError, invalidPrinted, invalidValue, keyPath, requiredValue } from "@purlin/kube-objects/errors";
-import { isJsonArray, isNumber, type JsonObject, sortedKeys } from "@purlin/kube-objects/json";
+import {
+  isJsonArray,
+  isNumber,
+  type JsonObject,
+  type JsonValue,
+  jsonEqual,
+  sortedKeys,
+} from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { amountErrors, isQuotaName, resourceNameErrors } from "../checks/resource-names.ts";
 import { goStruct, hasObject } from "../checks/rule-checks.ts";
@@ -317,9 +324,9 @@ function quotaChange(object: JsonObject, old: JsonObject, endpoint: Endpoint): F
     const status = objectAt(object, ["status"]);
     return [limits("hard"), limits("used")].flatMap((check) => check(status, "status"));
   }
-  const [now, before] = [object, old].map((one) => [...new Set(textsAt(one, ["spec", "scopes"]))].sort().join());
+  const scopeSet = (one: JsonObject): JsonValue => [...new Set(textsAt(one, ["spec", "scopes"]))].sort();
   const sent = memberAt(object, ["spec", "scopes"]) ?? null;
-  return now === before ? [] : [invalidValue("spec.scopes", sent, "field is immutable")];
+  return jsonEqual(scopeSet(object), scopeSet(old)) ? [] : [invalidValue("spec.scopes", sent, "field is immutable")];
 }
 
 /** The rules of ResourceQuotas. */

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Store } from "@purlin/kube-apiserver/kinds";
 import { objectCodec, openStore, tempDirectory } from "@purlin/kube-apiserver/testing";
-import { fieldErrorText } from "@purlin/kube-objects/errors";
+import { fieldErrorText, type StatusError } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { allocated, DrawnPlaces, nodePortErrors, ServicePlaces, type TakenPlaces } from "./allocation.ts";
 
@@ -126,18 +126,29 @@ test("a port for health checks is one that neither this Service nor another has"
   });
   const errors = (port: number, old?: JsonObject): string[] =>
     nodePortErrors(balancer(port), old, taken).map(fieldErrorText);
-  const refused = (port: number): string[] => [
-    `spec.healthCheckNodePort: Invalid value: ${port}: provided port is already allocated`,
-  ];
+  const refused = (port: number, problem = "already allocated"): Partial<StatusError> => ({
+    code: 500,
+    message: `Internal error occurred: failed to allocate requested HealthCheck NodePort ${port}: provided port is ${problem}`,
+  });
   assert.deepEqual(errors(31_113), []);
-  assert.deepEqual(errors(31_111), refused(31_111));
-  assert.deepEqual(errors(31_112), refused(31_112));
-  assert.match(
-    errors(5)[0] ?? "",
-    /^spec.healthCheckNodePort: Invalid value: 5: provided port is not in the valid range/,
-  );
-  assert.deepEqual(errors(31_111, { type: "LoadBalancer" }), refused(31_111), "of a Service that had none");
+  assert.throws(() => errors(31_111), refused(31_111));
+  assert.throws(() => errors(31_112), refused(31_112));
+  const range = "not in the valid range. The range of valid ports is 30000-32767";
+  assert.throws(() => errors(5), refused(5, range));
+  assert.throws(() => errors(31_111, { type: "LoadBalancer" }), refused(31_111), "of a Service that had none");
   assert.deepEqual(errors(31_111, balancer(31_111)), [], "its own");
+});
+
+test("ports of a change share a port of nodes only with different protocols", () => {
+  const old = { type: "NodePort", ports: [{ port: 80, protocol: "TCP", nodePort: 30_080 }] };
+  const errors = (...protocols: string[]): unknown =>
+    nodePortErrors(
+      { type: "NodePort", ports: protocols.map((protocol) => ({ protocol, nodePort: 30_080 })) },
+      old,
+      nothingTaken,
+    );
+  assert.deepEqual(errors("TCP", "UDP"), []);
+  assert.throws(() => errors("TCP", "UDP", "TCP"), { code: 500, message: "duplicate nodePort: {TCP 30080}" });
 });
 
 const asked: Record<string, { reason: string; port: number; old?: number; want: readonly string[] }> = {

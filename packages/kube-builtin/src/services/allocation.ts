@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { randomInt } from "node:crypto";
 import { type Entry, isPort, listAt, type Store, type Watch } from "@purlin/kube-apiserver/kinds";
-import { type FieldError, invalidValue } from "@purlin/kube-objects/errors";
+import { type FieldError, internalError, invalidValue, unclassifiedError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 
@@ -69,6 +69,8 @@ function withAddress(spec: JsonObject, taken: TakenPlaces): JsonObject {
   if (given === "" && list.length > 0) return spec;
   if (given === "" && isOther) return { ...spec, ipFamilyPolicy: spec["ipFamilyPolicy"] ?? "SingleStack" };
   const address = given === "" ? freeAddress(taken) : given;
+  // A list that begins with another address is refused.
+  if (list.length > 0 && list[0] !== address) return { ...spec, clusterIP: address };
   if (address.includes(":")) return { ...spec, clusterIPs: list.length > 0 ? list : [address] };
   // Without a selector, endpoints may have addresses of any family.
   const isOpen = address === "None" && Object.keys(objectAt(spec, ["selector"])).length === 0;
@@ -161,25 +163,36 @@ function* fromRandom(size: number, last: number): Generator<number> {
 export function nodePortErrors(spec: JsonObject, old: JsonObject | undefined, taken: TakenPlaces): FieldError[] {
   const own = new Set(old === undefined ? [] : nodePortsOf(old));
   const byPort = new Map<JsonValue, number>();
-  const errors = listAt(spec, "ports").flatMap((port, index) => {
+  const kept = new Set<string>();
+  for (const [index, port] of listAt(spec, "ports").entries()) {
     const [wanted, number] = [nodePortOf(port), memberAt(port, ["port"]) ?? 0];
+    if (wanted === 0) continue;
     // Ports of a change may share a port of nodes, those of a new Service only if they have the same number.
     const isShared = old === undefined ? byPort.get(number) === wanted : own.has(wanted);
-    if (wanted === 0 || isShared) return [];
-    const found = allocationErrors(wanted, `spec.ports[${index}].nodePort`, { taken, own });
+    const problem = isShared ? "" : allocationProblem(wanted, { taken, own });
+    if (problem !== "") return [invalidValue(`spec.ports[${index}].nodePort`, wanted, problem)];
+    if (old !== undefined) keepOnce(kept, `${stringAt(port, ["protocol"])} ${wanted}`);
     own.add(wanted);
     if (!byPort.has(number)) byPort.set(number, wanted);
-    return found;
-  });
-  return errors.length > 0 ? errors.slice(0, 1) : healthPortErrors(spec, old, taken);
+  }
+  requireHealthPort(spec, old, taken);
+  return [];
 }
 
-/** A Service that did not have one before cannot get a port for health checks that is in use. */
-function healthPortErrors(spec: JsonObject, old: JsonObject | undefined, taken: TakenPlaces): FieldError[] {
+/** A change cannot use one port of nodes twice with the same protocol. The reference answers it as an error of its own. */
+function keepOnce(kept: Set<string>, place: string): void {
+  if (kept.has(place)) throw unclassifiedError(`duplicate nodePort: {${place}}`);
+  kept.add(place);
+}
+
+/** A Service that did not have one before cannot get a port for health checks that is in use. The reference answers it as an error of its own. */
+function requireHealthPort(spec: JsonObject, old: JsonObject | undefined, taken: TakenPlaces): void {
   const wanted = memberAt(spec, ["healthCheckNodePort"]);
-  if (typeof wanted !== "number" || !isPort(wanted) || !needsHealthPort(spec)) return [];
-  if (old !== undefined && needsHealthPort(old)) return [];
-  return allocationErrors(wanted, "spec.healthCheckNodePort", { taken, own: new Set(nodePortsOf(spec)) });
+  if (typeof wanted !== "number" || !isPort(wanted) || !needsHealthPort(spec)) return;
+  if (old !== undefined && needsHealthPort(old)) return;
+  const problem = allocationProblem(wanted, { taken, own: new Set(nodePortsOf(spec)) });
+  if (problem === "") return;
+  throw internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${problem}`);
 }
 
 interface Places {
@@ -187,13 +200,11 @@ interface Places {
   readonly own: ReadonlySet<number>;
 }
 
-function allocationErrors(wanted: number, path: string, { taken, own }: Places): FieldError[] {
+function allocationProblem(wanted: number, { taken, own }: Places): string {
   if (wanted < firstPort || wanted > lastPort) {
-    const range = `The range of valid ports is ${firstPort}-${lastPort}`;
-    return [invalidValue(path, wanted, `provided port is not in the valid range. ${range}`)];
+    return `provided port is not in the valid range. The range of valid ports is ${firstPort}-${lastPort}`;
   }
-  const isTaken = own.has(wanted) || taken.isPortTaken(wanted);
-  return isTaken ? [invalidValue(path, wanted, "provided port is already allocated")] : [];
+  return own.has(wanted) || taken.isPortTaken(wanted) ? "provided port is already allocated" : "";
 }
 
 const prefix = "//services/";

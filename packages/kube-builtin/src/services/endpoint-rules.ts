@@ -7,6 +7,7 @@ import {
   type KindRules,
   listAt,
   maybeNamed,
+  metaOf,
   named,
   oneOf,
   portRange,
@@ -28,7 +29,14 @@ import {
   labelValueProblems,
 } from "@purlin/kube-objects/metadata";
 import { memberAt, stringAt } from "@purlin/kube-objects/object";
-import { addressProblem, addressText, canonicalAddressProblem, isOfFamily, localKindOf } from "../checks/addresses.ts";
+import {
+  addressProblem,
+  addressText,
+  addressWarnings,
+  canonicalAddressProblem,
+  isOfFamily,
+  localKindOf,
+} from "../checks/addresses.ts";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { each } from "../defaults/pod-defaults.ts";
 
@@ -96,7 +104,20 @@ const subset: Check = (object, path) => {
   ];
 };
 
+/** Addresses that have a shorter form. Those of the controller are written as they should be. */
+function endpointsWarnings(object: JsonObject): string[] {
+  if (metaOf(object).labels?.["endpoints.kubernetes.io/managed-by"] === "endpoint-controller") return [];
+  return listAt(object, "subsets").flatMap((subset, index) =>
+    ["addresses", "notReadyAddresses"].flatMap((list) =>
+      listAt(subset, list).flatMap((one, place) =>
+        addressWarnings(stringAt(one, ["ip"]), `subsets[${index}].${list}[${place}].ip`),
+      ),
+    ),
+  );
+}
+
 export const endpointsRules: KindRules = {
+  warnings: endpointsWarnings,
   validate: (object) => listAt(object, "subsets").flatMap((one, index) => subset(one, `subsets[${index}]`)),
 };
 

@@ -33,6 +33,19 @@ test("an update without an address keeps the one that the Service has", () => {
   assert.deepEqual(updated(bare, spec()), spec());
 });
 
+test("an update without families takes those of its list of addresses, and keeps the policy", () => {
+  const { ipFamilies: _given, ...listed } = spec({ clusterIPs: ["::1"] });
+  const { clusterIP: _address, ...unnamed } = listed;
+  assert.deepEqual(updated(unnamed, spec()), listed);
+  assert.deepEqual(changed(listed, spec()), [
+    'spec.clusterIPs: Invalid value: ["::1"]: first value must match `clusterIP`',
+  ]);
+  const { ipFamilyPolicy: _policy, ...plain } = spec();
+  assert.deepEqual(updated(plain, spec({ ipFamilyPolicy: "PreferDualStack" })), {
+    ...spec({ ipFamilyPolicy: "PreferDualStack" }),
+  });
+});
+
 test("an address that is changed alone takes the list with it", () => {
   assert.deepEqual(
     updated(spec({ clusterIP: "10.0.0.8" }), spec()),
@@ -40,16 +53,20 @@ test("an address that is changed alone takes the list with it", () => {
   );
 });
 
-test("ports of nodes stay with their ports", () => {
-  const old = spec({
-    type: "NodePort",
-    ports: [port({ nodePort: 30_100 }), port({ port: 81, name: "b", nodePort: 30_101 })],
-  });
-  const now = spec({ type: "NodePort", ports: [port({ port: 81, name: "c" }), port()] });
-  assert.deepEqual((updated(now, old) as { ports: unknown }).ports, [
-    port({ port: 81, name: "c", nodePort: 30_101 }),
-    port({ nodePort: 30_100 }),
+test("ports of nodes stay with the names of their ports, unless another port asks for them", () => {
+  const [first, second] = [port({ name: "a", nodePort: 30_100 }), port({ port: 81, name: "b", nodePort: 30_101 })];
+  const old = spec({ type: "NodePort", ports: [first, second] });
+  const portsOf = (...ports: JsonObject[]): JsonObject[] =>
+    (updated(spec({ type: "NodePort", ports }), old) as { ports: JsonObject[] }).ports;
+  assert.deepEqual(portsOf(port({ port: 8080, name: "b" }), port({ name: "a" })), [
+    port({ port: 8080, name: "b", nodePort: 30_101 }),
+    first,
   ]);
+  const [renamed, moved] = portsOf(port({ port: 81, name: "c" }), port({ name: "a", nodePort: 30_101 }));
+  assert.notEqual(renamed?.["nodePort"], 30_101);
+  assert.equal(moved?.["nodePort"], 30_101);
+  const [other] = portsOf(port({ name: "a" }), port({ port: 81, name: "b", nodePort: 30_100 }));
+  assert.notEqual(other?.["nodePort"], 30_100);
 });
 
 test("a Service that no longer needs them loses its address and its ports of nodes", () => {

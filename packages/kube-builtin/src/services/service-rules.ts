@@ -21,10 +21,10 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import { goQuote, type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
+import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { canonicalAddress, loadBalancer } from "../checks/addresses.ts";
+import { addressWarnings, balancerWarnings, loadBalancer, rangeWarnings } from "../checks/addresses.ts";
 import {
   allocated,
   isExternal,
@@ -110,7 +110,7 @@ function portErrors(object: JsonObject, old: JsonObject | undefined, taken: Take
 }
 
 function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpoint: Endpoint): string[] {
-  if (endpoint === "status") return [];
+  if (endpoint === "status") return balancerWarnings(object);
   const isIgnored =
     stringAt(object, ["spec", "type"]) !== "ExternalName" && stringAt(object, ["spec", "externalName"]) !== "";
   const hasAddresses = textsAt(object, ["spec", "externalIPs"]).length > 0;
@@ -121,12 +121,17 @@ function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpo
   const isOldHint = metaOf(object).annotations?.[oldHints] !== undefined;
   return [
     ...(isOldHint ? [`annotation ${oldHints} is deprecated, please use ${topologyMode} instead`] : []),
+    ...listWarnings(object, "spec", "clusterIPs"),
     ...ignored.map((name) => `spec.${name} is ignored for headless services`),
-    ...addressWarnings(objectAt(object, ["spec"])),
-    ...(hasAddresses && isNamed ? ['spec.externalIPs is ignored when spec.type is "ExternalName"'] : []),
+    ...listWarnings(object, "spec", "externalIPs"),
     ...(hasAddresses && !isNamed && !isHeadless
       ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
       : []),
+    ...addressWarnings(stringAt(object, ["spec", "loadBalancerIP"]), "spec.loadBalancerIP"),
+    ...textsAt(object, ["spec", "loadBalancerSourceRanges"]).flatMap((range, index) =>
+      rangeWarnings(range, `spec.loadBalancerSourceRanges[${index}]`),
+    ),
+    ...(hasAddresses && isNamed ? ['spec.externalIPs is ignored when spec.type is "ExternalName"'] : []),
     ...(isIgnored ? ['spec.externalName is ignored when spec.type is not "ExternalName"'] : []),
     ...(stringAt(object, ["spec", "trafficDistribution"]) === "PreferClose"
       ? ['spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"']
@@ -137,19 +142,9 @@ function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpo
 const oldHints = "service.kubernetes.io/topology-aware-hints";
 const topologyMode = "service.kubernetes.io/topology-mode";
 
-/** IPv6 addresses that have a shorter form. */
-function addressWarnings(spec: JsonObject): string[] {
-  const addresses = [
-    ...["clusterIPs", "externalIPs"].flatMap((list) =>
-      textsAt(spec, [list]).map((address, index) => [`${list}[${index}]`, address] as const),
-    ),
-    ["loadBalancerIP", stringAt(spec, ["loadBalancerIP"])] as const,
-  ];
-  return addresses.flatMap(([name, address]) => {
-    const canonical = canonicalAddress(address);
-    const why = `should be in RFC 5952 canonical format (${goQuote(canonical)})`;
-    return canonical === address ? [] : [`spec.${name}: IPv6 address ${goQuote(address)} ${why}`];
-  });
+/** IPv6 addresses of a list that have a shorter form. */
+function listWarnings(object: JsonObject, ...path: readonly string[]): string[] {
+  return textsAt(object, path).flatMap((one, index) => addressWarnings(one, `${path.join(".")}[${index}]`));
 }
 
 /** Members that mean nothing without an address of the cluster. */
@@ -222,35 +217,40 @@ function withKept(spec: JsonObject, old: JsonObject): JsonObject {
   if (isSameList && isOther && stringAt(spec, ["clusterIP"]) !== "") {
     return withKept({ ...spec, clusterIPs: [stringAt(spec, ["clusterIP"])] }, old);
   }
-  const keepsAddress = needsAddress(spec) && needsAddress(old) && stringAt(spec, ["clusterIP"]) === "";
-  const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = old;
-  const kept = keepsAddress
-    ? Object.entries({ clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy }).filter(
-        ([name, value]) => value !== undefined && (spec[name] === undefined || name === "clusterIP"),
-      )
-    : [];
   const ports = needsPorts(spec) && needsPorts(old) ? withNodePortsOf(spec, old) : spec;
   const keepsHealthPort = needsHealthPort(spec) && needsHealthPort(old) && !spec["healthCheckNodePort"];
   const { healthCheckNodePort = 0 } = old;
   return {
     ...ports,
-    ...(Object.fromEntries(kept) as JsonObject),
+    ...keptAddress(spec, old),
     ...(keepsHealthPort && { healthCheckNodePort }),
   };
 }
 
-function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {
-  const place = (port: JsonObject): string => `${String(port["port"])}/${stringAt(port, ["protocol"])}`;
-  // Turned round, so that the first of several at one place is the one that stays.
-  const olds = new Map(
-    listAt(old, "ports")
-      .reverse()
-      .map((port) => [place(port), port]),
+/** What an update that does not name them keeps of the old address. Families follow the list of addresses where there is one. */
+function keptAddress(spec: JsonObject, old: JsonObject): JsonObject {
+  if (!needsAddress(spec) || !needsAddress(old)) return {};
+  const { clusterIP, clusterIPs, ipFamilies, ipFamilyPolicy } = old;
+  const isListed = textsAt(spec, ["clusterIPs"]).length > 0;
+  const kept = {
+    ipFamilyPolicy,
+    ...(stringAt(spec, ["clusterIP"]) === "" && { clusterIP, clusterIPs, ...(!isListed && { ipFamilies }) }),
+  };
+  return Object.fromEntries(
+    Object.entries(kept).flatMap(([name, value]) =>
+      value !== undefined && (spec[name] === undefined || name === "clusterIP") ? [[name, value]] : [],
+    ),
   );
+}
+
+/** Ports keep the port of nodes of the old port with the same name, unless another port asks for it. */
+function withNodePortsOf(spec: JsonObject, old: JsonObject): JsonObject {
   const ports = listAt(spec, "ports");
+  const asked = new Set(ports.map(({ nodePort }) => nodePort));
+  const olds = new Map(listAt(old, "ports").map((port) => [stringAt(port, ["name"]), memberAt(port, ["nodePort"])]));
   const filled = ports.map((port) => {
-    const nodePort = memberAt(port, ["nodePort"]) || memberAt(olds.get(place(port)) ?? {}, ["nodePort"]);
-    return nodePort ? { ...port, nodePort } : port;
+    const nodePort = olds.get(stringAt(port, ["name"]));
+    return port["nodePort"] || !nodePort || asked.has(nodePort) ? port : { ...port, nodePort };
   });
   return ports.length === 0 ? spec : { ...spec, ports: filled };
 }

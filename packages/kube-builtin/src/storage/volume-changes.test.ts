@@ -287,6 +287,7 @@ test("a fraction of a byte gives a warning", () => {
   const warnings = (requests: JsonObject, limits: JsonObject = {}): unknown =>
     claimRules.warnings?.({ spec: { resources: { requests, limits } } }, undefined, "");
   assert.deepEqual(warnings({ storage: "1Gi" }, { storage: "1000m" }), []);
+  assert.deepEqual(warnings({ storage: "-1" }, { storage: "999999999n" }), []);
   assert.deepEqual(warnings({ storage: "1500m" }, { storage: "100m" }), [
     'spec.resources.requests[storage]: fractional byte value "1500m" is invalid, must be an integer',
     'spec.resources.limits[storage]: fractional byte value "100m" is invalid, must be an integer',

@@ -19,14 +19,7 @@ import {
   requiredValue,
   unsupportedValue,
 } from "@purlin/kube-objects/errors";
-import {
-  goQuote,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-  sortedKeys,
-  utf8Length,
-} from "@purlin/kube-objects/json";
+import { isJsonObject, type JsonObject, type JsonValue, sortedKeys, utf8Length } from "@purlin/kube-objects/json";
 import {
   dns1123LabelProblems,
   dns1123SubdomainProblems,
@@ -35,9 +28,9 @@ import {
   validateLabels,
 } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt, withMember } from "@purlin/kube-objects/object";
-import { compareQuantities, quantityNanos } from "@purlin/kube-objects/typed";
+import { compareQuantities } from "@purlin/kube-objects/typed";
 import { goDifference } from "../checks/go-form.ts";
-import { amountErrors, isNative } from "../checks/resource-names.ts";
+import { amountErrors, fractionOfBytes, isNative } from "../checks/resource-names.ts";
 import { immutable, inMember, selectorAt } from "../checks/rule-checks.ts";
 import { volumeSources } from "./volume-sources.ts";
 import { accessModes, basicAmount, nodeAffinityChange, positiveAmount, volumeMode, volumeSpec } from "./volume-spec.ts";
@@ -340,17 +333,13 @@ function withDataSource(claim: JsonObject): JsonObject {
   return withMember(first, ["spec", "dataSourceRef"], ref ?? copy(source));
 }
 
-const milli = 1_000_000n;
-
 /** Storage is counted in whole bytes. */
 function claimWarnings(claim: JsonObject): string[] {
   const [old] = Object.entries(oldAnnotations) as [[string, string]];
-  const fractions = ["requests", "limits"].flatMap((member) => {
-    const amount = stringAt(claim, ["spec", "resources", member, "storage"]) || "0";
-    const isWhole = ((quantityNanos(amount) + milli - 1n) / milli) % 1000n === 0n;
-    const path = `spec.resources.${member}[storage]`;
-    return isWhole ? [] : [`${path}: fractional byte value ${goQuote(amount)} is invalid, must be an integer`];
-  });
+  const resources = objectAt(claim, ["spec", "resources"]);
+  const fractions = ["requests", "limits"].flatMap((member) => [
+    ...fractionOfBytes(resources, { member, name: "storage", path: "spec.resources" }),
+  ]);
   const isAnnotated = old[0] in (metaOf(claim).annotations ?? {});
   return [...(isAnnotated ? [`metadata.annotations[${old[0]}]: ${old[1]}`] : []), ...fractions];
 }

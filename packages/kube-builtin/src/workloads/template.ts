@@ -134,7 +134,8 @@ export const controllerRules: KindRules = {
   warnings: (object, old) =>
     old !== undefined && metaOf(object).generation === metaOf(old).generation
       ? []
-      : podWarnings(objectAt(object, ["spec", "template"]), "spec.template"),
+      : // The reference looks at the template before a change, not at the new one.
+        podWarnings(objectAt(old ?? object, ["spec", "template"]), "spec.template"),
   validateChange: onStatus(replicaStatus),
   scale: controllerScale,
   emptyMembers: { spec: { replicas: 0 } },

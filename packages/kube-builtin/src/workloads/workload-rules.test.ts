@@ -272,7 +272,9 @@ test("a StatefulSet that keeps all revisions, or claims fractions of bytes, give
     'spec.volumeClaimTemplates[0].resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer',
     "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended",
   ]);
+  assert.deepEqual(statefulSetRules.warnings?.(set, set, "status"), []);
   assert.deepEqual(statefulSetRules.warnings?.(set, set, ""), [
+    'spec.volumeClaimTemplates[0].Spec.resources.requests[storage]: fractional byte value "100m" is invalid, must be an integer',
     "spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended",
   ]);
 });

@@ -29,8 +29,8 @@ import { dns1123LabelProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
 import { formatLabelSelector, type LabelSelectorObject, labelSelectorOf } from "@purlin/kube-objects/selector";
 import { TypedFormError } from "@purlin/kube-objects/typed";
+import { fractionOfBytes } from "../checks/resource-names.ts";
 import { changes, notAbove, notNegativeAt, onStatus } from "../checks/rule-checks.ts";
-import { fractionOfBytes } from "../pods/container-warnings.ts";
 import { nameWarnings, podWarnings } from "../pods/pod-warnings.ts";
 import { claimSpec } from "../storage/volume-rules.ts";
 import { daemonStrategyErrors, deploymentStrategyErrors, statefulStrategyErrors } from "./rolling-update.ts";
@@ -87,14 +87,16 @@ function daemonWarnings(object: JsonObject, old: JsonObject | undefined): string
 }
 
 /** What a StatefulSet keeps of the past, and what it asks for each of its Pods. */
-function statefulWarnings(object: JsonObject, old: JsonObject | undefined): string[] {
-  const isChanged = old === undefined || metaOf(object).generation !== metaOf(old).generation;
-  const claims = isChanged ? listAt(object, "spec", "volumeClaimTemplates") : [];
+function statefulWarnings(object: JsonObject, old: JsonObject | undefined, endpoint: Endpoint): string[] {
+  if (endpoint === "status") return [];
+  const claims = listAt(object, "spec", "volumeClaimTemplates");
+  // A new set has another path in these warnings than a changed one, and neither is that of the field.
+  const place = old === undefined ? "resources" : "Spec.resources";
   const limit = memberAt(object, ["spec", "revisionHistoryLimit"]);
   const advice = "a negative value retains all historical revisions; a value >= 0 is recommended";
   return [
     ...templateWarnings(object, old),
-    ...claims.flatMap((claim, index) => claimWarnings(claim, `spec.volumeClaimTemplates[${index}].resources`)),
+    ...claims.flatMap((claim, index) => claimWarnings(claim, `spec.volumeClaimTemplates[${index}].${place}`)),
     ...(typeof limit === "number" && limit < 0 ? [`spec.revisionHistoryLimit: ${advice}`] : []),
   ];
 }

@@ -172,10 +172,15 @@ function checkInteger(type: "int32" | "int64", value: JsonValue, place: Place): 
   throw cannotUnmarshal(`number ${typeof written === "string" ? written : value}`, type, place);
 }
 
+const listOfTexts: FieldType = { kind: "list", of: { kind: "scalar", scalar: "string" }, goName: "v1.ExtraValue" };
+
 function checkSpecial(name: string, value: JsonValue, place: Place): void {
   const isTime = name === "meta.v1.Time" || name === "meta.v1.MicroTime";
   if (isTime && typeof value !== "string") throw misfit(value, "string", place);
-  if (name === "=list" && !isJsonArray(value)) throw misfit(value, "v1.ExtraValue", place);
+  if (name === "=list") {
+    checkValue(listOfTexts, value, place);
+    return;
+  }
   if (name === "intstr.IntOrString" && typeof value !== "string") checkInteger("int32", value, place);
   specialForms[name]?.(value);
 }

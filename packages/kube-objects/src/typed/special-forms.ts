@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { goQuote } from "../json/go-text.ts";
-import type { JsonValue } from "../json/json-value.ts";
+import { isJsonArray, type JsonValue } from "../json/json-value.ts";
 import { canonicalQuantity } from "./quantity.ts";
 
 /** JSON that does not fit the type it was sent as. The message is the one Go's decoder gives. */
@@ -129,9 +129,11 @@ export const specialForms: Readonly<Record<string, (value: JsonValue) => JsonVal
   "=list": listOfTexts,
 };
 
-/** A list as the value of a map, such as the extra information about a user. */
+/** A list as the value of a map, such as the extra information about a user. A null in it is read as an empty text. */
 function listOfTexts(value: JsonValue): JsonValue {
-  if (value === null || (Array.isArray(value) && value.every((item) => typeof item === "string"))) return value;
+  if (value === null) return value;
+  const items = isJsonArray(value) ? value.map((item) => item ?? "") : [0];
+  if (items.every((item) => typeof item === "string")) return items;
   throw new TypedFormError("not a list of strings");
 }
 
