@@ -14,7 +14,9 @@ interface AnswerRow {
   readonly why: string;
   readonly expr: string;
   /** The value in the notation of `showValue`, or ERR, PLAN or COMPILE and a message. */
-  readonly is: string;
+  readonly is?: string;
+  /** The problems that refuse an expression of one line, each as its column and message: "5: undefined field 'a'". */
+  readonly refused?: string | readonly string[];
   readonly cost?: number;
   /** The estimate of the cost. */
   readonly min?: bigint;
@@ -27,7 +29,7 @@ export interface Subject {
   readonly self: unknown;
 }
 
-type Answer = Omit<AnswerRow, "why" | "expr">;
+type Answer = Omit<AnswerRow, "why" | "expr" | "refused">;
 
 const nothing: Subject = { schema: { type: "object" }, self: {} };
 
@@ -44,11 +46,22 @@ function answerTo(expr: string, { schema, self }: Subject = nothing): Answer {
   };
 }
 
+/** What `is` shows of problems: each with the expression and a mark below its column. */
+function compileText(expr: string, refused: string | readonly string[]): string {
+  const problems = typeof refused === "string" ? [refused] : refused;
+  const texts = problems.map((problem) => {
+    const mark = `${".".repeat(Number.parseInt(problem, 10) - 1)}^`;
+    return `ERROR: <input>:1:${problem}\n | ${expr}\n | ${mark}`;
+  });
+  return `COMPILE ${texts.join("\n")}`;
+}
+
 /** Tests each expression of a table. */
 export function testAnswers(rows: readonly AnswerRow[], subject?: Subject): void {
-  for (const { why, expr, ...expected } of rows) {
+  for (const { why, expr, refused, ...rest } of rows) {
     test(`${why}: ${expr}`, () => {
       const answer = answerTo(expr, subject);
+      const expected = refused === undefined ? rest : { ...rest, is: compileText(expr, refused) };
       const compared = Object.keys(expected).map((key) => [key, answer[key as keyof Answer]]);
       assert.deepEqual(Object.fromEntries(compared), expected);
     });

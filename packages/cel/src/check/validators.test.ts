@@ -3,31 +3,19 @@
 import { testAnswers } from "../../test/answers.ts";
 
 testAnswers([
-  {
-    why: "a wrong duration",
-    expr: "duration('1d')",
-    is: "COMPILE ERROR: <input>:1:10: invalid duration argument\n | duration('1d')\n | .........^",
-  },
-  {
-    why: "a wrong timestamp",
-    expr: "timestamp('2020-13-01T00:00:00Z')",
-    is: "COMPILE ERROR: <input>:1:11: invalid timestamp argument\n | timestamp('2020-13-01T00:00:00Z')\n | ..........^",
-  },
+  { why: "a wrong duration", expr: "duration('1d')", refused: "10: invalid duration argument" },
+  { why: "a wrong timestamp", expr: "timestamp('2020-13-01T00:00:00Z')", refused: "11: invalid timestamp argument" },
   {
     why: "a number that is not a timestamp",
     expr: "timestamp(253402300800)",
-    is: "COMPILE ERROR: <input>:1:11: invalid timestamp argument\n | timestamp(253402300800)\n | ..........^",
+    refused: "11: invalid timestamp argument",
   },
   { why: "a right timestamp of a number", expr: "timestamp(0)", is: "timestamp 1970-01-01T00:00:00Z", cost: 0 },
-  {
-    why: "a wrong pattern",
-    expr: "'a'.matches('(')",
-    is: "COMPILE ERROR: <input>:1:13: invalid matches argument\n | 'a'.matches('(')\n | ............^",
-  },
+  { why: "a wrong pattern", expr: "'a'.matches('(')", refused: "13: invalid matches argument" },
   {
     why: "a wrong pattern of a function is looked at as text",
     expr: "matches('(', 'a')",
-    is: "COMPILE ERROR: <input>:1:9: invalid matches argument\n | matches('(', 'a')\n | ........^",
+    refused: "9: invalid matches argument",
   },
   {
     why: "a pattern that is not a literal is not looked at",
@@ -38,22 +26,23 @@ testAnswers([
   {
     why: "wrong literals are reported by kind and then by place",
     expr: "[duration('x') == duration('1s'), timestamp('x') == timestamp(0), 'a'.matches('['), duration('y') == duration('1s')]",
-    is: "COMPILE ERROR: <input>:1:11: invalid duration argument\n | [duration('x') == duration('1s'), timestamp('x') == timestamp(0), 'a'.matches('['), duration('y') == duration('1s')]\n | ..........^\nERROR: <input>:1:45: invalid timestamp argument\n | [duration('x') == duration('1s'), timestamp('x') == timestamp(0), 'a'.matches('['), duration('y') == duration('1s')]\n | ............................................^\nERROR: <input>:1:79: invalid matches argument\n | [duration('x') == duration('1s'), timestamp('x') == timestamp(0), 'a'.matches('['), duration('y') == duration('1s')]\n | ..............................................................................^\nERROR: <input>:1:94: invalid duration argument\n | [duration('x') == duration('1s'), timestamp('x') == timestamp(0), 'a'.matches('['), duration('y') == duration('1s')]\n | .............................................................................................^",
+    refused: [
+      "11: invalid duration argument",
+      "45: invalid timestamp argument",
+      "79: invalid matches argument",
+      "94: invalid duration argument",
+    ],
   },
   {
     why: "a wrong literal in a comprehension",
     expr: "[1].all(e, duration('x') > duration('1s'))",
-    is: "COMPILE ERROR: <input>:1:21: invalid duration argument\n | [1].all(e, duration('x') > duration('1s'))\n | ....................^",
+    refused: "21: invalid duration argument",
   },
-  {
-    why: "a wrong literal in a map",
-    expr: "{'a': duration('x')}",
-    is: "COMPILE ERROR: <input>:1:16: invalid duration argument\n | {'a': duration('x')}\n | ...............^",
-  },
+  { why: "a wrong literal in a map", expr: "{'a': duration('x')}", refused: "16: invalid duration argument" },
   {
     why: "a wrong literal in a condition",
     expr: "true ? duration('x') : duration('1s')",
-    is: "COMPILE ERROR: <input>:1:17: invalid duration argument\n | true ? duration('x') : duration('1s')\n | ................^",
+    refused: "17: invalid duration argument",
   },
 ]);
 
@@ -62,53 +51,45 @@ testAnswers([
   {
     why: "the first element of another type is reported",
     expr: "[1, 'a', 2.0]",
-    is: "COMPILE ERROR: <input>:1:5: expected type 'int' but found 'string'\n | [1, 'a', 2.0]\n | ....^",
+    refused: "5: expected type 'int' but found 'string'",
   },
   { why: "elements that are dynamic", expr: "[dyn(1), dyn('a')]", is: '[1, "a"]', cost: 0 },
-  {
-    why: "a dynamic element beside another",
-    expr: "[1, dyn('a')]",
-    is: "COMPILE ERROR: <input>:1:8: expected type 'int' but found 'dyn'\n | [1, dyn('a')]\n | .......^",
-  },
+  { why: "a dynamic element beside another", expr: "[1, dyn('a')]", refused: "8: expected type 'int' but found 'dyn'" },
   {
     why: "lists of different elements",
     expr: "[[1], ['a']]",
-    is: "COMPILE ERROR: <input>:1:7: expected type 'list(int)' but found 'list(string)'\n | [[1], ['a']]\n | ......^",
+    refused: "7: expected type 'list(int)' but found 'list(string)'",
   },
   { why: "empty lists fit", expr: "[[1], []]", is: "[[1], []]", cost: 0 },
   {
     why: "maps of different values",
     expr: "[{'a': 1}, {'a': 'b'}]",
-    is: "COMPILE ERROR: <input>:1:12: expected type 'map(string, int)' but found 'map(string, string)'\n | [{'a': 1}, {'a': 'b'}]\n | ...........^",
+    refused: "12: expected type 'map(string, int)' but found 'map(string, string)'",
   },
   { why: "an optional element counts with its value", expr: "[1, ?optional.of(2)]", is: "[1, 2]", cost: 11 },
   {
     why: "an optional element of another type",
     expr: "[1, ?optional.of('a')]",
-    is: "COMPILE ERROR: <input>:1:17: expected type 'int' but found 'string'\n | [1, ?optional.of('a')]\n | ................^",
+    refused: "17: expected type 'int' but found 'string'",
   },
 ]);
 
 testAnswers([
-  {
-    why: "keys of different types",
-    expr: "{'a': 1, 2: 1}",
-    is: "COMPILE ERROR: <input>:1:10: expected type 'string' but found 'int'\n | {'a': 1, 2: 1}\n | .........^",
-  },
+  { why: "keys of different types", expr: "{'a': 1, 2: 1}", refused: "10: expected type 'string' but found 'int'" },
   {
     why: "values of different types",
     expr: "{'a': 1, 'b': 'c'}",
-    is: "COMPILE ERROR: <input>:1:15: expected type 'int' but found 'string'\n | {'a': 1, 'b': 'c'}\n | ..............^",
+    refused: "15: expected type 'int' but found 'string'",
   },
   {
     why: "both",
     expr: "{'a': 1, 2: 'c'}",
-    is: "COMPILE ERROR: <input>:1:10: expected type 'string' but found 'int'\n | {'a': 1, 2: 'c'}\n | .........^\nERROR: <input>:1:13: expected type 'int' but found 'string'\n | {'a': 1, 2: 'c'}\n | ............^",
+    refused: ["10: expected type 'string' but found 'int'", "13: expected type 'int' but found 'string'"],
   },
   {
     why: "each entry is reported",
     expr: "{'a': 1, 'b': 'c', 'd': 2.0}",
-    is: "COMPILE ERROR: <input>:1:15: expected type 'int' but found 'string'\n | {'a': 1, 'b': 'c', 'd': 2.0}\n | ..............^\nERROR: <input>:1:25: expected type 'int' but found 'double'\n | {'a': 1, 'b': 'c', 'd': 2.0}\n | ........................^",
+    refused: ["15: expected type 'int' but found 'string'", "25: expected type 'int' but found 'double'"],
   },
   {
     why: "an optional value counts with its value",
@@ -128,27 +109,29 @@ testAnswers([
   {
     why: "a list beside format may not",
     expr: "'%s'.format([1]) == 'a' || [1, 'a'].size() > 0",
-    is: "COMPILE ERROR: <input>:1:32: expected type 'int' but found 'string'\n | '%s'.format([1]) == 'a' || [1, 'a'].size() > 0\n | ...............................^",
+    refused: "32: expected type 'int' but found 'string'",
   },
   {
     why: "a wrong type of an argument",
     expr: "'%d'.format(['a'])",
-    is: "COMPILE ERROR: <input>:1:14: error during formatting: decimal clause can only be used on integers, was given string\n | '%d'.format(['a'])\n | .............^",
+    refused: "14: error during formatting: decimal clause can only be used on integers, was given string",
   },
   {
     why: "the second argument",
     expr: "'%d %f'.format([1, 2])",
-    is: "COMPILE ERROR: <input>:1:20: error during formatting: fixed-point clause can only be used on doubles, was given int\n | '%d %f'.format([1, 2])\n | ...................^",
+    refused: "20: error during formatting: fixed-point clause can only be used on doubles, was given int",
   },
   {
     why: "a part of an argument",
     expr: "'%s'.format([[1, optional.none()]])",
-    is: "COMPILE ERROR: <input>:1:31: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type\n | '%s'.format([[1, optional.none()]])\n | ..............................^",
+    refused:
+      "31: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type",
   },
   {
     why: "a key of an argument",
     expr: "'%s'.format([{optional.none(): 1}])",
-    is: "COMPILE ERROR: <input>:1:28: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type\n | '%s'.format([{optional.none(): 1}])\n | ...........................^",
+    refused:
+      "28: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type",
   },
   {
     why: "a dynamic argument fits",
@@ -159,13 +142,9 @@ testAnswers([
   {
     why: "too many arguments",
     expr: "'%s'.format([1, 2])",
-    is: "COMPILE ERROR: <input>:1:12: too many arguments supplied to string.format (expected 1, got 2)\n | '%s'.format([1, 2])\n | ...........^",
+    refused: "12: too many arguments supplied to string.format (expected 1, got 2)",
   },
-  {
-    why: "too few arguments",
-    expr: "'%s %s'.format([1])",
-    is: "COMPILE ERROR: <input>:1:15: index 1 out of range\n | '%s %s'.format([1])\n | ..............^",
-  },
+  { why: "too few arguments", expr: "'%s %s'.format([1])", refused: "15: index 1 out of range" },
   {
     why: "a template that is not a literal is not looked at",
     expr: "('%' + 'd').format(['a'])",
@@ -181,29 +160,31 @@ testAnswers([
   {
     why: "a percent sign takes no argument",
     expr: "'%%'.format([1])",
-    is: "COMPILE ERROR: <input>:1:12: too many arguments supplied to string.format (expected 0, got 1)\n | '%%'.format([1])\n | ...........^",
+    refused: "12: too many arguments supplied to string.format (expected 0, got 1)",
   },
   {
     why: "an int is not taken by a clause for doubles",
     expr: "'%f'.format([1])",
-    is: "COMPILE ERROR: <input>:1:14: error during formatting: fixed-point clause can only be used on doubles, was given int\n | '%f'.format([1])\n | .............^",
+    refused: "14: error during formatting: fixed-point clause can only be used on doubles, was given int",
   },
   { why: "a bool is taken by the binary clause", expr: "'%b'.format([true])", is: '"1"', cost: 1 },
   {
     why: "a bool is not taken by the octal clause",
     expr: "'%o'.format([true])",
-    is: "COMPILE ERROR: <input>:1:14: error during formatting: octal clause can only be used on integers, was given bool\n | '%o'.format([true])\n | .............^",
+    refused: "14: error during formatting: octal clause can only be used on integers, was given bool",
   },
   { why: "bytes are taken by the hexadecimal clause", expr: "'%X'.format([b'a'])", is: '"61"', cost: 1 },
   {
     why: "a double is not",
     expr: "'%x'.format([1.0])",
-    is: "COMPILE ERROR: <input>:1:14: error during formatting: only integers, byte buffers, and strings can be formatted as hex, was given double\n | '%x'.format([1.0])\n | .............^",
+    refused:
+      "14: error during formatting: only integers, byte buffers, and strings can be formatted as hex, was given double",
   },
   { why: "a type is taken by the string clause", expr: "'%s'.format([int])", is: '"int"', cost: 1 },
   {
     why: "an address is not",
     expr: "'%s'.format([ip('::1')])",
-    is: "COMPILE ERROR: <input>:1:16: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given net.IP\n | '%s'.format([ip('::1')])\n | ...............^",
+    refused:
+      "16: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given net.IP",
   },
 ]);

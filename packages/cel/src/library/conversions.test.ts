@@ -300,12 +300,12 @@ testAnswers([
   {
     why: "a type of each kind",
     expr: "[type(1), type(1u), type(1.0), type(true), type('a'), type(b'a'), type(null), type([]), type({})]",
-    is: "COMPILE ERROR: <input>:1:15: expected type 'type(int)' but found 'type(uint)'\n | [type(1), type(1u), type(1.0), type(true), type('a'), type(b'a'), type(null), type([]), type({})]\n | ..............^",
+    refused: "15: expected type 'type(int)' but found 'type(uint)'",
   },
   {
     why: "the type of a time and a duration",
     expr: "[type(timestamp(0)), type(duration('1s'))]",
-    is: "COMPILE ERROR: <input>:1:26: expected type 'type(timestamp)' but found 'type(duration)'\n | [type(timestamp(0)), type(duration('1s'))]\n | .........................^",
+    refused: "26: expected type 'type(timestamp)' but found 'type(duration)'",
   },
   { why: "the type of a type", expr: "type(type(1))", is: "type type", cost: 0 },
   { why: "the type of a library's value", expr: "type(ip('::1'))", is: "type net.IP", cost: 2 },
@@ -331,17 +331,17 @@ testAnswers([
   {
     why: "a date that is wrong is found earlier",
     expr: "timestamp('2020-13-01T00:00:00Z')",
-    is: "COMPILE ERROR: <input>:1:11: invalid timestamp argument\n | timestamp('2020-13-01T00:00:00Z')\n | ..........^",
+    refused: "11: invalid timestamp argument",
   },
   {
     why: "a duration that is wrong is found earlier",
     expr: "duration('1d')",
-    is: "COMPILE ERROR: <input>:1:10: invalid duration argument\n | duration('1d')\n | .........^",
+    refused: "10: invalid duration argument",
   },
   {
     why: "a conversion that does not exist",
     expr: "bool(1)",
-    is: "COMPILE ERROR: <input>:1:5: found no matching overload for 'bool' applied to '(int)'\n | bool(1)\n | ....^",
+    refused: "5: found no matching overload for 'bool' applied to '(int)'",
   },
 ]);
 

@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
-
-const subject: Subject = {
-  schema: {
-    type: "object",
-    properties: {
-      s: { type: "string", maxLength: 10 },
-      l: { type: "array", maxItems: 5, items: { type: "string", maxLength: 3 } },
-      i: { type: "array", maxItems: 4, items: { type: "integer" } },
-      u: { type: "array", items: { type: "integer" } },
-      ll: { type: "array", maxItems: 3, items: { type: "array", maxItems: 2, items: { type: "integer" } } },
-      n: { type: "integer" },
-    },
-  },
-  self: { s: "abc", l: ["b", "a"], i: [3, 1, 2], u: [1], ll: [[1], [2, 3]], n: 2 },
-};
+import { testAnswers } from "../../test/answers.ts";
+import { listSubject as subject } from "../../test/subjects.ts";
 
 testAnswers([
   { why: "a part of a list", expr: "[1, 2, 3, 4].slice(1, 3)", is: "[2, 3]", cost: 13 },
@@ -51,18 +37,18 @@ testAnswers([
   {
     why: "one level by default",
     expr: "[[1, [2]], [3]].flatten()",
-    is: "COMPILE ERROR: <input>:1:6: expected type 'int' but found 'list(int)'\n | [[1, [2]], [3]].flatten()\n | .....^\nERROR: <input>:1:12: expected type 'list(dyn)' but found 'list(int)'\n | [[1, [2]], [3]].flatten()\n | ...........^",
+    refused: ["6: expected type 'int' but found 'list(int)'", "12: expected type 'list(dyn)' but found 'list(int)'"],
   },
   { why: "empty lists vanish", expr: "[[], [1], []].flatten()", is: "[1]", cost: 14 },
   {
     why: "a depth",
     expr: "[[1, [2, [3]]]].flatten(2)",
-    is: "COMPILE ERROR: <input>:1:6: expected type 'int' but found 'list(dyn)'\n | [[1, [2, [3]]]].flatten(2)\n | .....^\nERROR: <input>:1:10: expected type 'int' but found 'list(int)'\n | [[1, [2, [3]]]].flatten(2)\n | .........^",
+    refused: ["6: expected type 'int' but found 'list(dyn)'", "10: expected type 'int' but found 'list(int)'"],
   },
   {
     why: "a depth beyond the nesting",
     expr: "[[1, [2]]].flatten(9)",
-    is: "COMPILE ERROR: <input>:1:6: expected type 'int' but found 'list(int)'\n | [[1, [2]]].flatten(9)\n | .....^",
+    refused: "6: expected type 'int' but found 'list(int)'",
   },
   { why: "a depth of 0 changes nothing", expr: "[[1], [2]].flatten(0)", is: "[[1], [2]]", cost: 11 },
   { why: "a negative depth", expr: "[[1]].flatten(-1)", is: "ERR level must be non-negative", cost: 10 },
@@ -136,7 +122,7 @@ testAnswers([
   {
     why: "lists of lists are refused by the compiler",
     expr: "[[1]].sort()",
-    is: "COMPILE ERROR: <input>:1:11: found no matching overload for 'sort' applied to 'list(list(int)).()'\n | [[1]].sort()\n | ..........^",
+    refused: "11: found no matching overload for 'sort' applied to 'list(list(int)).()'",
   },
 ]);
 
@@ -173,13 +159,9 @@ testAnswers([
   {
     why: "a literal is not sorted",
     expr: "'abc'.sortBy(e, e)",
-    is: "COMPILE ERROR: <input>:1:1: sortBy can only be applied to a list, identifier, comprehension, call or select expression\n | 'abc'.sortBy(e, e)\n | ^",
+    refused: "1: sortBy can only be applied to a list, identifier, comprehension, call or select expression",
   },
-  {
-    why: "a variable must be a name",
-    expr: "[1].sortBy(e.f, e)",
-    is: "COMPILE ERROR: <input>:1:13: argument is not an identifier\n | [1].sortBy(e.f, e)\n | ............^",
-  },
+  { why: "a variable must be a name", expr: "[1].sortBy(e.f, e)", refused: "13: argument is not an identifier" },
 ]);
 
 testAnswers([
@@ -204,7 +186,7 @@ testAnswers([
   {
     why: "the elements from the end",
     expr: "[1, 'a', null].reverse()",
-    is: "COMPILE ERROR: <input>:1:5: expected type 'int' but found 'string'\n | [1, 'a', null].reverse()\n | ....^",
+    refused: "5: expected type 'int' but found 'string'",
   },
   { why: "no elements", expr: "[].reverse()", is: "[]", cost: 11 },
   { why: "a list that is put together", expr: "([1, 2] + [3]).reverse()", is: "[3, 2, 1]", cost: 15 },
@@ -215,7 +197,7 @@ testAnswers([
   {
     why: "numbers of different types are equal",
     expr: "[dyn(1), 1.0, 1u, 2].distinct()",
-    is: "COMPILE ERROR: <input>:1:10: expected type 'dyn' but found 'double'\n | [dyn(1), 1.0, 1u, 2].distinct()\n | .........^",
+    refused: "10: expected type 'dyn' but found 'double'",
   },
   { why: "lists and maps are compared", expr: "[[1], [1], [2]].distinct()", is: "[[1], [2]]", cost: 29 },
   { why: "maps are compared", expr: "[{'a': 1}, {'a': 1}].distinct()", is: '[{"a": 1}]', cost: 19 },

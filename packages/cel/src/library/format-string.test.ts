@@ -269,11 +269,7 @@ testAnswers([
     is: '"\u00e9x\u{1f600}"',
     cost: 1,
   },
-  {
-    why: "an argument is missing",
-    expr: "'%s %s'.format(['a'])",
-    is: "COMPILE ERROR: <input>:1:15: index 1 out of range\n | '%s %s'.format(['a'])\n | ..............^",
-  },
+  { why: "an argument is missing", expr: "'%s %s'.format(['a'])", refused: "15: index 1 out of range" },
   {
     why: "an argument is missing at run time",
     expr: "dyn('%s %s').format(['a'])",
@@ -283,18 +279,14 @@ testAnswers([
   {
     why: "too many arguments are found by the compiler",
     expr: "'%s'.format(['a', 'b'])",
-    is: "COMPILE ERROR: <input>:1:12: too many arguments supplied to string.format (expected 1, got 2)\n | '%s'.format(['a', 'b'])\n | ...........^",
+    refused: "12: too many arguments supplied to string.format (expected 1, got 2)",
   },
   { why: "too many arguments are ignored at run time", expr: "dyn('%s').format(['a', 'b'])", is: '"a"', cost: 1 },
-  {
-    why: "a template that ends in a clause",
-    expr: "'%'.format([1])",
-    is: "COMPILE ERROR: <input>:1:11: unexpected end of string\n | '%'.format([1])\n | ..........^",
-  },
+  { why: "a template that ends in a clause", expr: "'%'.format([1])", refused: "11: unexpected end of string" },
   {
     why: "the end of the template is found before the missing argument",
     expr: "'a%'.format([])",
-    is: "COMPILE ERROR: <input>:1:12: unexpected end of string\n | 'a%'.format([])\n | ...........^",
+    refused: "12: unexpected end of string",
   },
   {
     why: "at run time the missing argument is found first",
@@ -305,13 +297,9 @@ testAnswers([
   {
     why: "an unknown clause",
     expr: "'%z'.format([1])",
-    is: "COMPILE ERROR: <input>:1:12: could not parse formatting clause: unrecognized formatting clause \"z\"\n | '%z'.format([1])\n | ...........^",
+    refused: '12: could not parse formatting clause: unrecognized formatting clause "z"',
   },
-  {
-    why: "an unknown clause without an argument",
-    expr: "'%z'.format([])",
-    is: "COMPILE ERROR: <input>:1:12: index 0 out of range\n | '%z'.format([])\n | ...........^",
-  },
+  { why: "an unknown clause without an argument", expr: "'%z'.format([])", refused: "12: index 0 out of range" },
   {
     why: "of a character outside ASCII, the first byte is shown",
     expr: "dyn('%\\u00e9').format([1])",
@@ -327,17 +315,20 @@ testAnswers([
   {
     why: "a precision without digits",
     expr: "'%.f'.format([1.0])",
-    is: "COMPILE ERROR: <input>:1:13: could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing \"\": invalid syntax\n | '%.f'.format([1.0])\n | ............^",
+    refused:
+      '13: could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "": invalid syntax',
   },
   {
     why: "a precision without a clause",
     expr: "'%.3'.format([1.0])",
-    is: "COMPILE ERROR: <input>:1:13: could not parse formatting clause: error while parsing precision: could not find end of precision specifier\n | '%.3'.format([1.0])\n | ............^",
+    refused:
+      "13: could not parse formatting clause: error while parsing precision: could not find end of precision specifier",
   },
   {
     why: "a precision beyond 64 bits",
     expr: "'%.99999999999999999999f'.format([1.0])",
-    is: "COMPILE ERROR: <input>:1:33: could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing \"99999999999999999999\": value out of range\n | '%.99999999999999999999f'.format([1.0])\n | ................................^",
+    refused:
+      '33: could not parse formatting clause: error while parsing precision: error while converting precision to integer: strconv.Atoi: parsing "99999999999999999999": value out of range',
   },
   {
     why: "an argument that is an error is the result",
@@ -348,17 +339,19 @@ testAnswers([
   {
     why: "a wrong type is found by the compiler",
     expr: "'%d'.format(['a'])",
-    is: "COMPILE ERROR: <input>:1:14: error during formatting: decimal clause can only be used on integers, was given string\n | '%d'.format(['a'])\n | .............^",
+    refused: "14: error during formatting: decimal clause can only be used on integers, was given string",
   },
   {
     why: "so is a wrong type inside a list",
     expr: "'%s'.format([[1, optional.none()]])",
-    is: "COMPILE ERROR: <input>:1:31: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type\n | '%s'.format([[1, optional.none()]])\n | ..............................^",
+    refused:
+      "31: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given optional_type",
   },
   {
     why: "so is a wrong type inside a map",
     expr: "'%s'.format([{'a': [ip('::1')]}])",
-    is: "COMPILE ERROR: <input>:1:23: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given net.IP\n | '%s'.format([{'a': [ip('::1')]}])\n | ......................^",
+    refused:
+      "23: error during formatting: string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps, was given net.IP",
   },
   {
     why: "a list that is not a literal is checked at run time",

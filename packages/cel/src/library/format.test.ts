@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
-
-const subject: Subject = {
-  schema: {
-    type: "object",
-    properties: {
-      s: { type: "string", maxLength: 10 },
-      t: { type: "string" },
-      l: { type: "array", maxItems: 5, items: { type: "string", maxLength: 3 } },
-      i: { type: "array", maxItems: 4, items: { type: "integer" } },
-      m: { type: "object", maxProperties: 3, additionalProperties: { type: "string", maxLength: 2 } },
-      n: { type: "integer" },
-      b: { type: "string", format: "byte", maxLength: 8 },
-    },
-  },
-  self: { s: "http://a/b", t: "x", l: ["a", "b"], i: [1, 2], m: { k: "v" }, n: 2, b: "aGk=" },
-};
+import { testAnswers } from "../../test/answers.ts";
+import { stringSubject as subject } from "../../test/subjects.ts";
 
 testAnswers([
   { why: "a label", expr: "format.dns1123Label().validate('a-1')", is: "optional.none", cost: 9 },

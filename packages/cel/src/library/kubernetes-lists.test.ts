@@ -1,21 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
-
-const subject: Subject = {
-  schema: {
-    type: "object",
-    properties: {
-      s: { type: "string", maxLength: 10 },
-      l: { type: "array", maxItems: 5, items: { type: "string", maxLength: 3 } },
-      i: { type: "array", maxItems: 4, items: { type: "integer" } },
-      u: { type: "array", items: { type: "integer" } },
-      ll: { type: "array", maxItems: 3, items: { type: "array", maxItems: 2, items: { type: "integer" } } },
-      n: { type: "integer" },
-    },
-  },
-  self: { s: "abc", l: ["b", "a"], i: [3, 1, 2], u: [1], ll: [[1], [2, 3]], n: 2 },
-};
+import { testAnswers } from "../../test/answers.ts";
+import { listSubject as subject } from "../../test/subjects.ts";
 
 testAnswers([
   { why: "ascending", expr: "[1, 2, 2, 3].isSorted()", is: "true", cost: 4 },
@@ -66,7 +52,7 @@ testAnswers([
   {
     why: "strings cannot be added up",
     expr: "['a'].sum()",
-    is: "COMPILE ERROR: <input>:1:10: found no matching overload for 'sum' applied to 'list(string).()'\n | ['a'].sum()\n | .........^",
+    refused: "10: found no matching overload for 'sum' applied to 'list(string).()'",
   },
   { why: "strings at run time", expr: "[dyn('a')].sum()", is: "ERR no such overload: sum(list)", cost: 0 },
 ]);

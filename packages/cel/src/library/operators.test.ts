@@ -73,7 +73,7 @@ testAnswers([
   {
     why: "types that the compiler knows to differ",
     expr: "1 == 'a'",
-    is: "COMPILE ERROR: <input>:1:3: found no matching overload for '_==_' applied to '(int, string)'\n | 1 == 'a'\n | ..^",
+    refused: "3: found no matching overload for '_==_' applied to '(int, string)'",
   },
   { why: "an error on the left", expr: "1 / 0 == 1", is: "ERR division by zero", cost: 2 },
   { why: "an error on the right", expr: "1 == 1 / 0", is: "ERR division by zero", cost: 2 },
@@ -157,7 +157,7 @@ testAnswers([
   {
     why: "sides that the compiler knows to differ",
     expr: "true ? 1 : 'a'",
-    is: "COMPILE ERROR: <input>:1:6: found no matching overload for '_?_:_' applied to '(bool, int, string)'\n | true ? 1 : 'a'\n | .....^",
+    refused: "6: found no matching overload for '_?_:_' applied to '(bool, int, string)'",
   },
 ]);
 

@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
-
-const subject: Subject = {
-  schema: { type: "object", properties: { s: { type: "string", maxLength: 10 }, t: { type: "string" } } },
-  self: { s: "10.0.0.1", t: "1" },
-};
+import { testAnswers } from "../../test/answers.ts";
+import { addressSubject as subject } from "../../test/subjects.ts";
 
 testAnswers([
   { why: "a number", expr: "quantity('5').asInteger()", is: "5", cost: 2 },

@@ -1,22 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { type Subject, testAnswers } from "../../test/answers.ts";
-
-const subject: Subject = {
-  schema: {
-    type: "object",
-    properties: {
-      s: { type: "string", maxLength: 10 },
-      t: { type: "string" },
-      l: { type: "array", maxItems: 5, items: { type: "string", maxLength: 3 } },
-      i: { type: "array", maxItems: 4, items: { type: "integer" } },
-      m: { type: "object", maxProperties: 3, additionalProperties: { type: "string", maxLength: 2 } },
-      n: { type: "integer" },
-      b: { type: "string", format: "byte", maxLength: 8 },
-    },
-  },
-  self: { s: "http://a/b", t: "x", l: ["a", "b"], i: [1, 2], m: { k: "v" }, n: 2, b: "aGk=" },
-};
+import { testAnswers } from "../../test/answers.ts";
+import { stringSubject as subject } from "../../test/subjects.ts";
 
 testAnswers([
   { why: "a part of a text", expr: "'abc'.matches('b')", is: "true", cost: 1 },
@@ -34,22 +19,10 @@ testAnswers([
   { why: "a named group", expr: "'abc'.matches('(?P<n>b)')", is: "true", cost: 2 },
   { why: "a named group in the other form", expr: "'abc'.matches('(?<n>b)')", is: "true", cost: 2 },
   { why: "word boundaries are those of ASCII", expr: "'\\u00e9a'.matches('\\\\ba')", is: "true", cost: 1 },
-  {
-    why: "look-ahead does not exist",
-    expr: "'abc'.matches('(?=b)')",
-    is: "COMPILE ERROR: <input>:1:15: invalid matches argument\n | 'abc'.matches('(?=b)')\n | ..............^",
-  },
-  {
-    why: "a backreference does not exist",
-    expr: "'abc'.matches('(a)\\\\1')",
-    is: "COMPILE ERROR: <input>:1:15: invalid matches argument\n | 'abc'.matches('(a)\\\\1')\n | ..............^",
-  },
+  { why: "look-ahead does not exist", expr: "'abc'.matches('(?=b)')", refused: "15: invalid matches argument" },
+  { why: "a backreference does not exist", expr: "'abc'.matches('(a)\\\\1')", refused: "15: invalid matches argument" },
   { why: "a count of 1000", expr: "'abc'.matches('b{1000}')", is: "false", cost: 2 },
-  {
-    why: "a count of 1001",
-    expr: "'abc'.matches('b{1001}')",
-    is: "COMPILE ERROR: <input>:1:15: invalid matches argument\n | 'abc'.matches('b{1001}')\n | ..............^",
-  },
+  { why: "a count of 1001", expr: "'abc'.matches('b{1001}')", refused: "15: invalid matches argument" },
   {
     why: "a wrong pattern at run time",
     expr: "'abc'.matches(dyn('('))",

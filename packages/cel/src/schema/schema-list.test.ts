@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists and maps of an object, read through their schema (schema-list.ts, schema-map.ts).
 
+import type { Schema } from "@purlin/kube-objects/schema";
 import { type Subject, testAnswers } from "../../test/answers.ts";
+
+const integer: Schema = { type: "integer" };
+const pair: Schema = { type: "object", properties: { k: { type: "string" }, v: integer } };
+const triple: Schema = { type: "object", properties: { a: { type: "string" }, b: integer, v: integer } };
+
+/** A list of type map when it has keys, otherwise of type set. */
+function listOfType({ keys, items }: { readonly keys?: string[]; readonly items: Schema }): Schema {
+  const list: Schema = { type: "array", items };
+  if (keys === undefined) return { ...list, "x-kubernetes-list-type": "set" };
+  return { ...list, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": keys };
+}
 
 const subject: Subject = {
   schema: {
@@ -9,40 +21,14 @@ const subject: Subject = {
     properties: {
       l: { type: "array", items: { type: "integer" } },
       l2: { type: "array", items: { type: "integer" } },
-      s: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
-      s2: { type: "array", "x-kubernetes-list-type": "set", items: { type: "string" } },
-      si: { type: "array", "x-kubernetes-list-type": "set", items: { type: "integer" } },
-      sn: { type: "array", "x-kubernetes-list-type": "set", items: { type: "number" } },
-      m: {
-        type: "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["k"],
-        items: { type: "object", properties: { k: { type: "string" }, v: { type: "integer" } } },
-      },
-      m2: {
-        type: "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["k"],
-        items: { type: "object", properties: { k: { type: "string" }, v: { type: "integer" } } },
-      },
-      mm: {
-        type: "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["a", "b"],
-        items: {
-          type: "object",
-          properties: { a: { type: "string" }, b: { type: "integer" }, v: { type: "integer" } },
-        },
-      },
-      mm2: {
-        type: "array",
-        "x-kubernetes-list-type": "map",
-        "x-kubernetes-list-map-keys": ["a", "b"],
-        items: {
-          type: "object",
-          properties: { a: { type: "string" }, b: { type: "integer" }, v: { type: "integer" } },
-        },
-      },
+      s: listOfType({ items: { type: "string" } }),
+      s2: listOfType({ items: { type: "string" } }),
+      si: listOfType({ items: { type: "integer" } }),
+      sn: listOfType({ items: { type: "number" } }),
+      m: listOfType({ keys: ["k"], items: pair }),
+      m2: listOfType({ keys: ["k"], items: pair }),
+      mm: listOfType({ keys: ["a", "b"], items: triple }),
+      mm2: listOfType({ keys: ["a", "b"], items: triple }),
       d: { type: "array", items: { type: "string", format: "date" } },
       w: { type: "array", items: { type: "integer" } },
       e: { type: "array", items: { type: "integer" } },
@@ -133,12 +119,12 @@ testAnswers(
     {
       why: "what is added is read through the schema",
       expr: "(self.d + ['x']).size()",
-      is: "COMPILE ERROR: <input>:1:9: found no matching overload for '_+_' applied to '(list(timestamp), list(string))'\n | (self.d + ['x']).size()\n | ........^",
+      refused: "9: found no matching overload for '_+_' applied to '(list(timestamp), list(string))'",
     },
     {
       why: "what is added to a list of dates fails when it is read",
       expr: "(self.d + ['x'])[1] == timestamp(0)",
-      is: "COMPILE ERROR: <input>:1:9: found no matching overload for '_+_' applied to '(list(timestamp), list(string))'\n | (self.d + ['x'])[1] == timestamp(0)\n | ........^",
+      refused: "9: found no matching overload for '_+_' applied to '(list(timestamp), list(string))'",
     },
     {
       why: "a whole double is not an integer",
@@ -149,7 +135,7 @@ testAnswers(
     {
       why: "times, durations, bytes and uints do not fit integers",
       expr: "(self.l + dyn([timestamp(0), duration('1s'), b'a', 1u, 1.5, 'a', true]))",
-      is: "COMPILE ERROR: <input>:1:38: expected type 'timestamp' but found 'duration'\n | (self.l + dyn([timestamp(0), duration('1s'), b'a', 1u, 1.5, 'a', true]))\n | .....................................^",
+      refused: "38: expected type 'timestamp' but found 'duration'",
     },
     { why: "membership", expr: "[2 in self.l, 9 in self.l, dyn(2.0) in self.l]", is: "[true, false, true]", cost: 25 },
     {
@@ -194,7 +180,7 @@ testAnswers(
     {
       why: "a set of integers",
       expr: "[self.si == [2, 1], self.si + [2, 3]]",
-      is: "COMPILE ERROR: <input>:1:29: expected type 'bool' but found 'list(int)'\n | [self.si == [2, 1], self.si + [2, 3]]\n | ............................^",
+      refused: "29: expected type 'bool' but found 'list(int)'",
     },
     {
       why: "a whole double is not an integer",
@@ -231,26 +217,32 @@ testAnswers(
     {
       why: "order does not count",
       expr: "[self.m == self.m2, self.m2 == self.m]",
-      is: "COMPILE ERROR: <input>:1:9: found no matching overload for '_==_' applied to '(list(selfType1.m.@idx), list(selfType1.m2.@idx))'\n | [self.m == self.m2, self.m2 == self.m]\n | ........^\nERROR: <input>:1:29: found no matching overload for '_==_' applied to '(list(selfType1.m2.@idx), list(selfType1.m.@idx))'\n | [self.m == self.m2, self.m2 == self.m]\n | ............................^",
+      refused: [
+        "9: found no matching overload for '_==_' applied to '(list(selfType1.m.@idx), list(selfType1.m2.@idx))'",
+        "29: found no matching overload for '_==_' applied to '(list(selfType1.m2.@idx), list(selfType1.m.@idx))'",
+      ],
     },
     { why: "elements of the same key are compared", expr: "self.m == [self.m[0], self.m[0]]", is: "true", cost: 19 },
     { why: "a list of another size", expr: "self.m == [self.m[0]]", is: "false", cost: 16 },
     {
       why: "adding replaces by key",
       expr: "(self.m + self.m2).map(e, e.k + string(e.v))",
-      is: "COMPILE ERROR: <input>:1:9: found no matching overload for '_+_' applied to '(list(selfType1.m.@idx), list(selfType1.m2.@idx))'\n | (self.m + self.m2).map(e, e.k + string(e.v))\n | ........^",
+      refused: "9: found no matching overload for '_+_' applied to '(list(selfType1.m.@idx), list(selfType1.m2.@idx))'",
     },
     { why: "a new key is added", expr: "(self.m + self.m).size()", is: "2", cost: 6 },
     { why: "an element by its index", expr: "self.m[1].v", is: "2", cost: 4 },
     {
       why: "several keys",
       expr: "[self.mm == self.mm2, (self.mm + self.mm2).size()]",
-      is: "COMPILE ERROR: <input>:1:10: found no matching overload for '_==_' applied to '(list(selfType1.mm.@idx), list(selfType1.mm2.@idx))'\n | [self.mm == self.mm2, (self.mm + self.mm2).size()]\n | .........^\nERROR: <input>:1:32: found no matching overload for '_+_' applied to '(list(selfType1.mm.@idx), list(selfType1.mm2.@idx))'\n | [self.mm == self.mm2, (self.mm + self.mm2).size()]\n | ...............................^",
+      refused: [
+        "10: found no matching overload for '_==_' applied to '(list(selfType1.mm.@idx), list(selfType1.mm2.@idx))'",
+        "32: found no matching overload for '_+_' applied to '(list(selfType1.mm.@idx), list(selfType1.mm2.@idx))'",
+      ],
     },
     {
       why: "elements are compared in any order",
       expr: "self.m[0] in self.m2",
-      is: "COMPILE ERROR: <input>:1:11: found no matching overload for '@in' applied to '(selfType1.m.@idx, list(selfType1.m2.@idx))'\n | self.m[0] in self.m2\n | ..........^",
+      refused: "11: found no matching overload for '@in' applied to '(selfType1.m.@idx, list(selfType1.m2.@idx))'",
     },
     { why: "a number is not an element", expr: "dyn(1) in dyn(self.m)", is: "ERR no such overload", cost: 4 },
     { why: "a list of type map and a number", expr: "dyn(self.m) == dyn(1)", is: "ERR no such overload", cost: 4 },
@@ -291,12 +283,12 @@ testAnswers(
     {
       why: "an object and an object",
       expr: "self.o == self.p",
-      is: "COMPILE ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(selfType1.o, selfType1.p)'\n | self.o == self.p\n | .......^",
+      refused: "8: found no matching overload for '_==_' applied to '(selfType1.o, selfType1.p)'",
     },
     {
       why: "fields that the schema does not know are compared",
       expr: "self.u == self.u2",
-      is: "COMPILE ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(selfType1.u, selfType1.u2)'\n | self.u == self.u2\n | .......^",
+      refused: "8: found no matching overload for '_==_' applied to '(selfType1.u, selfType1.u2)'",
     },
     { why: "an object with unknown fields equals itself", expr: "self.u == self.u", is: "true", cost: 5 },
     { why: "the keys of an object in a comprehension", expr: "dyn(self.o).all(k, k == 'a')", is: "true", cost: 9 },

@@ -168,24 +168,16 @@ testAnswers(
     { why: "an int-or-string is not both", expr: "self.y + 1", is: "ERR no such overload", cost: 3 },
     { why: "null in a nullable field is absent", expr: "has(self.nul)", is: "false", cost: 1 },
     { why: "a nullable field cannot be read", expr: "self.nul", is: "ERR no such key: nul", cost: 2 },
-    {
-      why: "data without a schema cannot be seen",
-      expr: "self.any",
-      is: "COMPILE ERROR: <input>:1:5: undefined field 'any'\n | self.any\n | ....^",
-    },
+    { why: "data without a schema cannot be seen", expr: "self.any", refused: "5: undefined field 'any'" },
     {
       why: "fields that the schema does not know cannot be seen",
       expr: "self.open.c",
-      is: "COMPILE ERROR: <input>:1:10: undefined field 'c'\n | self.open.c\n | .........^",
+      refused: "10: undefined field 'c'",
     },
     { why: "fields that it knows can", expr: "self.open.a", is: '"b"', cost: 3 },
     { why: "an object has the size of its members", expr: "dyn(self.open).size()", is: "2", cost: 4 },
     { why: "an object lists the fields that its schema knows", expr: "dyn(self.open).map(k, k)", is: '["a"]' },
-    {
-      why: "a field that does not exist",
-      expr: "self.nope",
-      is: "COMPILE ERROR: <input>:1:5: undefined field 'nope'\n | self.nope\n | ....^",
-    },
+    { why: "a field that does not exist", expr: "self.nope", refused: "5: undefined field 'nope'" },
   ],
   subject,
 );
@@ -321,7 +313,10 @@ testAnswers(
     {
       why: "a keyword that the grammar knows cannot",
       expr: "self.in",
-      is: "COMPILE ERROR: <input>:1:6: Syntax error: no viable alternative at input '.in'\n | self.in\n | .....^\nERROR: <input>:1:8: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}\n | self.in\n | .......^",
+      refused: [
+        "6: Syntax error: no viable alternative at input '.in'",
+        "8: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}",
+      ],
     },
     { why: "two underscores", expr: "self.__underscores__x__underscores__", is: '"5"', cost: 2 },
     { why: "two underscores inside", expr: "self.x__underscores__y", is: '"6"', cost: 2 },
@@ -329,12 +324,12 @@ testAnswers(
     {
       why: "a name with a dollar sign cannot be selected",
       expr: "self.$ref",
-      is: "COMPILE ERROR: <input>:1:6: Syntax error: token recognition error at: '$'\n | self.$ref\n | .....^",
+      refused: "6: Syntax error: token recognition error at: '$'",
     },
     {
       why: "a name that starts with a digit cannot be selected",
       expr: "self.1a",
-      is: "COMPILE ERROR: <input>:1:5: Syntax error: mismatched input '.1' expecting <EOF>\n | self.1a\n | ....^",
+      refused: "5: Syntax error: mismatched input '.1' expecting <EOF>",
     },
     { why: "an underscore", expr: "self._", is: '"10"', cost: 2 },
     {
@@ -344,11 +339,7 @@ testAnswers(
       cost: 11,
     },
     { why: "presence of an escaped name", expr: "has(self.a__dash__b)", is: "true", cost: 1 },
-    {
-      why: "an unknown escape",
-      expr: "self.a__plus__b",
-      is: "COMPILE ERROR: <input>:1:5: undefined field 'a__plus__b'\n | self.a__plus__b\n | ....^",
-    },
+    { why: "an unknown escape", expr: "self.a__plus__b", refused: "5: undefined field 'a__plus__b'" },
     { why: "names that an object lists are escaped", expr: "dyn(self).exists(k, k == 'a__dash__b')", is: "true" },
     { why: "a name that cannot be escaped is listed as it is", expr: "dyn(self).exists(k, k == '$ref')", is: "true" },
   ],
@@ -361,12 +352,12 @@ testAnswers(
     {
       why: "null in a map is a value",
       expr: "[has(self.m.k), self.m.k == null, 'k' in self.m]",
-      is: "COMPILE ERROR: <input>:1:26: found no matching overload for '_==_' applied to '(string, null)'\n | [has(self.m.k), self.m.k == null, 'k' in self.m]\n | .........................^",
+      refused: "26: found no matching overload for '_==_' applied to '(string, null)'",
     },
     {
       why: "an object with null is not equal to one without",
       expr: "self.o == self.p",
-      is: "COMPILE ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(selfType1.o, selfType1.p)'\n | self.o == self.p\n | .......^",
+      refused: "8: found no matching overload for '_==_' applied to '(selfType1.o, selfType1.p)'",
     },
     {
       why: "a resource inside has a kind and a name",
@@ -374,16 +365,8 @@ testAnswers(
       is: '"Podv1n"',
       cost: 12,
     },
-    {
-      why: "and no other metadata",
-      expr: "self.e.metadata.labels",
-      is: "COMPILE ERROR: <input>:1:16: undefined field 'labels'\n | self.e.metadata.labels\n | ...............^",
-    },
-    {
-      why: "and no other fields",
-      expr: "self.e.spec",
-      is: "COMPILE ERROR: <input>:1:7: undefined field 'spec'\n | self.e.spec\n | ......^",
-    },
+    { why: "and no other metadata", expr: "self.e.metadata.labels", refused: "16: undefined field 'labels'" },
+    { why: "and no other fields", expr: "self.e.spec", refused: "7: undefined field 'spec'" },
     { why: "resources in a list", expr: "self.er[0].metadata.generateName", is: '"g"', cost: 5 },
     { why: "a name that is not there", expr: "has(self.er[0].metadata.name)", is: "false", cost: 4 },
   ],
