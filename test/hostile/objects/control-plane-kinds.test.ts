@@ -134,6 +134,32 @@ test("a WatchOperation whose status has a version of two million digits", async 
   });
 });
 
+test("thousands of objects that come and go while a WatchOperation is paused", async () => {
+  const namespace = "brief";
+  await create({ apiVersion: "v1", kind: "Namespace" }, namespace, {});
+  const watch = { ...configMapType, namespace };
+  const paused = { metadata: { name: "brief", annotations: { "crossplane.io/paused": "true" } } };
+  await create(watchType, "brief", { spec: { watch, operationTemplate, concurrencyPolicy: "Forbid" } });
+  await conditionMatching(watchType, "brief", /Watching True/);
+  await plane.users.patch({ ...watchType, name: "brief" }, paused, { type: "merge" });
+  await conditionMatching(watchType, "brief", /Watching False WatchPaused/);
+  await plane.watched.during("brief", async () => {
+    await inBatches(2_500, async (i) => {
+      await create(configMapType, `brief-${i}`, {}, namespace);
+      await plane.users.delete({ ...configMapType, name: `brief-${i}`, namespace });
+    });
+    const resumed = { metadata: { annotations: { "crossplane.io/paused": null } } };
+    await plane.users.patch({ ...watchType, name: "brief" }, resumed, { type: "merge" });
+    const events = () => plane.users.list({ apiVersion: "v1", kind: "Event" }, { namespace: "default" });
+    await until(
+      "the WatchOperation says what it skipped",
+      async () => (await events()).items.some((event) => stringAt(event, ["reason"]) === "WatchedObjectsSkipped"),
+      String,
+    );
+    await plane.users.delete({ ...watchType, name: "brief" });
+  });
+});
+
 /** Writes a status as a user with the right to do so. */
 async function forgeStatus(object: KubeObject): Promise<void> {
   const { apiVersion, kind, metadata } = object;

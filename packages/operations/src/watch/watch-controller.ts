@@ -134,6 +134,7 @@ async function reconcileWatch(pass: WatchPass): Promise<ReconcileResult> {
   const all = await attempt({ reason: "ListOperations", text: "cannot list Operations" }, () =>
     ownedOperations(deps.client, { label: labels.watch, owner: stored.object, signal: context.signal }),
   );
+  emitSkipped(context, one.dirty.takeSkipped());
   const { created, waitMs } = await drain(pass, one, all);
   await report(pass, one, { all, created });
   for (const old of surplusOf(stored.object, all))
@@ -238,6 +239,12 @@ async function drain(pass: WatchPass, one: Followed, all: readonly KubeObject[])
     if (isDeleted(dirty.object)) one.open.delete(dirty.key);
   }
   return { created, waitMs };
+}
+
+function emitSkipped(context: ReconcileContext, skipped: number): void {
+  if (skipped === 0) return;
+  const what = `${skipped} objects were created and deleted before an Operation could be created for them`;
+  context.emit({ type: "Warning", reason: "WatchedObjectsSkipped", message: `${what}: no Operation is created` });
 }
 
 /** Whether an Operation may be created: not too often for an object that Operations themselves change. */

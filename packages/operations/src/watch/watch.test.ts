@@ -9,7 +9,7 @@ import { type KubeObject, memberAt } from "@purlin/kube-objects/object";
 import { condition, gate, listed, map, operationOf, pipeline, type Scene, startScene } from "../../test/scene.ts";
 import { kinds, labels } from "../names.ts";
 import { createWatchController } from "./watch-controller.ts";
-import { DirtyObjects, isWatched, operationName } from "./watched-object.ts";
+import { isWatched, operationName } from "./watched-object.ts";
 
 let scene: Scene;
 const breakerLimits = { burst: 20, refillPerSecond: 0.001, cooldownMs: 60_000 };
@@ -230,48 +230,6 @@ test("Replace keeps the Operation that runs for the same version of its object",
     [before?.metadata.uid],
   );
   held.release();
-});
-
-test("the same version again makes no object dirty; nor does a change of a field that is not named", () => {
-  const one = watch("w", "n", {}, { annotations: { "purlin.dev/watch-fields": "data.x" } });
-  const dirty = new DirtyObjects(one, () => 0);
-  const at = (resourceVersion: string, data: Record<string, string>): KubeObject =>
-    map("n1", data, { labels: { for: "n" }, resourceVersion }) as KubeObject;
-  assert.ok(dirty.change({ type: "added", object: at("5", {}) }));
-  assert.equal(dirty.handled, "4");
-  for (const each of dirty.all()) dirty.done(each);
-  assert.deepEqual([dirty.handled, dirty.count], ["5", 1]);
-  assert.ok(!dirty.change({ type: "updated", object: at("5", {}), previous: at("5", {}) }));
-  assert.ok(!dirty.change({ type: "updated", object: at("6", { y: "1" }), previous: at("5", {}) }));
-  assert.equal(dirty.handled, "6", "a restart does not deliver it again");
-  assert.ok(dirty.change({ type: "updated", object: at("7", { x: "1" }), previous: at("6", { y: "1" }) }));
-  assert.deepEqual([dirty.handled, dirty.all().length], ["6", 1]);
-  assert.ok(dirty.change({ type: "deleted", object: at("8", { x: "1" }) }));
-  assert.deepEqual([dirty.all().length, dirty.count], [1, 0]);
-});
-
-test("an object that enters the selector is dirty, whatever fields are named", () => {
-  const one = watch("w", "n", {}, { annotations: { "purlin.dev/watch-fields": "data.x" } });
-  const dirty = new DirtyObjects(one, () => 0);
-  const at = (resourceVersion: string, label: string): KubeObject =>
-    map("n1", {}, { labels: { for: label }, resourceVersion }) as KubeObject;
-  assert.ok(!dirty.change({ type: "added", object: at("5", "other") }));
-  assert.ok(dirty.change({ type: "updated", object: at("6", "n"), previous: at("5", "other") }));
-  assert.deepEqual([dirty.all().length, dirty.count], [1, 1]);
-});
-
-test("10,000 objects are handled in a time that grows with their number", () => {
-  const dirty = new DirtyObjects(watch("w", "n"), () => 0);
-  for (let index = 0; index < 10_000; index++) {
-    const metadata = { labels: { for: "n" }, resourceVersion: String(index + 1) };
-    dirty.change({ type: "added", object: map(`n${index}`, {}, metadata) as KubeObject });
-  }
-  const before = process.cpuUsage();
-  for (const each of dirty.all()) dirty.done(each);
-  const { user } = process.cpuUsage(before);
-  assert.equal(dirty.handled, "10000");
-  // A scan of all others for each of them takes seconds.
-  assert.ok(user < 500_000, `${user / 1000} ms of CPU`);
 });
 
 test("a WatchOperation does not trigger on Operations and events that exist because of it", async () => {

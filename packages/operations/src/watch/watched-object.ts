@@ -23,6 +23,12 @@ const watched = "ops.crossplane.io/watched-resource";
 /** The number of characters of a hash in the name of an Operation. */
 const hashLength = 7;
 
+/**
+ * The number of objects that were created and deleted before an Operation could be created for them, and still get one for their deletion.
+ * Others exist or were handled, so their number is bounded; these grow with what users write as long as an Operation runs or a pause lasts.
+ */
+const maxBriefObjects = 1000;
+
 /** The resourceVersion of an object that is gone. */
 const syntheticVersion = "ops.crossplane.io/synthetic-deleted";
 
@@ -127,6 +133,8 @@ export interface DirtyObject {
   /** The resourceVersion of the change: the order in which changes are handled. */
   readonly version: bigint;
   readonly isUpdate: boolean;
+  /** Whether an Operation was created for an earlier state of it. */
+  readonly wasHandled: boolean;
 }
 
 /** The changed objects of one WatchOperation, until Operations have been created for them. */
@@ -135,6 +143,9 @@ export class DirtyObjects {
   readonly #dirty = new Map<string, DirtyObject>();
   /** The keys of all watched objects. */
   readonly #watched = new Set<string>();
+  /** The keys of the dirty objects that are gone and never had an Operation, the oldest first. */
+  readonly #brief = new Set<string>();
+  #skipped = 0;
   /** Changes up to this version were handled before the start: a restart delivers them again. */
   readonly #start: bigint;
   /** The newest version that is known to be handled. */
@@ -181,22 +192,23 @@ export class DirtyObjects {
     const { object } = change;
     const key = keyText(keyOf(object));
     if (!isWatched(this.#watch, object)) {
-      this.#dirty.delete(key);
+      this.#remove(key);
       this.#watched.delete(key);
       return false;
     }
     const version = versionOf(object.metadata.resourceVersion);
     if (version > this.#seen) this.#seen = version;
+    const isKnown = this.#watched.has(key);
+    const wasHandled = this.#dirty.get(key)?.wasHandled ?? isKnown;
     if (change.type === "deleted") {
       this.#watched.delete(key);
-      return this.#add({ key, object: syntheticObject(object, this.#now()), version, isUpdate: false });
+      return this.#add({ key, object: syntheticObject(object, this.#now()), version, isUpdate: false, wasHandled });
     }
-    const isKnown = this.#watched.has(key);
     this.#watched.add(key);
     const isUpdate = change.type === "updated";
     // An object that enters the selector is new here, whatever has changed of it.
     if (isUpdate && isKnown && !isRelevant(this.#watch, change.previous, object)) return false;
-    return version > this.#start && this.#add({ key, object, version, isUpdate });
+    return version > this.#start && this.#add({ key, object, version, isUpdate, wasHandled });
   }
 
   /** The filter was edited: takes over all objects that it selects now. Those that it did not select before become dirty. */
@@ -207,16 +219,34 @@ export class DirtyObjects {
       const key = keyText(keyOf(object));
       this.#watched.add(key);
       const version = versionOf(object.metadata.resourceVersion);
-      if (!before.has(key)) this.#add({ key, object, version, isUpdate: false });
+      if (!before.has(key)) this.#add({ key, object, version, isUpdate: false, wasHandled: false });
     }
-    for (const key of this.#dirty.keys()) if (before.has(key) && !this.#watched.has(key)) this.#dirty.delete(key);
+    for (const key of this.#dirty.keys()) if (before.has(key) && !this.#watched.has(key)) this.#remove(key);
   }
 
   #add(dirty: DirtyObject): boolean {
     // Its turn comes after that of objects that changed before.
-    this.#dirty.delete(dirty.key);
+    this.#remove(dirty.key);
     this.#dirty.set(dirty.key, dirty);
+    if (dirty.wasHandled || this.#watched.has(dirty.key)) return true;
+    this.#brief.add(dirty.key);
+    const [oldest] = this.#brief;
+    if (oldest === undefined || this.#brief.size <= maxBriefObjects) return true;
+    this.#remove(oldest);
+    this.#skipped++;
     return true;
+  }
+
+  #remove(key: string): void {
+    this.#dirty.delete(key);
+    this.#brief.delete(key);
+  }
+
+  /** The number of objects since the last call that were created and deleted, and get no Operation because there are too many of them. */
+  takeSkipped(): number {
+    const skipped = this.#skipped;
+    this.#skipped = 0;
+    return skipped;
   }
 
   /** All of them, in the order of their changes. */
@@ -226,7 +256,7 @@ export class DirtyObjects {
 
   /** An Operation for this state exists. A change since then stays. */
   done({ key, object }: DirtyObject): void {
-    if (this.#dirty.get(key)?.object === object) this.#dirty.delete(key);
+    if (this.#dirty.get(key)?.object === object) this.#remove(key);
   }
 }
 
