@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // A full disk: objects can be deleted, which makes room, and nothing needs a restart.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { type Answer, ask, configMap, configMaps, listed } from "../../chaos/harness/config-maps.ts";
 import { onSmallDisk } from "../../chaos/harness/own-mounts.ts";
 import { chaosDirectory, type ServerProcess, startServer } from "../../chaos/harness/server-process.ts";
 import type { Target } from "../../conformance/harness/wire.ts";
 
 const megabyte = 1024 * 1024;
+const purlin = fileURLToPath(new URL("../../../packages/cli/bin/purlin.js", import.meta.url));
 
 interface FullServer {
   readonly server: ServerProcess;
@@ -123,6 +126,24 @@ test("on a disk that other programs fill to the last byte, deletes still work an
   rmSync(join(seen, "theirs"));
   await until(async () => (await ask(target, "POST", configMaps, configMap("after", "x".repeat(20_000)))).code === 201);
   assert.equal(await server.stop(), 0);
+});
+
+test("a backup that does not fit is refused before it fills the disk, and leaves nothing behind", () => {
+  const directory = chaosDirectory();
+  const mount = join(directory, "mount");
+  mkdirSync(mount);
+  const archive = join(directory, "zeros.purlin");
+  writeFileSync(join(directory, "store.db"), Buffer.alloc(150 * megabyte));
+  assert.equal(spawnSync("tar", ["-czf", archive, "-C", directory, "store.db"]).status, 0);
+  const [command = "", ...words] = onSmallDisk(mount, 300 * megabyte);
+  const restore = `"$0" "$1" restore "$2" --data-dir "$3/data"; echo "exit $?"; ls -A "$3"; df -k --output=used "$3" | tail -1`;
+  const args = [...words, "sh", "-c", restore, process.execPath, purlin, archive, mount];
+  const { stdout, stderr } = spawnSync(command, args, { encoding: "utf8", cwd: directory });
+  assert.match(
+    stderr,
+    /cannot restore .*: store\.db needs 300\.0 MiB, and the disk has 300\.0 MiB free, of which 64\.0 MiB stay free/,
+  );
+  assert.deepEqual(stdout.trim().split(/\s*\n\s*/), ["exit 1", "0"], stderr);
 });
 
 /** Within a minute. */

@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { createWriteStream, existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rename, rm, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import {
@@ -26,6 +26,7 @@ import { currentDataDir, ownDataDir } from "../project/project-file.ts";
 import { createStyle } from "../terminal/style.ts";
 import { isUserError, textOf, UserError } from "../user-error.ts";
 import {
+  type ArchivedFile,
   type BackupFacts,
   type BackupFile,
   readBackup,
@@ -86,7 +87,7 @@ async function backUp(
     const files = [{ name: storeName, path: snapshot }, ...(await backupFiles(directory))];
     const facts = { version: ownVersion(), created: new Date().toISOString(), ...summary };
     const size = await writeBackup(partial, { files, facts, signal });
-    await readBackup(partial, (_, content) => skip(content), signal);
+    await readBackup(partial, ({ content }) => skip(content), signal);
     await rename(partial, target);
     return { ...summary, size };
   } finally {
@@ -231,8 +232,9 @@ async function restoreTo(draft: string, path: string, signal: AbortSignal): Prom
   const snapshot = join(draft, "restored.db");
   const facts = await readBackup(
     path,
-    async (name, content) => {
+    async ({ name, size, content }) => {
       if (!isKept(name)) throw new Error(`unexpected entry ${JSON.stringify(name)}`);
+      await refuseWithoutSpace(draft, { name, size });
       const target = name === storeName ? snapshot : join(draft, name);
       await mkdir(dirname(target), { recursive: true, mode: 0o700 });
       await pipeline(content, createWriteStream(target, { mode: 0o600, flags: "wx", flush: true }), { signal });
@@ -243,6 +245,18 @@ async function restoreTo(draft: string, path: string, signal: AbortSignal): Prom
   restoreSnapshot(snapshot, draft);
   await rm(snapshot);
   return facts;
+}
+
+/** The bytes that a restore leaves free on the disk. */
+const reservedBytes = 64 * 1024 * 1024;
+
+/** Refuses a file for which the disk has no room. The store is copied once more when all files are there. */
+async function refuseWithoutSpace(draft: string, { name, size }: Omit<ArchivedFile, "content">): Promise<void> {
+  const { bavail, bsize } = await statfs(draft);
+  const [free, needed] = [bavail * bsize, name === storeName ? 2 * size : size];
+  if (needed + reservedBytes <= free) return;
+  const reserve = `${sizeText(reservedBytes)} stay free`;
+  throw new Error(`${name} needs ${sizeText(needed)}, and the disk has ${sizeText(free)} free, of which ${reserve}`);
 }
 
 function reasonOf(error: unknown): string {

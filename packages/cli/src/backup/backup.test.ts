@@ -13,6 +13,7 @@ import { spawnPurlin } from "../../test/spawn-purlin.ts";
 import { type TempFolder, tempFolder } from "../../test/temp-folder.ts";
 import { type Outcome, runInProcess } from "../../test/test-io.ts";
 import { type EmbeddedServer, startEmbeddedServer } from "../apiserver/embedded-server.ts";
+import { readBackup, skip } from "./backup-archive.ts";
 
 const configMap = (name: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: ${name}}\ndata: {key: ${name}}\n`;
@@ -182,6 +183,10 @@ const forged: Readonly<Record<string, { readonly by: (bytes: Buffer) => Promise<
     by: (bytes) => rebuilt(bytes, {}, { files: { "\u001b[31m": { size: 1, sha256: "x" } } }),
     says: /malformed at "\\u001b\[31m"/,
   },
+  "is a gzip bomb": {
+    by: () => archiveOfSize(4 * 1024 ** 3),
+    says: /its files are more than 250 times as large as the backup/,
+  },
   "lists no files": { by: (bytes) => rebuilt(bytes, {}, { files: null }), says: /backup\.json is malformed/ },
 };
 
@@ -196,6 +201,33 @@ for (const [what, { by, says }] of Object.entries(forged)) {
     assert.deepEqual(readdirSync(folder.path), before);
   });
 }
+
+/** The beginning of an archive whose first file has a declared size. */
+async function archiveOfSize(size: number): Promise<Buffer> {
+  const writing = pack();
+  writing.entry({ name: "store.db", size });
+  const { value: header } = await writing[Symbol.asyncIterator]().next();
+  return gzipSync(Buffer.concat([header as Buffer, Buffer.alloc(1024 * 1024)]));
+}
+
+test("a backup has at most 100,000 files", async () => {
+  const writing = pack();
+  for (let index = 0; index < 100_001; index++) writing.entry({ name: `registry/${index}` }, "");
+  writing.finalize();
+  const path = join(folder.path, "files.purlin");
+  writeFileSync(path, gzipSync(await buffer(writing)));
+  let read = 0;
+  const reading = readBackup(
+    path,
+    ({ content }) => {
+      read++;
+      return skip(content);
+    },
+    AbortSignal.timeout(300_000),
+  );
+  await assert.rejects(reading, /it has more than 100000 files/);
+  assert.equal(read, 100_000);
+});
 
 test("restore reads no named pipe", { timeout: 60_000 }, async () => {
   spawnSync("mkfifo", [join(folder.path, "pipe.purlin")]);
