@@ -184,6 +184,16 @@ for (const [what, texts] of Object.entries(warnings)) {
   });
 }
 
+test("a webhook that allows with hundreds of thousands of audit annotations holds nothing", async () => {
+  const auditAnnotations = Object.fromEntries(Array.from({ length: 240_000 }, (_, i) => [`annotation-${i}`, "x"]));
+  const { code, text } = await reviewed("audit annotations", (_, response, body) => {
+    const { uid } = (JSON.parse(body) as { readonly request: { readonly uid: string } }).request;
+    const review = { apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview" };
+    response.end(JSON.stringify({ ...review, response: { uid, allowed: true, auditAnnotations } }));
+  });
+  assert.equal(code, 201, text.slice(0, 200));
+});
+
 test("the memory of the server stays within bounds", () => {
   const peak = server.process.peakMemory();
   assert.ok(peak <= mostMemory, `the server had ${peak} MiB: at most ${mostMemory} MiB are allowed`);

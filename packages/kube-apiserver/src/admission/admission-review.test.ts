@@ -157,6 +157,15 @@ test("the members of a response are read", () => {
   });
 });
 
+test("of more warnings and annotations than a response can show, the first are read", () => {
+  const warnings = Array.from({ length: 12_000 }, (_, i) => `warning ${i}`);
+  const auditAnnotations = Object.fromEntries(warnings.map((text) => [text, "x"]));
+  const found = read({ uid: "u", allowed: true, warnings, auditAnnotations });
+  assert.deepEqual([found.warnings.length, found.warnings.at(-1)], [10_000, "warning 9999"]);
+  const keys = Object.keys(found.auditAnnotations);
+  assert.deepEqual([keys.length, keys.at(-1)], [1000, "warning 999"]);
+});
+
 const invalid = "received invalid webhook response:";
 const failed = "failed to call webhook:";
 const refused: readonly (readonly [string, JsonValue, boolean, string])[] = [

@@ -12,7 +12,7 @@ import {
   parseJson,
   printJson,
 } from "@purlin/kube-objects/json";
-import { objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
+import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import type { User } from "../auth/user.ts";
 import type { ResourceType } from "../registry/registry.ts";
 import { maxValues } from "../request/plain-refusals.ts";
@@ -92,6 +92,11 @@ export interface ReviewResponse {
   readonly patchType: string;
 }
 
+/** More warnings of a webhook are not looked at: a response to a user has 4096 characters of them. */
+const maxWarnings = 10_000;
+/** More annotations of a webhook are not logged: each of its responses would be an audit event of megabytes. */
+const maxAuditAnnotations = 1000;
+
 interface Expected {
   readonly uid: string;
   readonly isMutating: boolean;
@@ -112,7 +117,7 @@ export function readReviewResponse(
   return {
     allowed: response["allowed"] === true,
     result: isJsonObject(status) ? status : undefined,
-    warnings: textsAt(response, ["warnings"]),
+    warnings: textsAt(response, ["warnings"]).slice(0, maxWarnings),
     auditAnnotations: textMapAt(response, "auditAnnotations"),
     patch: expected.isMutating ? patch : "",
     patchType: reviewVersion === "v1" ? patchType : "JSONPatch",
@@ -120,8 +125,13 @@ export function readReviewResponse(
 }
 
 function textMapAt(object: JsonObject, name: string): Readonly<Record<string, string>> {
-  const entries = Object.entries(objectAt(object, [name]));
-  return Object.fromEntries(entries.flatMap(([key, value]) => (typeof value === "string" ? [[key, value]] : [])));
+  const entries: [string, string][] = [];
+  // Object.entries would make a list of all of them.
+  for (const key in objectAt(object, [name])) {
+    const value = memberAt(object, [name, key]);
+    if (typeof value === "string" && entries.push([key, value]) === maxAuditAnnotations) break;
+  }
+  return Object.fromEntries(entries);
 }
 
 interface Received {

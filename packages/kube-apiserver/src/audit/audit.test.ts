@@ -207,6 +207,17 @@ test("the first value of an annotation counts, and annotations are sorted", asyn
   assert.deepEqual(lastOf(whole)["annotations"], { patch: "x" });
 });
 
+test("annotations cost a time that grows with their number", async () => {
+  const logged = begun("Metadata");
+  const before = process.cpuUsage();
+  for (let i = 0; i < 20_000; i++) logged.record.annotate(`hook.example.org/${i}`, "x");
+  const { user } = process.cpuUsage(before);
+  // A copy of all others for each of them takes minutes.
+  assert.ok(user < 1_000_000, `${user / 1000} ms of CPU`);
+  await logged.record.completed(complete({ kind: "Deployment" }));
+  assert.equal(Object.keys(lastOf(logged)["annotations"] as JsonObject).length, 20_000);
+});
+
 test("the user that a request is made as is logged beside its own", async () => {
   const logged = begun("Metadata");
   logged.record.impersonates({ name: "eve", groups: [] }, "impersonate:user-info");

@@ -58,7 +58,7 @@ class AuditRecord implements RequestAudit {
   readonly #received: string;
   #impersonated: User | undefined;
   #constraint: string | undefined;
-  #annotations: JsonObject = {};
+  readonly #annotations = new Map<string, string>();
   #body: JsonValue | undefined;
   #object: JsonObject | undefined;
   #status: JsonObject | undefined;
@@ -83,7 +83,7 @@ class AuditRecord implements RequestAudit {
 
   annotate(key: string, value: string, { isBody = false }: { readonly isBody?: boolean } = {}): void {
     if (isBody && this.#options.decision.level === "Metadata") return;
-    this.#annotations = { [key]: value, ...this.#annotations };
+    if (!this.#annotations.has(key)) this.#annotations.set(key, value);
   }
 
   requested(object: JsonObject): void {
@@ -176,7 +176,7 @@ class AuditRecord implements RequestAudit {
       ...(this.#response !== undefined && { responseObject: body(this.#response) }),
       requestReceivedTimestamp: this.#received,
       stageTimestamp: stage === "RequestReceived" ? this.#received : timestamp(now()),
-      ...(Object.keys(this.#annotations).length > 0 && { annotations: sorted(this.#annotations) }),
+      ...(this.#annotations.size > 0 && { annotations: sorted(this.#annotations) }),
     };
   }
 
@@ -234,8 +234,8 @@ function present(value: Readonly<Record<string, string>>): JsonObject {
   return Object.fromEntries(Object.entries(value).filter(([, text]) => text !== ""));
 }
 
-function sorted(value: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
+function sorted(annotations: ReadonlyMap<string, string>): JsonObject {
+  return Object.fromEntries([...annotations].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 /** Microseconds, as in `metav1.MicroTime`. */

@@ -3,8 +3,16 @@
 import { Buffer } from "node:buffer";
 import { request as httpsRequest, type RequestOptions } from "node:https";
 import { isIP } from "node:net";
+import { inTurns, type Work } from "@purlin/base";
 import { VerifyingAgent } from "@purlin/certificates/peer";
-import { countJsonValues, isJsonObject, type JsonObject, type JsonValue, parseJson } from "@purlin/kube-objects/json";
+import {
+  countJsonValues,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  parsingJson,
+} from "@purlin/kube-objects/json";
 import { numberAt, stringAt } from "@purlin/kube-objects/object";
 import { goNetworkError, statusCodeText } from "./go-network-error.ts";
 
@@ -67,7 +75,8 @@ export class WebhookClient {
     const ending = endingOf(call);
     try {
       const options = { ...this.#options(config), signal: ending.signal, agent: this.#agent };
-      return readReview(await this.#send(url, { method: "POST", body: call.body, userAgent: call.userAgent, options }));
+      const { body, userAgent } = call;
+      return await inTurns(readingReview(await this.#send(url, { method: "POST", body, userAgent, options })));
     } catch (error) {
       if (error instanceof WebhookCallError) throw error;
       const text = ending.isLate() ? "context deadline exceeded" : goNetworkError(error);
@@ -271,18 +280,23 @@ function isRedirect(code: number): boolean {
   return [301, 302, 303, 307, 308].includes(code);
 }
 
-function readReview({ code, contentType, body }: Answer): JsonValue {
+function* readingReview({ code, contentType, body }: Answer): Work<JsonValue> {
   const text = body.toString();
   if (code < 200 || code > 206) throw new WebhookCallError(failureText(code, contentType, body), { code });
-  if (countJsonValues(text) > maxResponseValues) {
-    throw new WebhookCallError(`the response has more than ${maxResponseValues} values`);
-  }
   try {
     // The reference reads what is not JSON as YAML, in which a plain text is a string.
-    return /^\s*[[{]/.test(text) || text.trim() === "" ? parseJson(text) : parsedScalar(text);
+    const isScalar = !/^\s*[[{]/.test(text) && text.trim() !== "";
+    return isScalar ? parsedScalar(text) : yield* parsingJson(text, requireFewValues);
   } catch (error) {
+    if (error instanceof WebhookCallError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new WebhookCallError(`couldn't get version/kind; json parse error: ${why}`, { cause: error });
+  }
+}
+
+function requireFewValues(values: number): void {
+  if (values > maxResponseValues) {
+    throw new WebhookCallError(`the response has more than ${maxResponseValues} values`);
   }
 }
 

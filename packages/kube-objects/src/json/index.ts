@@ -7,6 +7,7 @@ export {
   maxJsonDepth,
   parseJson,
   parseJsonStrict,
+  parsingJson,
   parsingJsonStrict,
   printJson,
 } from "./json-text.ts";

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { finish } from "@purlin/base";
 import fc from "fast-check";
 import { goJson, goQuote } from "./go-text.ts";
 import { type Fractions, JsonSyntaxError } from "./json-reader.ts";
-import { maxJsonDepth, parseJson, parseJsonStrict, printJson, scanJson } from "./json-text.ts";
+import { maxJsonDepth, parseJson, parseJsonStrict, parsingJson, printJson, scanJson } from "./json-text.ts";
 import { type JsonValue, jsonEqual } from "./json-value.ts";
 // Observed from the decoder of the reference server (sigs.k8s.io/json), printed again with its encoder.
 import texts from "./testdata/json-texts.json" with { type: "json" };
@@ -165,4 +166,25 @@ test("a hostile document of fractions costs what it is long", () => {
   let { fractions } = parseJsonStrict(text);
   for (let depth = 0; depth < deep; depth++) fractions = fractions?.values().next().value as Fractions;
   assert.equal(fractions?.size, 100_000);
+});
+
+test("JSON that is parsed in parts has the same value", () => {
+  for (const text of ['{"a":[1,9007199254740993,{"b":null}]}', "[1.50,-0]", '"x"', '{"a":1,"a":2}'])
+    assert.deepEqual(finish(parsingJson(text)), parseJson(text));
+  assert.throws(() => finish(parsingJson("{")), JsonSyntaxError);
+});
+
+test("an object of many members is parsed in many parts, after the number of its values is known", () => {
+  const members = Array.from({ length: 60_000 }, (_, i) => [`key-${i}`, "x"] as const);
+  const text = JSON.stringify(Object.fromEntries(members));
+  let values = 0;
+  const work = parsingJson(text, (count) => {
+    values = count;
+  });
+  work.next();
+  assert.ok(values >= members.length, `${values} values`);
+  let parts = 1;
+  for (let part = work.next(); !part.done; part = work.next()) parts++;
+  assert.ok(parts > 10, `${parts} parts`);
+  assert.deepEqual(finish(parsingJson(text)), JSON.parse(text));
 });
