@@ -168,14 +168,17 @@ describe("the revisions of a Function", () => {
     assert.deepEqual(await find({ objects, others: both }), ofFunction("f-1", "f-3"));
   });
 
-  test("of several Functions the first refusal is that of all", async () => {
-    const spec = { functionRefs: [{ name: "g" }, { name: "f" }] };
-    const rollout = { ...rolloutOf("own", {}), spec } as JsonObject;
-    const client = memoryCluster(0).client();
-    assert.deepEqual(await findSides({ client, rollout, plan: readPlan(rollout), frozen: [], others: [], signal }), {
-      reason: "FunctionNotFound",
-      message: 'Function "g" does not exist',
-    });
+  test("of several Functions the first refusal is that of all, before one that only waits", async () => {
+    const refusalOf = (...names: readonly string[]): Promise<SidesFound> => {
+      const spec = { functionRefs: names.map((name) => ({ name })) };
+      const rollout = { ...rolloutOf("own", {}), spec } as JsonObject;
+      const client = memoryCluster(0).client();
+      return findSides({ client, rollout, plan: readPlan(rollout), frozen: [], others: [], signal });
+    };
+    const missing = (name: string) => ({ reason: "FunctionNotFound", message: `Function "${name}" does not exist` });
+    assert.deepEqual(await refusalOf("g", "f"), missing("g"));
+    assert.deepEqual(await refusalOf("f", "g"), missing("g"));
+    assert.deepEqual(await refusalOf("f", "h", "g"), missing("h"));
   });
 });
 

@@ -54,7 +54,9 @@ export async function findSides(options: SidesOptions): Promise<SidesFound> {
     plan.composition === undefined
       ? await Promise.all(plan.functions.map((name) => functionSides(name, options)))
       : [await compositionSides(plan.composition, options)];
-  const refused = all.find((one) => "reason" in one);
+  const refusals = all.filter((one) => "reason" in one);
+  // A candidate comes by itself; what else is refused has to be put right first.
+  const refused = refusals.find(({ reason }) => reason !== waiting) ?? refusals[0];
   if (refused !== undefined && "reason" in refused) {
     const stable = all.flatMap((one) => ("reason" in one ? (one.stable ?? []) : [{ ...one.sides, candidate: "" }]));
     const isComplete = stable.length === all.length;
@@ -110,8 +112,10 @@ function isRejected(revision: KubeObject, rollout: JsonObject): boolean {
 
 type Found = { readonly revision: KubeObject } | Refusal;
 
+const waiting = "WaitingForCandidate";
+
 function waitingForCandidate(what: string, stable: string): Refusal {
-  return { reason: "WaitingForCandidate", message: `there is no ${what} after "${stable}" yet` };
+  return { reason: waiting, message: `there is no ${what} after "${stable}" yet` };
 }
 
 /** Another rollout with its revisions of one function or Composition, if it has any. */

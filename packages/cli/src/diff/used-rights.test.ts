@@ -37,6 +37,9 @@ test("each method of a request is a verb of RBAC", async () => {
     "PATCH /apis/acme.org/v1/namespaces/a/apps/shop/status": "acme.org apps/status patch",
     "GET /api/v1/namespaces": " namespaces list",
     "GET /api/v1/namespaces/a": " namespaces get",
+    "PATCH /api/v1/namespaces/a/status": " namespaces/status patch",
+    "PUT /api/v1/namespaces/a/finalize": " namespaces/finalize update",
+    "GET /apis/acme.org/v1/namespaces/a/status": "acme.org status list",
     "GET /apis/acme.org/stable/xs3-buckets/b": "acme.org xs3-buckets get",
   };
   for (const [request, rule] of Object.entries(cases)) assert.deepEqual(await rulesFor(request), [rule], request);

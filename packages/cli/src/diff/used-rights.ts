@@ -37,7 +37,9 @@ export class UsedRights {
   }
 
   #note({ method, path }: KubeRequest): void {
+    // Namespaces have subresources themselves, in the place where others have the resource.
     const found =
+      /^\/api\/v1\/(?<resource>namespaces)\/(?<name>[^/]+)\/(?<sub>status|finalize)$/.exec(path)?.groups ??
       /^\/(?:api|apis\/(?<group>[^/]+))\/[^/]+\/(?:namespaces\/[^/]+\/(?=[^/]+(?:\/|$)))?(?<resource>[a-z][-a-z0-9]*)(?:\/(?<name>[^/]+))?(?:\/(?<sub>[a-z]+))?$/.exec(
         path,
       )?.groups;

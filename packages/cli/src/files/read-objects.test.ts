@@ -18,7 +18,7 @@ test("a folder is read by file name, with lists opened", async () => {
   assert.deepEqual(
     objects.map(({ object, at }) => [(object["metadata"] as { name: string }).name, at(["metadata", "name"])]),
     [
-      ["a", "objects/a.json:1:52"],
+      ["a", "objects/a.json:1:51"],
       ["b1", "objects/b.yaml:4:3"],
       ["b2", "objects/b.yaml:9:3"],
       ["c", "objects/c.yml:4:45"],

@@ -78,12 +78,12 @@ const places: Record<string, { readonly path: readonly PathSegment[]; readonly a
     Member: { path: ["observed", "composite"], at: "f.yaml:3:3", reason: "a member stands at its key" },
     FlowMember: {
       path: ["observed", "composite", "resource", "spec", "a.b"],
-      at: "f.yaml:5:37",
+      at: "f.yaml:5:36",
       reason: "in flow style too",
     },
     Item: { path: ["observed", "resources", 0], at: "f.yaml:7:5", reason: "an item stands where it begins" },
     ItemOnNextLine: { path: ["observed", "resources", 1, "name"], at: "f.yaml:9:5", reason: "also below its dash" },
-    QuotedKey: { path: ["quoted key"], at: "f.yaml:10:2", reason: "quotes are not part of the key" },
+    QuotedKey: { path: ["quoted key"], at: "f.yaml:10:1", reason: "a key begins with its quotation mark" },
     MissingMember: { path: ["observed", "composite", "nope"], at: "f.yaml:3:3", reason: "the last one on the way" },
     MissingItem: { path: ["observed", "resources", 7, "x"], at: "f.yaml:6:3", reason: "the last one on the way" },
     ThroughScalar: {

@@ -57,10 +57,17 @@ test("a member is found at its key, an item where it begins", () => {
   assert.equal(at("list"), "3:1");
   assert.equal(at("list", 0), "4:3");
   assert.equal(at("list", 1, "name"), "5:3");
+  assert.equal(at("list", 1, "quoted key"), "6:3");
   assert.equal(at("list", 1, "quoted key", "inner", 1), "6:29");
   assert.equal(at("alias"), "8:1");
   assert.equal(at("block"), "9:1");
   assert.equal(at("empty"), "11:1");
+});
+
+test("quoted keys and items are found at their quotation marks", () => {
+  const quoted = parseYaml("'a': 1\n\"b\": ['x', \"y\", z]\nc: {'d': e}\n", "f")[0];
+  const places = [["a"], ["b"], ["b", 0], ["b", 1], ["b", 2], ["c", "d"]].map((path) => quoted?.at(path));
+  assert.deepEqual(places, ["f:1:1", "f:2:1", "f:2:7", "f:2:12", "f:2:17", "f:3:5"]);
 });
 
 test("a path that leads nowhere is found at the last value that exists", () => {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { EVENT_ID, type Event, getScalarValue } from "js-yaml";
+import { EVENT_ID, type Event, getScalarValue, SCALAR_STYLE } from "js-yaml";
 
 /** One step from a value to a value inside it. */
 export type PathSegment = string | number;
@@ -98,13 +98,18 @@ function startOf(event: Event | undefined): number | undefined {
     case EVENT_ID.SEQUENCE:
       return event.start;
     case EVENT_ID.SCALAR:
-      return event.valueStart;
+      return isQuoted(event.style) ? event.valueStart - 1 : event.valueStart;
     case EVENT_ID.ALIAS:
       // The name comes after the asterisk.
       return event.anchorStart - 1;
     default:
       return undefined;
   }
+}
+
+/** The value of a quoted scalar comes after its quotation mark. */
+function isQuoted(style: (typeof SCALAR_STYLE)[keyof typeof SCALAR_STYLE]): boolean {
+  return style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED;
 }
 
 // Members of schemas are written as properties[spec].

@@ -141,6 +141,26 @@ spec:
   assert.ok(web.metadata.managedFields, "the object itself does not change");
 });
 
+test("keys that are numbers are in the order of kubectl", () => {
+  const names = ["a10", "a9", "10", "9", "B", "a.b", "a-b", "_"];
+  const map = {
+    ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "x" } },
+    ...{ data: Object.fromEntries(names.map((name) => [name, "1"])), empty: {}, none: [] },
+  };
+  const keys = (text: string): string[] => [...text.matchAll(/^ +"?([^":\n]+)"?: "1"/gm)].map(([, key = ""]) => key);
+  const yaml = printObject(map, as("yaml"), pods);
+  const json = printObject(map, as("json"), pods);
+  // Printed by kubectl 1.36.3: create configmap --dry-run=client.
+  assert.deepEqual(keys(yaml), ["_", "9", "10", "B", "a-b", "a.b", "a9", "a10"]);
+  assert.deepEqual(keys(json), ["10", "9", "B", "_", "a-b", "a.b", "a10", "a9"]);
+  assert.deepEqual(JSON.parse(json), map);
+  assert.match(json, /^\{\n {4}"apiVersion": "v1",\n/);
+  assert.match(
+    json,
+    /\n {4}"empty": \{\},\n {4}"kind": "ConfigMap",\n {4}"metadata": \{\n {8}"name": "x"\n {4}\},\n {4}"none": \[\]\n\}\n$/,
+  );
+});
+
 test("names have the type as kubectl prints it", () => {
   const named = (apiVersion: string, kind: string): string =>
     printObject(web, { kind: "name" }, { resource: resource(apiVersion, kind) });

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isNotFound } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { isJsonArray, isJsonObject, type JsonValue, printJson } from "@purlin/kube-objects/json";
 import { createTemplatePrinter, type TemplatePrinter } from "@purlin/kube-objects/json-path";
 import type { KubeObject } from "@purlin/kube-objects/object";
+import { printYaml } from "@purlin/kube-objects/yaml";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { pathOf, type Target, typeText } from "../cluster/find-resource.ts";
-import { printYaml } from "../files/yaml-file.ts";
 import { textOf, UserError } from "../user-error.ts";
 
 /** Which objects of a type are meant. */
@@ -99,8 +99,8 @@ export function printList(objects: readonly KubeObject[], format: ContentFormat)
 }
 
 function printValue(value: JsonValue, format: ContentFormat): string {
-  if (format.kind === "json") return `${printJson(sorted(value), { indent: 4 })}\n`;
-  if (format.kind === "yaml") return printYaml(sorted(value));
+  if (format.kind === "json") return `${sortedJson(value, "")}\n`;
+  if (format.kind === "yaml") return printYaml(value, { wrap: false, quoteMergeKey: true });
   try {
     return format.print(value);
   } catch (error) {
@@ -108,12 +108,20 @@ function printValue(value: JsonValue, format: ContentFormat): string {
   }
 }
 
-/** By name, as kubectl has it. */
-function sorted(value: JsonValue): JsonValue {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member as JsonValue)]));
+/** JSON with members by name, as kubectl has it. JavaScript would put names that are integers first. */
+function sortedJson(value: JsonValue, indent: string): string {
+  const inner = `${indent}    `;
+  const joined = (lines: readonly string[]): string => `\n${lines.join(",\n")}\n${indent}`;
+  if (isJsonArray(value)) {
+    const lines = value.map((item) => `${inner}${sortedJson(item, inner)}`);
+    return lines.length === 0 ? "[]" : `[${joined(lines)}]`;
+  }
+  if (!isJsonObject(value)) return printJson(value);
+  const lines = Object.keys(value)
+    .filter((name) => value[name] !== undefined)
+    .sort()
+    .map((name) => `${inner}${printJson(name)}: ${sortedJson(value[name] ?? null, inner)}`);
+  return lines.length === 0 ? "{}" : `{${joined(lines)}}`;
 }
 
 /** Field ownership is long, and kubectl leaves it out as well. */

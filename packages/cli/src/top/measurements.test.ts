@@ -41,6 +41,11 @@ controller_runtime_reconcile_total{controller="x"} 3
   );
 });
 
+test("escapes in labels are those of the text format: quotation marks, backslashes and ends of lines", () => {
+  const metrics = String.raw`function_run_function_response_total{function_name="a\\n\"b\nc",grpc_code="OK"} 1`;
+  assert.deepEqual([...readFunctionCalls(metrics).keys()], ['a\\n"b\nc']);
+});
+
 const now = Date.parse("2026-01-01T12:00:00Z");
 const at = (minutesAgo: number): string => new Date(now - minutesAgo * 60_000).toISOString();
 function summary(name: string, more: Partial<RunSummary>): RunSummary {

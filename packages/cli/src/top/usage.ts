@@ -149,7 +149,8 @@ function* samplesOf(metrics: string): Iterable<Sample> {
 
 function labelsOf(text: string): Record<string, string> {
   const pairs = text.matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g);
-  return Object.fromEntries([...pairs].map(([, name = "", value = ""]) => [name, value.replaceAll(/\\(.)/g, "$1")]));
+  const unescaped = (value: string): string => value.replaceAll(/\\(.)/g, (_, sign) => (sign === "n" ? "\n" : sign));
+  return Object.fromEntries([...pairs].map(([, name = "", value = ""]) => [name, unescaped(value)]));
 }
 
 /** A quantile of the durations in seconds, between the bounds of its bucket in proportion; undefined without calls. */

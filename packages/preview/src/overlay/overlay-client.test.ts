@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { isNoMatch } from "@purlin/kube-client";
-import { forbidden, isConflict, isNotFound } from "@purlin/kube-objects/errors";
+import { forbidden, isConflict, textOf } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { appDefinition, configMap, overlayStage } from "../../test/overlay-stage.ts";
@@ -166,8 +166,11 @@ describe("writes", () => {
 describe("deletes", () => {
   test("an object that does not exist is not found; another uid is a conflict", async () => {
     await using stage = overlayStage(base.client);
-    await assert.rejects(stage.client.delete(at("none")), isNotFound);
-    await assert.rejects(stage.client.delete(at("owner"), { preconditions: { uid: "other" } }), isConflict);
+    await assert.rejects(stage.client.delete(at("none")), { message: 'configmaps "none" not found' });
+    await assert.rejects(stage.client.delete(at("owner"), { preconditions: { uid: "other" } }), (error) => {
+      assert.match(textOf(error), /^Operation cannot be fulfilled on configmaps "owner": the UID in the precondition/);
+      return isConflict(error);
+    });
     assert.equal(
       await stage.client.delete(at("owner"), { preconditions: { uid: owner.metadata.uid ?? "" } }),
       undefined,

@@ -207,12 +207,11 @@ async function deleteObject(
   const { apiVersion, kind, namespace, name } = type;
   const target: KubeObject = { apiVersion, kind, metadata: { name, ...(namespace && { namespace }) } };
   const current = await overlay.get(target, keyOf(target), options.signal);
-  const resource = { group: parseApiVersion(apiVersion).group, resource: kind.toLowerCase() };
-  if (current === undefined) throw notFound(resource, name);
+  if (current === undefined) throw notFound(await overlay.resourceOf(target), name);
   const { uid } = options.preconditions ?? {};
   if (uid !== undefined && uid !== current.metadata.uid)
     throw conflict(
-      resource,
+      await overlay.resourceOf(target),
       name,
       `the UID in the precondition (${uid}) does not match the UID in record (${current.metadata.uid}). The object might have been deleted and then recreated`,
     );

@@ -156,13 +156,12 @@ export class Overlay {
   async #write(write: OverlayWrite): Promise<KubeObject> {
     const { target, options, resourceVersion } = write;
     const current = await this.get(target, keyOf(target), options.signal);
-    const resource = { group: parseApiVersion(target.apiVersion).group, resource: target.kind.toLowerCase() };
     const name = target.metadata.name ?? "";
-    if (current === undefined && write.mustExist) throw notFound(resource, name);
-    if (current !== undefined && write.mustNotExist) throw alreadyExists(resource, name);
+    if (current === undefined && write.mustExist) throw notFound(await this.resourceOf(target), name);
+    if (current !== undefined && write.mustNotExist) throw alreadyExists(await this.resourceOf(target), name);
     if (resourceVersion && current !== undefined && resourceVersion !== current.metadata.resourceVersion)
       throw conflict(
-        resource,
+        await this.resourceOf(target),
         name,
         "the object has been modified; please apply your changes to the latest version and try again",
       );
@@ -305,12 +304,26 @@ export class Overlay {
     return this.#entryOf(target);
   }
 
+  /** The resource of a kind as errors of an API server name it: by its plural. */
+  async resourceOf(type: TypeRef): Promise<{ readonly group: string; readonly resource: string }> {
+    const { group } = parseApiVersion(type.apiVersion);
+    const own = this.#ownDefinition(type);
+    if (own !== undefined) return { group, resource: textAt(own, ["spec", "names", "plural"]) ?? "" };
+    const mapping = await this.live.client.mapper.mapping(type).catch(() => undefined);
+    return { group, resource: mapping?.resource ?? type.kind.toLowerCase() };
+  }
+
+  #ownDefinition({ apiVersion, kind }: TypeRef): KubeObject | undefined {
+    const { group } = parseApiVersion(apiVersion);
+    return this.definitions.find(
+      (crd) => textAt(crd, ["spec", "group"]) === group && textAt(crd, ["spec", "names", "kind"]) === kind,
+    );
+  }
+
   /** The CustomResourceDefinition of a kind; undefined when it has none. */
   async definitionOf(type: TypeRef): Promise<KubeObject | undefined> {
     const { group } = parseApiVersion(type.apiVersion);
-    const defines = (crd: KubeObject): boolean =>
-      textAt(crd, ["spec", "group"]) === group && textAt(crd, ["spec", "names", "kind"]) === type.kind;
-    const own = this.definitions.find(defines);
+    const own = this.#ownDefinition(type);
     if (own !== undefined) return own;
     if (!group.includes(".") || group.endsWith(".k8s.io")) return undefined;
     const mapping = await this.live.client.mapper.mapping(type).catch(() => undefined);
