@@ -18,11 +18,6 @@ interface KnownGap {
 
 const gaps: readonly KnownGap[] = [
   {
-    request: /ResourceQuota$/,
-    path: /status|managedFields|quantities must match|unknown field/,
-    reason: "the status is computed when it is read, so nothing that a client writes to it is kept",
-  },
-  {
     request: /v1 Service$/,
     path: /^spec\.(ports\[\d+\]\.nodePort: (.*provided port is not in the valid range|Duplicate value)|healthCheckNodePort: .*provided port is|clusterIPs: .*failed to allocate IP)/,
     isAlone: true,
@@ -45,11 +40,6 @@ const gaps: readonly KnownGap[] = [
     request: /(EndpointSlice|ResourceSlice)$/,
     path: /^\.body\.metadata\.generation$/,
     reason: "fields that are dropped, of disabled features and of older versions, do not count as a change here",
-  },
-  {
-    request: /ResourceClaimTemplate$/,
-    path: /^spec\.metadata\.\w+: Forbidden: cannot be set$/,
-    reason: "the same for empty lists in the metadata of a template",
   },
   {
     request: /PersistentVolume$/,

@@ -92,8 +92,20 @@ async function createOnBoth(sample: Sample, ...sessions: readonly Session[]): Pr
   for (const { code, text } of created) {
     if (code >= 300) throw new Error(`the sample of ${title} was refused: ${text}`);
   }
-  return created.map(({ body }) => withoutServerFields(body));
+  const [mine, other] = created.map(({ body }) => body);
+  if (object.kind !== "ResourceQuota") return [mine, other].map(withoutServerFields);
+  const written = await writtenByController(sessions[1], path, { ...other, status: mine.status });
+  return [mine, written].map(withoutServerFields);
 }
+
+/** The reference runs without the controller of quotas, which writes a status such as the embedded server shows. */
+async function writtenByController(session: Session | undefined, path: string, quota: Loose): Promise<Loose> {
+  const answer = await session?.put(`${path}/status?fieldManager=${quotaController}`, quota, { quiet: true });
+  if (answer?.code !== 200) throw new Error(`the status of the quota was refused: ${answer?.text}`);
+  return answer.body;
+}
+
+const quotaController = "quota-controller";
 
 function withoutServerFields(object: Loose): Loose {
   const {
@@ -219,7 +231,8 @@ function withUniqueCauses(body: Loose): Loose {
 }
 
 /** Addresses, ports and names that each server chooses. */
-function withoutChoices(body: Loose): Loose {
+function withoutChoices(whole: Loose): Loose {
+  const body = whole.kind === "ResourceQuota" ? withoutController(whole) : whole;
   if (body.details?.causes !== undefined) return withUniqueCauses(body);
   if (body.spec === undefined || !chosen.has(body.kind)) return body;
   const text = printJson(body.spec)
@@ -229,6 +242,12 @@ function withoutChoices(body: Loose): Loose {
     .replaceAll(/X509SHA256=[0-9a-f]+/g, "X509SHA256=<digest>")
     .replaceAll(/kube-api-access-[a-z0-9]{5}/g, "kube-api-access-<name>");
   return { ...body, spec: parseJson(text) };
+}
+
+function withoutController(quota: Loose): Loose {
+  const { managedFields, ...metadata } = quota.metadata;
+  const kept = managedFields?.filter(({ manager }: Loose) => manager !== quotaController);
+  return { ...quota, metadata: { ...metadata, ...(kept?.length > 0 && { managedFields: kept }) } };
 }
 
 const chosen = new Set(["Service", "Pod", "CertificateSigningRequest"]);

@@ -155,7 +155,7 @@ export function withEmptyLists(members: readonly string[], rules: KindRules = {}
     paths.reduce((made, path) => (isEmpty(memberAt(made, path)) ? withMember(made, path, null) : made), object);
   return {
     ...rules,
-    keepsEmpty: paths,
+    keepsEmpty: [...(rules.keepsEmpty ?? []), ...paths],
     prepareCreate: asNull,
     prepareUpdate: asNull,
   };

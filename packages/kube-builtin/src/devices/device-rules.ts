@@ -21,11 +21,11 @@ import {
 } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems } from "@purlin/kube-objects/metadata";
-import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
+import { memberAt, numberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
 import { goForm } from "../checks/go-form.ts";
 import { isExtended } from "../checks/resource-names.ts";
 import { hasObject, inMember } from "../checks/rule-checks.ts";
-import { templateMetadata } from "../storage/volume-rules.ts";
+import { templateLists, templateMetadata } from "../storage/volume-rules.ts";
 import { claimStatusErrors, withoutDeallocated } from "./claim-status.ts";
 import {
   configuration,
@@ -152,16 +152,23 @@ export function claimRules(store: Store<JsonObject>): KindRules {
 
 const templateSpec: Check = all(templateMetadata, (spec, path) => claimSpec(objectAt(spec, ["spec"]), `${path}.spec`));
 
+/** Lists of a template's metadata are neither compared nor printed when they are empty. */
+function withoutLists(template: JsonObject): JsonObject {
+  const empty = templateLists.filter((name) => listAt(template, "spec", "metadata", name).length === 0);
+  return empty.reduce((made, name) => withMember(made, ["spec", "metadata", name], undefined), template);
+}
+
 /** The rules of ResourceClaimTemplates. */
 export function claimTemplateRules(store: Store<JsonObject>): KindRules {
   return withEmptyLists(["spec.spec.devices.requests"], {
+    keepsEmpty: templateLists.map((name) => ["spec", "metadata", name]),
     validateNew: (object) => [
       ...adminErrors(store, object, requestedUses(object, "spec", "spec")),
       ...inMember("spec", templateSpec)(object),
     ],
     validateChange: (object, old) => [
       ...inMember("spec", templateSpec)(object),
-      ...sameSpec("ResourceClaimTemplateSpec")(object, old),
+      ...sameSpec("ResourceClaimTemplateSpec")(withoutLists(object), old),
     ],
   });
 }

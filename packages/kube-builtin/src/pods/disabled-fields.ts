@@ -3,6 +3,7 @@ import type { KindRules } from "@purlin/kube-apiserver/kinds";
 import { isJsonObject, type JsonObject } from "@purlin/kube-objects/json";
 import { memberAt, withMember } from "@purlin/kube-objects/object";
 import { all, type Edit, each, inside } from "../defaults/pod-defaults.ts";
+import { templateLists } from "../storage/volume-rules.ts";
 
 /** A member that a write drops. */
 function without(name: string): Edit {
@@ -29,6 +30,7 @@ const enabled: Edit = all(
 
 /** Lists that may not be set, not even to an empty one. */
 const emptyLists: readonly string[] = [
+  ...templateLists.map((name) => `volumes.*.ephemeral.volumeClaimTemplate.metadata.${name}`),
   "resources.claims",
   ...["ports", "resizePolicy", "restartPolicyRules", "resources.limits", "resources.requests", "resources.claims"].map(
     (name) => `ephemeralContainers.*.${name}`,

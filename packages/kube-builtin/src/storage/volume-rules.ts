@@ -197,6 +197,9 @@ const templateMembers: Readonly<Record<string, string>> = {
   ),
 };
 
+/** Lists among them: an empty one counts as set. */
+export const templateLists: readonly string[] = ["ownerReferences", "finalizers", "managedFields"];
+
 /** The metadata of a template: only labels and annotations. */
 export const templateMetadata: Check = (template, path) => {
   const metadata = objectAt(template, ["metadata"]);
