@@ -33,6 +33,7 @@ export {
 } from "./objects/checks.ts";
 export { inMetaOrder } from "./objects/member-order.ts";
 export { metaOf, textFields, withMeta } from "./objects/object-meta.ts";
+export { withNodeTopology } from "./pods/pod-resources.ts";
 export type { ResourceType } from "./registry/registry.ts";
 export { StoreFollower } from "./server/store-follower.ts";
 export type { Entry, Store, Watch } from "./store/store.ts";

@@ -15,6 +15,11 @@ const stateful = (more: Loose): Loose => ({
   template: template(),
   ...more,
 });
+const claimSpec = { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } };
+const claimed = (metadata: Loose): Loose => ({
+  name: "v",
+  ephemeral: { volumeClaimTemplate: { metadata, spec: claimSpec } },
+});
 const onExit = (more: Loose): Loose => ({ operator: "In", values: [1], ...more });
 const failing = (...rules: readonly Loose[]): Loose => job({ podFailurePolicy: { rules } });
 
@@ -49,6 +54,8 @@ const specs: Readonly<Record<string, readonly Loose[]>> = {
       template: template(),
       strategy: { type: "x", rollingUpdate: { maxSurge: "25%" } },
     },
+    { selector: { matchLabels: labels }, template: template({ volumes: [claimed({})] }) },
+    { selector: { matchLabels: labels }, template: template({ volumes: [claimed({ finalizers: [] })] }) },
   ],
   pods: [
     { automountServiceAccountToken: false, containers: [container], runtimeClassName: "none" },

@@ -96,4 +96,30 @@ export const limitCases: readonly Case[] = [
     await s.post(core(s, "pods", "b/eviction"), { metadata: { name: "b" } });
     await s.get(core(s, "pods", "b"));
   }),
+
+  scenario("bindings have preconditions, and labels for their Pods", async (s) => {
+    await withAccount(s);
+    const zones = { "topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r", other: "x" };
+    const node = { metadata: { name: `zoned-${s.namespace}`, labels: zones } };
+    await s.post("/api/v1/nodes", node, { quiet: true });
+    const target = { kind: "Node", name: node.metadata.name };
+    const created = await s.post(core(s, "pods"), pod("a"), { quiet: true });
+    const { uid, resourceVersion } = created.body.metadata;
+    const part = ({ message, ...body }: Loose): Loose => [
+      body.code,
+      message?.replace(uid, "<uid>").replace(resourceVersion, "<version>"),
+    ];
+    const bind = async (title: string, metadata: Loose): Promise<unknown> =>
+      await s.post(core(s, "pods", "a/binding"), { metadata: { name: "a", ...metadata }, target }, { title, part });
+    await bind("another uid", { uid: "u" });
+    await bind("another version", { uid, resourceVersion: "1" });
+    const labels = { a: "b", "topology.kubernetes.io/zone": "other" };
+    const placed = pod("b", {}, { nodeName: target.name });
+    await untilAdmitted(s, placed, (_code, { metadata }) => metadata.labels["topology.kubernetes.io/zone"] === "z");
+    await bind("labels", { uid, resourceVersion, labels, annotations: { c: "d" } });
+    const shown = ({ metadata, spec }: Loose): Loose => [metadata.labels, metadata.annotations, spec.nodeName];
+    await s.get(core(s, "pods", "a"), { part: shown });
+    await s.post(core(s, "pods"), placed, { part: shown });
+    await s.delete(`/api/v1/nodes/${target.name}`, undefined, { quiet: true });
+  }),
 ];

@@ -91,6 +91,46 @@ test("annotations of the Binding are added to those of the Pod", async () => {
   }
 });
 
+test("labels of the Binding are added to those of the Pod, and the Pod is no longer nominated", async () => {
+  const before = {
+    ...pod,
+    metadata: { name: "web", labels: { a: "1", b: "2" } },
+    status: { phase: "Pending", nominatedNodeName: "n0" },
+  };
+  const { stored } = await bound(subresource, binding(undefined, { labels: { b: "3", c: "4" } }), before);
+  assert.deepEqual(memberAt(stored, ["metadata", "labels"]), { a: "1", b: "3", c: "4" });
+  assert.deepEqual(stored["status"], { phase: "Pending", conditions: [scheduled] });
+});
+
+test("a Pod gets the zone and the region of its node from its binding, not from the old collection", async () => {
+  const zone = { "topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r" };
+  const node = { metadata: { name: "n1", labels: { ...zone, "kubernetes.io/os": "linux" } } };
+  const labels = { "topology.kubernetes.io/zone": "other", a: "b" };
+  for (const [url, target, want] of [
+    [subresource, { kind: "Node", name: "n1" }, { ...zone, a: "b" }],
+    [subresource, { name: "n1" }, labels],
+    [subresource, { kind: "Node", name: "n2" }, labels],
+    [collection, { kind: "Node", name: "n1" }, labels],
+  ] as const) {
+    await using store = await storeOf({ [key]: pod, "//nodes/n1": node });
+    await bind(podRequest(store, url, binding(target, { labels })));
+    assert.deepEqual(memberAt(store.get(key)?.value ?? {}, ["metadata", "labels"]), want);
+  }
+});
+
+test("the uid and the resourceVersion of a Binding are those of its Pod", async () => {
+  const before = { ...pod, metadata: { name: "web", namespace: "default", uid: "u1", resourceVersion: "7" } };
+  const text = (member: string, given: string, own: string): string =>
+    'Operation cannot be fulfilled on pods "web": StorageError: invalid object, Code: 4, Key: /registry/pods/default/web, ' +
+    `ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${member} in precondition: ${given}, ${member} in object meta: ${own}`;
+  const answerOf = async (metadata: JsonObject): Promise<unknown> =>
+    (await bound(subresource, binding(undefined, metadata), before)).answer;
+  assert.deepEqual(await answerOf({ uid: "u1", resourceVersion: "7" }), success);
+  assert.equal(memberAt((await answerOf({ uid: "u2" })) as JsonObject, ["message"]), text("UID", "u2", "u1"));
+  const other = await answerOf({ uid: "u1", resourceVersion: "6" });
+  assert.equal(memberAt(other as JsonObject, ["message"]), text("ResourceVersion", "6", "7"));
+});
+
 test("a dry run assigns nothing", async () => {
   assert.deepEqual(await bound(`${subresource}?dryRun=All`, binding()), { answer: success, stored: pod });
 });

@@ -26,6 +26,7 @@ import { readRequestBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
 import { deleteOptionsOf } from "../rest/write-options.ts";
+import type { Store } from "../store/store.ts";
 
 const pods = { group: "", resource: "pods" };
 const bindings = { group: "", resource: "pods/binding" };
@@ -51,9 +52,9 @@ async function bind(rest: RestRequest): Promise<CompleteResponse> {
   }
   requireValid(binding);
   const dryRun = request.query.has("dryRun");
-  await admitUnstored(rest, { ...binding, apiVersion: "v1", kind: "Binding" }, dryRun);
-  const annotations = metaOf(binding).annotations ?? {};
-  await assign(rest, { name, node: stringAt(binding, ["target", "name"]), annotations, dryRun });
+  const labelled = withTopology(rest, binding);
+  await admitUnstored(rest, { ...labelled, apiVersion: "v1", kind: "Binding" }, dryRun);
+  await assign(rest, { name, binding: labelled, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
 }
@@ -69,26 +70,62 @@ function requireValid(binding: JsonObject): void {
   if (texts.length > 0) throw unclassifiedError(texts.length === 1 ? (texts[0] ?? "") : `[${texts.join(", ")}]`);
 }
 
+/** Labels of nodes that their Pods get. */
+const topologyLabels = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
+
+/** A binding with the zone and the region of its node. The old collection of bindings does without. */
+function withTopology({ type, store }: RestRequest, binding: JsonObject): JsonObject {
+  if (type.resource !== "pods" || stringAt(binding, ["target", "kind"]) !== "Node") return binding;
+  return withNodeTopology(binding, store, stringAt(binding, ["target", "name"]));
+}
+
+/** An object with the zone and the region of a node as labels; the same object when the node does not exist or has none. */
+export function withNodeTopology(object: JsonObject, store: Store<JsonObject>, nodeName: string): JsonObject {
+  const node = nodeName === "" ? undefined : store.get(`//nodes/${nodeName}`)?.value;
+  const found = Object.entries(metaOf(node ?? {}).labels ?? {}).filter(([name]) => topologyLabels.includes(name));
+  if (found.length === 0) return object;
+  return withMeta(object, { labels: { ...metaOf(object).labels, ...Object.fromEntries(found) } });
+}
+
 interface Assignment {
   readonly name: string;
-  readonly node: string;
-  /** Annotations of the Binding, which the Pod gets. */
-  readonly annotations: Readonly<Record<string, string>>;
+  /** Its labels and annotations are added to the Pod, its uid and resourceVersion are preconditions. */
+  readonly binding: JsonObject;
   readonly dryRun: boolean;
 }
 
-async function assign({ store, target, now }: RestRequest, assignment: Assignment): Promise<void> {
-  const { name, dryRun } = assignment;
+async function assign(rest: RestRequest, assignment: Assignment): Promise<void> {
+  const { store, target, now } = rest;
+  const { name, dryRun, binding } = assignment;
   const key = `//pods/${target.namespace}/${name}`;
   await store.write(key, ({ current, revision }) => {
     if (current === undefined) throw notFound(pods, name);
+    requirePreconditions(rest, { name, binding, pod: current.value });
     const bound = withNode(current.value, assignment, timestamp(now()));
     const versioned = withMeta(bound, { resourceVersion: String(revision) });
     return dryRun ? { action: "keep" } : { action: "put", value: inStoredOrder(versioned) };
   });
 }
 
-function withNode(pod: JsonObject, { name, node, annotations }: Assignment, at: string): JsonObject {
+function requirePreconditions(
+  { target }: RestRequest,
+  { name, binding, pod }: { readonly name: string; readonly binding: JsonObject; readonly pod: JsonObject },
+): void {
+  const [sent, stored] = [metaOf(binding), metaOf(pod)];
+  const refuse = (member: string, values: readonly [string, string]): void => {
+    const why = `Precondition failed: ${member} in precondition: ${values[0]}, ${member} in object meta: ${values[1]}`;
+    const storage = `StorageError: invalid object, Code: 4, Key: /registry/pods/${target.namespace}/${name}`;
+    throw conflict(pods, name, `${storage}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`);
+  };
+  for (const [member, given, own] of [
+    ["UID", sent.uid, stored.uid],
+    ["ResourceVersion", sent.resourceVersion, stored.resourceVersion],
+  ] as const) {
+    if (given && given !== own) refuse(member, [given, own ?? ""]);
+  }
+}
+
+function withNode(pod: JsonObject, { name, binding }: Assignment, at: string): JsonObject {
   if (isDeleting(pod)) throw conflict(bindings, name, `pod ${name} is being deleted, cannot be assigned to a host`);
   const assigned = stringAt(pod, ["spec", "nodeName"]);
   if (assigned !== "") {
@@ -97,12 +134,22 @@ function withNode(pod: JsonObject, { name, node, annotations }: Assignment, at: 
   if (objectsAt(pod, ["spec", "schedulingGates"]).length > 0) {
     throw conflict(bindings, name, `pod ${name} has non-empty .spec.schedulingGates`);
   }
-  const status = objectAt(pod, ["status"]);
+  const { nominatedNodeName: _nominated, ...status } = objectAt(pod, ["status"]);
   const scheduled = { type: "PodScheduled", status: "True", lastProbeTime: null };
   const conditions = withCondition(objectsAt(status, ["conditions"]), scheduled, at);
-  const bound = { ...pod, spec: { ...objectAt(pod, ["spec"]), nodeName: node }, status: { ...status, conditions } };
-  if (Object.keys(annotations).length === 0) return bound;
-  return withMeta(bound, { annotations: { ...metaOf(pod).annotations, ...annotations } });
+  const nodeName = stringAt(binding, ["target", "name"]);
+  const bound = { ...pod, spec: { ...objectAt(pod, ["spec"]), nodeName }, status: { ...status, conditions } };
+  const [{ annotations, labels }, given] = [metaOf(pod), metaOf(binding)];
+  return withMeta(bound, {
+    annotations: added(annotations, given.annotations),
+    labels: added(labels, given.labels),
+  });
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+function added(own: Texts | null | undefined, more: Texts | null | undefined): Texts | undefined {
+  return Object.keys(more ?? {}).length === 0 ? (own ?? undefined) : { ...own, ...more };
 }
 
 type NewCondition = JsonObject & { readonly type: string; readonly status: string };

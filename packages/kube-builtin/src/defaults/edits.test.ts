@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
+import { memberAt } from "@purlin/kube-objects/object";
 import { builtinDefaults } from "./builtin-defaults.ts";
 import { all, each, fill, inside, when } from "./pod-defaults.ts";
 
@@ -284,4 +285,10 @@ test("what a node can give is what it has, unless it says otherwise", () => {
   const status = (given: JsonObject): unknown => filled("v1/Node", { status: given })["status"];
   assert.deepEqual(status({ capacity: { cpu: "4" } }), { capacity: { cpu: "4" }, allocatable: { cpu: "4" } });
   assert.deepEqual(status({ capacity: { cpu: "4" }, allocatable: {} }), { capacity: { cpu: "4" }, allocatable: {} });
+});
+
+test("the claim of an ephemeral volume has a mode", () => {
+  const volumes = (spec: JsonObject): JsonObject[] => [{ name: "v", ephemeral: { volumeClaimTemplate: { spec } } }];
+  const made = filled("v1/PodTemplate", { template: { spec: { volumes: volumes({}) } } });
+  assert.deepEqual(memberAt(made, ["template", "spec", "volumes"]), volumes({ volumeMode: "Filesystem" }));
 });

@@ -146,6 +146,7 @@ const volume: Edit = all(
     ),
   ),
   inside("hostPath", fill({ type: "" })),
+  inside("ephemeral", inside("volumeClaimTemplate", inside("spec", fill({ volumeMode: "Filesystem" })))),
   inside("image", volumeImage),
   inside("iscsi", fill({ iscsiInterface: "default" })),
   inside("rbd", fill({ pool: "rbd", user: "admin", keyring: "/etc/ceph/keyring" })),

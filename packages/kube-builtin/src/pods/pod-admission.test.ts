@@ -38,7 +38,7 @@ test("the plugins handle new Pods only", () => {
   const plugins = podAdmission(storeOf({}));
   assert.deepEqual(
     plugins.map(({ name }) => name),
-    ["ServiceAccount", "DefaultTolerationSeconds", "Priority", "RuntimeClass"],
+    ["ServiceAccount", "DefaultTolerationSeconds", "Priority", "RuntimeClass", "PodTopologyLabels"],
   );
   for (const plugin of plugins) {
     const handles = (operation: "CREATE" | "UPDATE", type: object, subresource = ""): boolean =>

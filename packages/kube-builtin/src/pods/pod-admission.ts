@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The admission plugins that set the account, the tolerations, the priority and the runtime class of a new Pod.
 
-import { type AdmissionPlugin, listAt, metaOf, type Store } from "@purlin/kube-apiserver/kinds";
+import { type AdmissionPlugin, listAt, metaOf, type Store, withNodeTopology } from "@purlin/kube-apiserver/kinds";
 import { forbidden, unclassifiedError } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
 import { generateName, pathSegmentName } from "@purlin/kube-objects/metadata";
@@ -28,6 +28,10 @@ export function podAdmission(store: Store<JsonObject>): readonly AdmissionPlugin
       validate: ({ object }) => {
         if (object !== undefined) requireOverhead(object, store);
       },
+    },
+    {
+      ...newPodPlugin("PodTopologyLabels", (pod) => pod),
+      admit: ({ object }) => withNodeTopology(object, store, stringAt(object, ["spec", "nodeName"])),
     },
   ];
 }

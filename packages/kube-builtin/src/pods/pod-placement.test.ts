@@ -86,3 +86,15 @@ test("an eviction takes from the budget of the Pod, and is refused when nothing 
   assert.equal(left["disruptionsAllowed"], 0);
   assert.deepEqual(Object.keys(left["disruptedPods"] as JsonObject), ["guarded"]);
 });
+
+test("a Pod that has its node gets the zone and the region of it", async () => {
+  const zones = { "topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r" };
+  await server.post("/api/v1/nodes", { metadata: { name: "zoned", labels: { ...zones, other: "x" } } });
+  const labelsOf = async (name: string, nodeName: string): Promise<unknown> => {
+    const spec = { automountServiceAccountToken: false, nodeName, containers: [{ name: "c", image: "i" }] };
+    await server.post(pods, { metadata: { name, labels: { a: "b", "topology.kubernetes.io/zone": "y" } }, spec });
+    return objectAt(await server.body(`${pods}/${name}`), ["metadata", "labels"]);
+  };
+  assert.deepEqual(await labelsOf("zoned", "zoned"), { a: "b", ...zones });
+  assert.deepEqual(await labelsOf("lost", "none"), { a: "b", "topology.kubernetes.io/zone": "y" });
+});

@@ -51,6 +51,7 @@ function* claimFractions(volume: JsonObject, path: string): Generator<string> {
 
 /** A file, and which of several sources it comes from. */
 interface File {
+  /** Empty for a source that does not say what it is. */
   readonly path: string;
   readonly source: string;
 }
@@ -62,7 +63,8 @@ function* overlapWarnings(volume: JsonObject, limit: { left: number }): Generato
   const { kind, files } = filesOf(volume);
   const text = ({ path, source }: File): string => `${goQuote(path)}${source === "" ? "" : ` (${source})`}`;
   for (const [index, file] of files.entries()) {
-    for (const other of files.slice(0, index)) {
+    if (file.path === "") yield `volume ${goQuote(stringAt(volume, ["name"]))} (${kind}) has no sources provided`;
+    for (const other of file.path === "" ? [] : files.slice(0, index)) {
       limit.left -= 1;
       if (limit.left < 0) return;
       if (overlap(file.path, other.path)) {
@@ -74,9 +76,10 @@ function* overlapWarnings(volume: JsonObject, limit: { left: number }): Generato
 
 /** One is the other, or lies below it. */
 function overlap(one: string, other: string): boolean {
-  const [a, b] = [one.replace(/(?<!\/)\/+$/, ""), other.replace(/(?<!\/)\/+$/, "")];
-  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+  return one === other || one.startsWith(`${other}/`) || (other !== "" && other.startsWith(`${one}/`));
 }
+
+const trimmed = (path: string): string => path.replace(/(?<!\/)\/+$/, "");
 
 function filesOf(volume: JsonObject): { readonly kind: string; readonly files: readonly File[] } {
   const [secret, config] = [objectAt(volume, ["secret"]), objectAt(volume, ["configMap"])];
@@ -91,12 +94,13 @@ function filesOf(volume: JsonObject): { readonly kind: string; readonly files: r
 }
 
 function pathsOf(source: JsonObject, name: string): File[] {
-  return listAt(source, "items").map((item) => ({ path: stringAt(item, ["path"]), source: name }));
+  return listAt(source, "items").map((item) => ({ path: trimmed(stringAt(item, ["path"])), source: name }));
 }
 
 function projectedFiles(source: JsonObject): File[] {
   const [secret, config] = [objectAt(source, ["secret"]), objectAt(source, ["configMap"])];
-  const token = stringAt(source, ["serviceAccountToken", "path"]);
+  const token = trimmed(stringAt(source, ["serviceAccountToken", "path"]));
+  if (Object.keys(source).length === 0) return [{ path: "", source: "" }];
   return [
     ...pathsOf(config, `ConfigMap ${goQuote(stringAt(config, ["name"]))}`),
     ...pathsOf(secret, `Secret ${goQuote(stringAt(secret, ["name"]))}`),
