@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import type { KubeReader } from "@purlin/kube-client";
 import { forbidden } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, keyText } from "@purlin/kube-objects/object";
 import {
   app,
   creating,
@@ -275,22 +275,34 @@ test("reads stop at the limit of requests, and say so", async () => {
   assert.ok(notRead.includes("Bucket objects: the limit of 10 requests is reached"), notRead.join());
 });
 
-test("a thousand composite resources with one cause are one group", async () => {
-  const items = Array.from({ length: 1000 }, (_, index) => ({
+/** Explains this many composite resources that fail for one reason. Resolves to the groups, and to the requests that were sent. */
+async function explainMany(length: number): Promise<{ groups: ReturnType<typeof groupByCause>; sent: string[] }> {
+  const items = Array.from({ length }, (_, index) => ({
     ...withStatus(app(`x${index}`), [
       failed(
         'cannot compose resources: cannot run Composition pipeline step "s": cannot get gRPC client connection for Function "fn-x": cannot find an active FunctionRevision (a FunctionRevision with spec.desiredState: Active)',
       ),
     ]),
   }));
+  const sent: string[] = [];
   const client: Pick<KubeReader, "get" | "list"> = {
-    get: (type, key, options) => cluster.client.get(type, key, options),
-    list: async (type, options) =>
-      type.kind === "App" ? { items, resourceVersion: "1" } : cluster.client.list(type, options),
+    get(type, key, options) {
+      sent.push(`get ${type.kind} ${keyText(key)}`);
+      return cluster.client.get(type, key, options);
+    },
+    async list(type, options) {
+      sent.push(`list ${type.kind}`);
+      return type.kind === "App" ? { items, resourceVersion: "1" } : cluster.client.list(type, options);
+    },
   };
-  const groups = groupByCause(
-    (await explainAll({ client })).explanations.filter(({ object }) => object.kind === "App"),
-  );
+  const { explanations } = await explainAll({ client });
+  return { groups: groupByCause(explanations.filter(({ object }) => object.kind === "App")), sent: sent.sort() };
+}
+
+test("a thousand composite resources with one cause are one group, for the requests of ten", async () => {
+  const { groups, sent } = await explainMany(1000);
+  assert.deepEqual(sent, (await explainMany(10)).sent);
+  assert.deepEqual(sent, [...new Set(sent)], "nothing is read twice");
   assert.deepEqual(
     groups.map(({ code, objects }) => [code, objects.length]),
     [["E11", 1000]],

@@ -185,7 +185,7 @@ test("junit: a suite for each file with its sums, and a case for each case", () 
 test("junit: markup, control characters and half characters do not break the document", () => {
   const name = 'a & <b> "c" \u0000\u001b[0m \ud800 😀 \ufffe\tq';
   const xml = junitXml([{ ...passed, test: testCase({ name, suite: "s" }) }]);
-  assert.match(xml, /name="a &amp; &lt;b&gt; &quot;c&quot; \ufffd\ufffd\[0m \ufffd 😀 \ufffd\tq"/u);
+  assert.match(xml, /name="a &amp; &lt;b&gt; &quot;c&quot; \ufffd\ufffd\[0m \ufffd 😀 \ufffd&#9;q"/u);
 });
 
 test("junit: a failure without lines has an empty message, and no tree means no output", () => {

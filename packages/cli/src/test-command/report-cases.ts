@@ -183,12 +183,14 @@ const entities: Readonly<Record<string, string>> = {
   "<": "&lt;",
   ">": "&gt;",
   '"': "&quot;",
+  "\t": "&#9;",
   "\n": "&#10;",
+  "\r": "&#13;",
 };
 
 /** Text for XML. Characters that XML has no form for become U+FFFD. */
 function xml(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: those are the ones that XML does not allow.
   const allowed = text.replaceAll(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]|[\ud800-\udfff]/gu, "\ufffd");
-  return allowed.replaceAll(/[&<>"\n]/g, (character) => entities[character] ?? character);
+  return allowed.replaceAll(/[&<>"\t\n\r]/g, (character) => entities[character] ?? character);
 }

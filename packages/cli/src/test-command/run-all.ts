@@ -29,7 +29,7 @@ interface Running {
   readonly coverage: Coverage;
 }
 
-/** Runs cases, several at a time, and prints each as it ends. */
+/** Runs cases, several at a time, and prints each when it and those before it have ended: the order is the same in every run. */
 export async function runAll(cases: readonly TestCase[], running: Running): Promise<CaseOutcome[]> {
   const { options, io, reporter, goldens, coverage } = running;
   await using closing = new AsyncDisposableStack();
@@ -45,12 +45,19 @@ export async function runAll(cases: readonly TestCase[], running: Running): Prom
   const hooks = closing.use(new HookRunner(inputs, io));
   const deps = { functions, inputs, hooks, baseOf: sharedBases(closing), expecting, coverage };
   const runner = new CaseRunner(deps, { options, io });
-  const outcomes: CaseOutcome[] = [];
+  const all = new Map<TestCase, CaseOutcome>();
+  const unprinted = [...cases];
   const doubtful: TestCase[] = [];
-  const isEnough = (): boolean => outcomes.filter(({ status }) => status === "failed").length >= options.bail;
+  const isEnough = (): boolean =>
+    all
+      .values()
+      .filter(({ status }) => status === "failed")
+      .toArray().length >= options.bail;
+  const print = (outcome: CaseOutcome | undefined): void => void (outcome && io.stdout.write(reporter.ended(outcome)));
   const ended = (outcome: CaseOutcome): void => {
-    outcomes.push(outcome);
-    io.stdout.write(reporter.ended(outcome));
+    all.set(outcome.test, outcome);
+    const left = unprinted.findIndex((test) => !all.has(test));
+    for (const test of unprinted.splice(0, left === -1 ? unprinted.length : left)) print(all.get(test));
   };
   const runOne = async (test: TestCase): Promise<CaseOutcome | "doubtful"> => {
     const outcome = await runner.run(test);
@@ -71,7 +78,8 @@ export async function runAll(cases: readonly TestCase[], running: Running): Prom
     const outcome = await runOne(test);
     if (outcome !== "doubtful") ended(outcome);
   }
-  return outcomes;
+  for (const test of unprinted) print(all.get(test));
+  return cases.flatMap((test) => all.get(test) ?? []);
 }
 
 type SharedDeps = Omit<CaseDeps, "signal" | "progress" | "onStart"> & { readonly hooks: HookRunner };

@@ -287,6 +287,30 @@ test("failures name each field, the step that set it and the place of the case",
   assert.match(readFileSync(join(folder.path, "r.xml"), "utf8"), /<system-out>App\/shop .*Ready=False/);
 });
 
+test("the JUnit report of names and messages with control characters and markup is valid XML", async () => {
+  const cases = `  - {name: "one \\x01 \\e[31m & <b> \\"c\\" ]]>", expect: {resource: {"w\\x02<": {$any: true}}}}
+  - {name: "two \\t \\uFFFE", skip: "not \\0 now"}
+`;
+  using folder = project({ "apps.test.yaml": testFile(cases) });
+  const outcome = await run(folder, ".", "--junit", "r.xml");
+  assert.equal(outcome.exitCode, 1, outcome.stdout + outcome.stderr);
+  const report = readFileSync(join(folder.path, "r.xml"), "utf8").replaceAll(/time="[0-9.]+"/g, 'time="T"');
+  const missing = "resource.w\ufffd&lt;: resource is missing; composed: web";
+  const conditions = "Responsive=True (WatchCircuitClosed) Synced=True (ReconcileSuccess) Ready=False (Creating)";
+  assert.equal(
+    report,
+    `<?xml version="1.0" encoding="UTF-8"?>
+<testsuites>
+  <testsuite name="apps.test.yaml" tests="2" failures="1" skipped="1" time="T">
+    <testcase classname="apps" name="one \ufffd \ufffd[31m &amp; &lt;b&gt; &quot;c&quot; ]]&gt;" time="T"><failure message="${missing}">${missing}</failure><system-out>App/shop ${conditions}&#10;└─ ConfigMap/shop-34734596937c  web</system-out></testcase>
+    <testcase classname="apps" name="two &#9; \ufffd" time="T"><skipped message="not \ufffd now"/></testcase>
+  </testsuite>
+</testsuites>
+`,
+  );
+  assert.match(outcome.stdout, /^apps\.test\.yaml\n {2}✗ one \\x01.*\n[\s\S]*\n {2}- two/, "in the order of the file");
+});
+
 test("a case that never settles fails, and names the field that goes on changing", async () => {
   const cases = `  - name: counts
     timeout: 120s
