@@ -118,6 +118,69 @@ test("trace shows columns and connection secrets, also under Crossplane's name",
   assert.doesNotMatch(secret.stdout, /canary|Y2FuYXJ5/);
 });
 
+const crd = (group: string, name: string, scope: string): string => `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: ${name.toLowerCase()}s.${group}}
+spec:
+  group: ${group}
+  scope: ${scope}
+  names: {kind: ${name}, plural: ${name.toLowerCase()}s}
+  versions: [{name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}]
+`;
+const conditions = (...all: readonly (readonly [type: string, status: string, reason: string, message?: string])[]) =>
+  `status: {conditions: [${all.map(([type, status, reason, message = ""]) => `{type: ${type}, status: "${status}", reason: ${reason}, message: "${message}", lastTransitionTime: "2026-01-01T00:00:00Z"}`).join(", ")}]}\n`;
+const synced = ["Synced", "True", "ReconcileSuccess"] as const;
+
+/** What `crossplane resource trace` of version 2.5.0 printed for these objects. */
+const traced = {
+  "claim web": `NAME                               SYNCED   READY   STATUS
+Claim/web (default)                True     False   Waiting: Claim is waiting for composite resource to become Ready
+└─ X/web-x                         False    True    ReconcileError: ...${"a".repeat(60)} end
+   ├─ Unknown/u                    -        -       Error: no matches for kind "Unknown" in version "e.org/v1"
+   ├─ X/nested                     True     False   Creating: Unready resources: a, b
+   ├─ ConfigMap/absent (default)   -        -       Error: configmaps "absent" not found
+   └─ ConfigMap/there (default)    -        -       
+`,
+  "x nested": `NAME       SYNCED   READY   STATUS
+X/nested   True     False   Creating: Unready resources: a, b
+`,
+  "function fn": `NAME                       VERSION   INSTALLED   HEALTHY   STATE    STATUS                   
+Function/fn                v2        True        True      -        HealthyPackageRevision   
+└─ FunctionRevision/fn-2   v2        -           True      Active   HealthyPackageRevision   
+`,
+};
+
+test("tables of a claim, a composite resource, a package and missing objects are those of Crossplane", async () => {
+  const [at, x] = ["metadata: {namespace: default, name:", "apiVersion: t.org/v1\nkind: X\nmetadata:"];
+  const pkg = "apiVersion: pkg.crossplane.io/v1\nkind:";
+  const refs = [
+    "{apiVersion: v1, kind: ConfigMap, name: there, namespace: default}",
+    "{apiVersion: v1, kind: ConfigMap, name: absent, namespace: default}",
+    "{apiVersion: t.org/v1, kind: X, name: nested}, {apiVersion: e.org/v1, kind: Unknown, name: u}",
+  ];
+  const waits = ["Ready", "False", "Waiting", "Claim is waiting for composite resource to become Ready"] as const;
+  const failed = ["Synced", "False", "ReconcileError", `cannot compose resources: ${"a".repeat(70)} end`] as const;
+  const healthy = ["Healthy", "True", "HealthyPackageRevision"] as const;
+  await apply(
+    [
+      crd("t.org", "Claim", "Namespaced") + "---\n" + crd("t.org", "X", "Cluster"),
+      crd("pkg.crossplane.io", "Function", "Cluster"),
+      crd("pkg.crossplane.io", "FunctionRevision", "Cluster"),
+      `apiVersion: t.org/v1\nkind: Claim\n${at} web}\nspec: {resourceRef: {apiVersion: t.org/v1, kind: X, name: web-x}}\n${conditions(synced, waits)}`,
+      `${x} {name: web-x}\nspec: {resourceRefs: [${refs.join(", ")}]}\n${conditions(failed, ["Ready", "True", "Available"])}`,
+      `${x} {name: nested}\nspec: {}\n${conditions(synced, ["Ready", "False", "Creating", "Unready resources: a, b"])}`,
+      `apiVersion: v1\nkind: ConfigMap\n${at} there}\n`,
+      `${pkg} Function\nmetadata: {name: fn}\nspec: {package: "registry.example.org/a/fn:v2"}\n${conditions(["Installed", "True", "ActivePackageRevision"], healthy)}`,
+      `${pkg} FunctionRevision\nmetadata: {name: fn-1, labels: {pkg.crossplane.io/package: fn}}\nspec: {desiredState: Inactive, image: "registry.example.org/a/fn:v1", revision: 1}\n`,
+      `${pkg} FunctionRevision\nmetadata: {name: fn-2, labels: {pkg.crossplane.io/package: fn}}\nspec: {desiredState: Active, image: "registry.example.org/a/fn:v2", revision: 2}\n${conditions(healthy)}`,
+    ].join("---\n"),
+  );
+  for (const [object, table] of Object.entries(traced)) {
+    const { exitCode, stdout, stderr } = await purlin("trace", ...object.split(" "));
+    assert.deepEqual([exitCode, stderr, stdout], [0, "", table]);
+  }
+});
+
 test("a type with a typing error is answered with the closest one, and half a name with what is expected", async () => {
   for (const [args, exitCode, says] of [
     [["trace", "shp", "shop"], 1, 'the server does not have a resource type "shp": did you mean shop?'],

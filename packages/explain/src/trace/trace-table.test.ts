@@ -129,7 +129,7 @@ describe("tables", () => {
         ["RuntimeHealthy", "False", "U", "exited"],
       ],
     );
-    assert.deepEqual(row(leaf(object)).split(/ {2,}/), [
+    assert.deepEqual(row(leaf(object)).trimEnd().split(/ {2,}/), [
       "FunctionRevision/fn-1",
       "v1",
       "-",

@@ -28,14 +28,16 @@ export function traceTable(nodes: readonly TraceNode[], options: TableOptions): 
   const packages = nodes.filter(({ object }) => isPackage(object) || isRevisionObject(object));
   const others = nodes.filter((node) => !packages.includes(node));
   const tables = [
-    { nodes: others, columns: options.columns ?? compositeColumns(options) },
-    { nodes: packages, columns: options.columns ?? packageColumns(options) },
+    { nodes: others, columns: options.columns ?? compositeColumns(options), end: [] },
+    // Crossplane ends each line of a table of packages with an empty cell.
+    { nodes: packages, columns: options.columns ?? packageColumns(options), end: [""] },
   ];
   return tables
     .filter((table) => table.nodes.length > 0)
-    .map((table) =>
-      format([header(table.columns), ...table.nodes.flatMap((node) => rows(node, table.columns, options))]),
-    )
+    .map(({ nodes: shown, columns, end }) => {
+      const lines = [header(columns), ...shown.flatMap((node) => rows(node, columns, options))];
+      return format(lines.map((line) => [...line, ...end]));
+    })
     .join("\n");
 }
 

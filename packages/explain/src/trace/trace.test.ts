@@ -121,9 +121,9 @@ test("the table of a package shows its active revision, or all of them", async (
   assert.equal(
     table(await trace(fn)),
     [
-      "NAME                       VERSION   INSTALLED   HEALTHY   STATE    STATUS",
-      "Function/fn                v2        True        True      -        HealthyPackageRevision",
-      "└─ FunctionRevision/fn-2   v2        -           True      Active   HealthyPackageRevision",
+      "NAME                       VERSION   INSTALLED   HEALTHY   STATE    STATUS                   ",
+      "Function/fn                v2        True        True      -        HealthyPackageRevision   ",
+      "└─ FunctionRevision/fn-2   v2        -           True      Active   HealthyPackageRevision   ",
       "",
     ].join("\n"),
   );
