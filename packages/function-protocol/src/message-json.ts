@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { create, type EnumType, type Field, type Message, type MessageType, type ValueType } from "./descriptor.ts";
 import { Duration } from "./gen/duration.ts";
+import { Timestamp } from "./gen/timestamp.ts";
 import { isProtocolError, ProtocolError } from "./protocol-error.ts";
 import { Struct } from "./struct.ts";
 import { decodeStrictJson, isJsonObject, type JsonObject, type JsonValue, setOwn } from "./struct-decode.ts";
@@ -16,6 +17,7 @@ export function fromJson<T extends Message>(type: MessageType<T>, json: unknown)
 
 function readMessage(type: MessageType<Message>, json: unknown, path: string): Message {
   if (type === Duration) return readDuration(json, path);
+  if (type === Timestamp) return readTimestamp(json, path);
   if (!isJsonObject(json)) throw wrongType(path, "an object", json);
   const message = create(type);
   const seen = new Set<string>();
@@ -75,7 +77,7 @@ function readStruct(json: unknown, path: string): Struct {
 }
 
 function readEnum(type: EnumType, json: unknown, path: string): number {
-  if (typeof json === "number" && Number.isInteger(json)) return json;
+  if (isInt32(json)) return json;
   const number = typeof json === "string" && Object.hasOwn(type.values, json) ? type.values[json] : undefined;
   if (number === undefined) throw wrongType(path, `one of ${Object.keys(type.values).join(", ")}`, json);
   return number;
@@ -94,13 +96,15 @@ function readScalar(scalar: string, json: unknown, path: string): unknown {
     case "int64":
       return readInt64(json, path);
     default:
-      if (typeof json !== "number" || !Number.isInteger(json)) throw wrongType(path, "an integer", json);
-      return json;
+      return readInt32(json, path);
   }
 }
 
+/** Whole groups of four digits; the last one may be shorter, with or without the `=` that fill it. */
+const base64 = /^(?:[\w+/-]{4})*(?:[\w+/-]{2}(?:==)?|[\w+/-]{3}=?)?$/;
+
 function readBytes(json: unknown, path: string): Uint8Array {
-  if (typeof json !== "string" || !/^[A-Za-z0-9+/_-]*={0,2}$/.test(json)) throw wrongType(path, "base64", json);
+  if (typeof json !== "string" || !base64.test(json)) throw wrongType(path, "base64", json);
   return Uint8Array.from(Buffer.from(json, "base64"));
 }
 
@@ -108,7 +112,20 @@ function readInt64(json: unknown, path: string): bigint {
   const isExact = typeof json === "bigint" || Number.isSafeInteger(json);
   const text = isExact ? String(json) : json;
   if (typeof text !== "string" || !/^-?\d{1,19}$/.test(text)) throw wrongType(path, "an integer", json);
-  return BigInt(text);
+  const value = BigInt(text);
+  if (BigInt.asIntN(64, value) !== value) throw wrongType(path, "an integer of 64 bits", json);
+  return value;
+}
+
+/** Numbers are also accepted as strings, as for 64 bits. */
+function readInt32(json: unknown, path: string): number {
+  const value = typeof json === "string" && /^-?\d{1,10}$/.test(json) ? Number(json) : json;
+  if (!isInt32(value)) throw wrongType(path, "an integer", json);
+  return value;
+}
+
+function isInt32(value: unknown): value is number {
+  return typeof value === "number" && (value | 0) === value;
 }
 
 function readDuration(json: unknown, path: string): Duration {
@@ -116,8 +133,31 @@ function readDuration(json: unknown, path: string): Duration {
   if (match === null) throw wrongType(path, 'a duration such as "60s" or "1.5s"', json);
   const sign = match[1] === "-" ? -1 : 1;
   const seconds = BigInt(match[2] ?? "0") * BigInt(sign);
-  const nanos = Number((match[3] ?? "").padEnd(9, "0")) * sign;
+  const nanos = nanosOf(match[3]) * sign;
+  if (seconds > maxDuration || seconds < -maxDuration) throw wrongType(path, "a duration of at most 10000 years", json);
   return create(Duration, { seconds, nanos: nanos === 0 ? 0 : nanos });
+}
+
+/** The largest number of seconds of a google.protobuf.Duration. */
+const maxDuration = 315_576_000_000n;
+
+function nanosOf(fraction = ""): number {
+  return Number(fraction.padEnd(9, "0"));
+}
+
+function readTimestamp(json: unknown, path: string): Timestamp {
+  const pattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)$/;
+  const [, local, fraction, zone] = typeof json === "string" ? (pattern.exec(json) ?? []) : [];
+  const seconds = Date.parse(`${local}${zone}`) / 1000;
+  // A day that its month does not have is read as a day of the next one.
+  const isDate = isTime(seconds) && new Date(`${local}Z`).toISOString() === `${local}.000Z`;
+  if (!isDate) throw wrongType(path, 'a time such as "2026-01-02T03:04:05Z"', json);
+  return create(Timestamp, { seconds: BigInt(seconds), nanos: nanosOf(fraction) });
+}
+
+/** Whether seconds since 1970 are in the years 1 to 9999, which a google.protobuf.Timestamp can hold. */
+function isTime(seconds: number): boolean {
+  return seconds >= -62_135_596_800 && seconds <= 253_402_300_799;
 }
 
 function member(path: string, key: string): string {
@@ -188,6 +228,7 @@ function valueToJson(type: ValueType, value: unknown): JsonValue {
       return decodeStrictJson((value as Struct).bytes);
     case "message": {
       const message = type.message();
+      if (message === Timestamp) return timestampToJson(value as Timestamp);
       return message === Duration ? durationToJson(value as Duration) : toJson(message, value as Message);
     }
     case "enum":
@@ -206,9 +247,24 @@ function enumToJson(type: EnumType, number: number): string | number {
 function durationToJson({ seconds, nanos }: Duration): string {
   const sign = seconds < 0n || nanos < 0 ? "-" : "";
   const whole = seconds < 0n ? -seconds : seconds;
-  const digits = String(Math.abs(nanos)).padStart(9, "0");
-  const fraction = nanos === 0 ? "" : `.${digits.replace(/(000){1,2}$/, "")}`;
-  return `${sign}${whole}${fraction}s`;
+  return `${sign}${whole}${fractionOf(Math.abs(nanos))}s`;
+}
+
+function fractionOf(nanos: number): string {
+  return nanos === 0
+    ? ""
+    : `.${String(nanos)
+        .padStart(9, "0")
+        .replace(/(000){1,2}$/, "")}`;
+}
+
+/** A Timestamp as protobuf-JSON writes it: RFC 3339 in UTC. */
+function timestampToJson({ seconds, nanos }: Timestamp): string {
+  if (!isTime(Number(seconds)) || nanos < 0 || nanos > 999_999_999) {
+    throw new ProtocolError("INVALID_VALUE", "a Timestamp holds a time that JSON cannot show");
+  }
+  const [second] = new Date(Number(seconds) * 1000).toISOString().split(".");
+  return `${second}${fractionOf(nanos)}Z`;
 }
 
 function isZero(value: unknown): boolean {

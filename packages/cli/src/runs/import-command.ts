@@ -24,7 +24,8 @@ export async function importRuns(input: CommandInput, io: Io): Promise<undefined
   const output = readOutput(input, ["text", "json", "yaml"]);
   const [file = ""] = input.args;
   const text = await asInput(() => readText(file, io, { what: "file", maxBytes }));
-  using store = openImport(input, io);
+  // What a file has is wanted, however old it is.
+  using store = openImport(input, io, { maxAgeMs: Number.POSITIVE_INFINITY });
   let count = 0;
   const runs = new InspectedRuns((record) => {
     store.record(record);
@@ -51,11 +52,17 @@ export async function importRuns(input: CommandInput, io: Io): Promise<undefined
 function take(text: string, runs: InspectedRuns): void {
   const line: unknown = JSON.parse(text);
   if (!isJsonObject(line as never)) throw new Error("expected a JSON object");
-  const { meta: stepMeta, request, response, error = "" } = line as Line;
+  const { meta: stepMeta, request, response, error = "" } = withoutEnvelope(line as Line);
   const meta = fromJson(inspector.StepMeta, stepMeta);
   if (request !== undefined) runs.request(meta, fromJson(RunFunctionRequest, messageOf(request)));
   else if (response === undefined || response === "") runs.response(meta, String(error));
   else runs.response(meta, fromJson(RunFunctionResponse, messageOf(response)));
+}
+
+/** The sidecar of Crossplane's inspector names the message in `type` and prints it in `payload`. */
+function withoutEnvelope({ type, payload, ...line }: Line): Line {
+  if (type === "REQUEST") return { ...line, request: payload };
+  return type === "RESPONSE" ? { ...line, response: payload ?? undefined } : line;
 }
 
 /** The field is bytes that hold protobuf-JSON: base64 in the JSON form of the message, the object itself in logs. */
@@ -106,9 +113,13 @@ export async function listen(input: CommandInput, io: Io): Promise<undefined> {
 }
 
 /** The store of --recorder-dir, for writing. */
-export function openImport(input: CommandInput, io: Io): RunStore {
+export function openImport(
+  input: CommandInput,
+  io: Io,
+  bounds: Parameters<typeof openRunStore>[0]["bounds"] = {},
+): RunStore {
   const directory = resolve(io.cwd, textOption(input, "recorderDir") ?? "");
-  const store = openRunStore({ directory, redact: listOption(input, "redact") });
+  const store = openRunStore({ directory, redact: listOption(input, "redact"), bounds });
   const { problem } = store.stats;
   if (problem === undefined) return store;
   throw new UserError(`--recorder-dir ${directory}: cannot record runs: ${problem}`);

@@ -170,6 +170,49 @@ test("runs import records a file of messages, and names the line that is not one
   assert.match(taken.stderr, /^error: --socket .*good\.jsonl: it exists and is not a socket: choose another path\n$/);
 });
 
+test("runs import reads what the sidecar of the inspector prints", async () => {
+  using folder = tempFolder();
+  // The line of the sidecar's own documentation, with a payload.
+  const compositionMeta = {
+    compositeResourceApiVersion: "example.org/v1",
+    compositeResourceKind: "XDatabase",
+    compositeResourceName: "my-db",
+    compositeResourceNamespace: "default",
+    compositeResourceUid: "abc-123",
+    compositionName: "my-composition",
+  };
+  const ids = { functionName: "function-patch-and-transform", iteration: 0, stepIndex: 0, stepName: "patch" };
+  const meta = { compositionMeta, ...ids, timestamp: "2026-01-15T10:30:00.250Z" };
+  const first = { ...meta, spanId: "span-456", traceId: "trace-789" };
+  const second = { ...meta, spanId: "span-457", traceId: "trace-790", timestamp: "2026-01-15T11:30:00Z" };
+  const composite = { apiVersion: "example.org/v1", kind: "XDatabase", metadata: { name: "my-db" } };
+  const request = { meta: { tag: "t" }, observed: { composite: { resource: composite } } };
+  const map = { apiVersion: "v1", kind: "ConfigMap", data: { text: "from a sidecar" } };
+  const lines = [
+    { meta: first, payload: request, type: "REQUEST" },
+    { meta: first, payload: { desired: { resources: { map: { resource: map } } } }, type: "RESPONSE" },
+    { meta: second, payload: request, type: "REQUEST" },
+    { meta: second, payload: null, error: "no such function", type: "RESPONSE" },
+  ];
+  writeFileSync(join(folder.path, "log.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  const purlin = (...argv: readonly string[]) =>
+    runInProcess([...argv, "--recorder-dir", "runs"], { cwd: folder.path });
+  const imported = await purlin("runs", "import", "log.jsonl");
+  assert.deepEqual([imported.exitCode, imported.stdout], [0, "2 runs recorded\n"], imported.stderr);
+  const { items } = JSON.parse((await purlin("runs", "ls", "-o", "json")).stdout) as {
+    readonly items: readonly { readonly id: string; readonly began: string; readonly outcome: string }[];
+  };
+  assert.deepEqual(
+    items.map(({ began, outcome }) => [began, outcome]),
+    [
+      ["2026-01-15T11:30:00.000Z", "failed"],
+      ["2026-01-15T10:30:00.250Z", "composed"],
+    ],
+  );
+  assert.match((await purlin("runs", "show", items[1]?.id ?? "")).stdout, /data\.text: "from a sidecar"/);
+  assert.match((await purlin("runs", "show", items[0]?.id ?? "")).stdout, /no such function/);
+});
+
 test("an imported run with a path as its name is exported into the folder only, and pipes and devices are not imported", async () => {
   using folder = tempFolder({ "project/.keep": "" });
   const cwd = join(folder.path, "project");

@@ -88,11 +88,14 @@ function dynamicOf(all: readonly Segment[], read: ReadPart): Pick<ElfFile, "need
   return { needed: texts(tags.needed), paths: paths.flatMap((path) => path.split(":")).filter(Boolean) };
 }
 
+/** Up to the entry with the tag 0, which ends the table; what follows is room for others. */
 function entriesOf(table: Buffer): { readonly tag: bigint; readonly value: number }[] {
-  return Array.from({ length: Math.floor(table.length / 16) }, (_, index) => ({
+  const entries = Array.from({ length: Math.floor(table.length / 16) }, (_, index) => ({
     tag: table.readBigUInt64LE(index * 16),
     value: Number(table.readBigUInt64LE(index * 16 + 8)),
   }));
+  const end = entries.findIndex(({ tag }) => tag === 0n);
+  return end < 0 ? entries : entries.slice(0, end);
 }
 
 function terminatedText(bytes: Buffer, start: number): string {

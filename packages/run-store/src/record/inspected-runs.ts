@@ -112,7 +112,8 @@ function stepOf({ meta, request, response, error, endedMs }: OpenStep): StepReco
 }
 
 function compositeOf(meta: inspector.StepMeta, { observed }: RunFunctionRequest): KubeObject {
-  const value = meta.context?.case === "compositionMeta" ? meta.context.value : undefined;
+  if (meta.context?.case === "operationMeta") return operationOf(meta.context.value);
+  const value = meta.context?.value;
   const object = observed?.composite?.resource?.value ?? {};
   const metadata = {
     name: value?.compositeResourceName ?? "",
@@ -121,6 +122,11 @@ function compositeOf(meta: inspector.StepMeta, { observed }: RunFunctionRequest)
   };
   const { compositeResourceApiVersion: apiVersion = "", compositeResourceKind: kind = "" } = value ?? {};
   return { ...object, apiVersion, kind, metadata: { ...metadata, ...(object["metadata"] as object | undefined) } };
+}
+
+/** An operation has no composite resource: its runs are those of the Operation itself. */
+function operationOf({ operationName: name, operationUid: uid }: inspector.OperationMeta): KubeObject {
+  return { apiVersion: "ops.crossplane.io/v1alpha1", kind: "Operation", metadata: { name, uid } };
 }
 
 /** The composite resource or operation of a message. */
