@@ -127,7 +127,7 @@ describe("a duration", () => {
         path: "ttl",
         message: `ttl: expected a duration of at most 10000 years, not "${text}"`,
       });
-      assert.throws(() => judgeFromJson(DurationSchema, text), undefined, `protobuf-es: ${text}`);
+      assert.throws(() => judgeFromJson(DurationSchema, text), /out of range|cannot decode/);
     }
   });
 
