@@ -150,7 +150,7 @@ export class RunWriter {
     const { id, compositionRevision, outcome, writes } = run;
     const wrote = writes.length > 0 ? 1 : 0;
     this.#statements.insert.run(id, xr, compositionRevision, outcome, wrote, ended, digest, summary, refs, body);
-    this.#bytes += Buffer.byteLength(body) + summary.length + refs.length + rowBytes;
+    this.#bytes += Buffer.byteLength(body) + Buffer.byteLength(summary) + refs.length + rowBytes;
   }
 
   /** Counts the objects of a run. New ones wait for the others of the transaction. */
