@@ -191,7 +191,7 @@ async function live(
 async function argumentsOf(command: CommandSpec, current: string, context: Context): Promise<Completion> {
   const { args } = context.typed;
   const known = command.arguments ?? [];
-  const argument = known[args.length] ?? (known.at(-1)?.name.endsWith("...]") === true ? known.at(-1) : undefined);
+  const argument = known[args.length] ?? (/\.\.\.[\]>]$/.test(known.at(-1)?.name ?? "") ? known.at(-1) : undefined);
   const name = argument?.name.replaceAll(/[<>[\].]/g, "");
   if (argument === undefined || name === undefined) return nothing;
   if (name === "shell") return { action: "none", candidates: listed(argument.description, current) };
@@ -207,7 +207,7 @@ async function argumentsOf(command: CommandSpec, current: string, context: Conte
   }
   if (name === "function") return live(context, (names) => names.functions(current));
   if (name === "run" || name === "before" || name === "after") return live(context, (names) => names.runs(current));
-  return paths(/^(path|file|xr|composition|functions|extensions|resources)$/.test(name) ? "file" : name);
+  return paths(/^(path|file|xr|operation|composition|functions|extensions|resources)$/.test(name) ? "file" : name);
 }
 
 function listed(description: string, current: string): Candidate[] {
@@ -222,7 +222,7 @@ export function splitLine(line: string): string[] {
   for (let at = 0; at < line.length; at++) {
     const char = line[at] ?? "";
     if (quote !== undefined && char === quote) quote = undefined;
-    else if (char === "\\" && quote !== "'" && at + 1 < line.length) word = (word ?? "") + (line[++at] ?? "");
+    else if (char === "\\" && isEscape(quote, line[at + 1])) word = (word ?? "") + (line[++at] ?? "");
     else if (quote !== undefined) word = (word ?? "") + char;
     else if (char === "'" || char === '"') [quote, word] = [char, word ?? ""];
     else if (/\s/.test(char)) {
@@ -231,6 +231,12 @@ export function splitLine(line: string): string[] {
     } else word = (word ?? "") + char;
   }
   return [...words, word ?? ""];
+}
+
+/** Whether a backslash takes the meaning of the next character: within double quotes, only of some. */
+function isEscape(quote: string | undefined, next: string | undefined): boolean {
+  if (next === undefined || quote === "'") return false;
+  return quote === undefined || /["\\$`]/.test(next);
 }
 
 /** How much of the last word readline has set apart, because it breaks words at `=` and `:`. That part must not be inserted again. */

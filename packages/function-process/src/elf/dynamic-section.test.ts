@@ -165,7 +165,7 @@ describe("the program headers", () => {
     assert.deepEqual(parse(program({})), { machine: amd64, interpreter: undefined, needed: [], paths: [] });
   });
 
-  test("an empty name of a loader is none", () => {
+  test("an empty name is not a loader", () => {
     assert.equal(parse(program({ interpreter: "" }))?.interpreter, undefined);
   });
 

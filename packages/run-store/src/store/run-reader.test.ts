@@ -209,7 +209,7 @@ describe("the documents that are served", () => {
     });
   });
 
-  test("numbers of a query that are none are left out", () => {
+  test("numbers of a query that are not numbers are left out", () => {
     const { store, asked } = storeOf();
     runsDocument(store, runsPath, query("limit=many&since=yesterday&failed=yes&other=1"));
     assert.deepEqual(asked, [
