@@ -90,7 +90,7 @@ describe("the recorded runs", () => {
 
   test("are missing where the control plane does not serve them", async () => {
     const raw = async (): Promise<never> => {
-      throw notFound({ resource: "services" }, "purlin-runs");
+      throw notFound({ group: "", resource: "services" }, "purlin-runs");
     };
     assert.equal(await recordedHistory({ raw } as Partial<KubeClient> as KubeClient, signal), undefined);
   });

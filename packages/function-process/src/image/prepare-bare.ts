@@ -43,15 +43,16 @@ export async function prepareBare(program: ImageProgram, options: BareOptions): 
   const { run = (bare) => spawnGuarded(bare, { channel: false, enclosure: supervision.containment.enclose() }) } =
     options;
   const address = `127.0.0.1:${port}`;
+  const imageEnv = { PATH: defaultPath, ...parseEnv(config.env), ...program.env };
+  // Fails before it has a folder when the image is invalid: such an image is retried again and again.
+  const [name = "", ...words] = commandOf(config);
+  const [command = "", ...first] = needsNode ? [process.execPath] : await imageCommand(root, name, imageEnv.PATH);
   const tmp = await makeTmp(supervision.tmpFolder);
   const mounts: Mounts = {
     "/tls/server": certificates,
     ...options.mounts,
     ...(await makeScratch(tmp, options.scratch ?? [])),
   };
-  const [name = "", ...words] = commandOf(config);
-  const imageEnv = { PATH: defaultPath, ...parseEnv(config.env), ...program.env };
-  const [command = "", ...first] = needsNode ? [process.execPath] : await imageCommand(root, name, imageEnv.PATH);
   const args = await Promise.all(words.map((word) => translate(word, root, mounts)));
   const flags = certificateFlag === undefined ? [] : [`--address=${address}`, `${certificateFlag}=${certificates}`];
   const variables = Object.entries(imageEnv).map(async ([key, value]) => [key, await translate(value, root, mounts)]);

@@ -16,6 +16,7 @@ import {
   State,
   Struct,
 } from "@purlin/function-protocol";
+import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { callOf, runOf, sampleXr, stepOf } from "../../test/sample-runs.ts";
 import { createRedactor } from "../redact/redact-messages.ts";
@@ -212,7 +213,7 @@ describe("the digest of a run", () => {
 });
 
 describe("the fields that a write changed", () => {
-  const object = (spec: object, metadata: object = {}): KubeObject => ({
+  const object = (spec: JsonObject, metadata: JsonObject = {}): KubeObject => ({
     ...{ apiVersion: "v1", kind: "ConfigMap", metadata: { name: "a", ...metadata }, spec },
   });
   const changed = (before: KubeObject | undefined, after: KubeObject | undefined): number => {
