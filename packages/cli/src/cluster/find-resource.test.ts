@@ -192,7 +192,7 @@ describe("all types", () => {
     );
   });
 
-  test("of a server that offers nothing are none", async () => {
+  test("of a server that offers nothing: an empty list", async () => {
     const client = { raw: async () => ({}) } as Partial<KubeClient> as KubeClient;
     assert.deepEqual(await allResources(client, signal), []);
   });
