@@ -18,7 +18,62 @@ const pod = (name: string): Loose => ({
 const ephemeral = (...ephemeralContainers: readonly Loose[]): Loose => ({ spec: { ephemeralContainers } });
 const resized = (...containers: readonly Loose[]): Loose => ({ spec: { containers } });
 
+const exists = (key: string, more: Loose = {}): Loose => ({ key, operator: "Exists", ...more });
+const byteOrderMark = "\ufeff";
+
 export const kindRulesCases: readonly Case[] = [
+  scenario("tolerations of a runtime class and its Pods", async (s) => {
+    await s.until(core(s, "serviceaccounts", "default"), ({ code }) => code === 200);
+    const evicted = (tolerationSeconds: number): Loose => exists("a", { effect: "NoExecute", tolerationSeconds });
+    const tables: Record<string, readonly [own: readonly Loose[], ofClass: readonly Loose[]]> = {
+      wider: [
+        [exists("a", { effect: "NoSchedule" }), exists("b")],
+        [exists("a"), exists("b", { effect: "NoExecute" })],
+      ],
+      unstated: [[{ key: "a", operator: "Equal", value: "1" }], [{ key: "a", value: "1" }]],
+      all: [[exists("a"), evicted(5)], [{ operator: "Exists" }]],
+      seconds: [
+        [evicted(5), exists("b", { effect: "NoExecute" })],
+        [evicted(10), { ...evicted(5), key: "b" }],
+      ],
+      twice: [[exists("a"), exists("a"), exists("a", { effect: "NoSchedule" })], []],
+    };
+    for (const [what, [tolerations, ofClass]] of Object.entries(tables)) {
+      const runtimeClassName = `${s.namespace}-${what}`;
+      const scheduling = { nodeSelector: { a: "b" }, tolerations: ofClass };
+      const runtime = { metadata: { name: runtimeClassName }, handler: "h", scheduling };
+      await s.post("/apis/node.k8s.io/v1/runtimeclasses", runtime, { quiet: true });
+      const body = { ...pod(what), spec: { ...pod(what).spec, runtimeClassName, tolerations } };
+      const path = `${core(s, "pods")}?dryRun=All`;
+      while ((await s.post(path, body, { quiet: true })).code !== 201);
+      await s.post(path, body, { title: `POST a Pod: ${what}`, part: ({ spec }) => spec.tolerations });
+      await s.delete(`/apis/node.k8s.io/v1/runtimeclasses/${runtimeClassName}`, undefined, { quiet: true });
+    }
+  }),
+
+  scenario("times that a zone leads out of the four digits of a year", async (s) => {
+    for (const firstTimestamp of ["9999-12-31T23:59:59-01:00", "0000-01-01T00:00:00+01:00", "10000-01-01T00:00:00Z"]) {
+      const event = { metadata: { name: "e" }, involvedObject: { namespace: s.namespace }, firstTimestamp };
+      const part = (body: Loose): unknown => body.firstTimestamp ?? body.message;
+      await s.post(`${core(s, "events")}?dryRun=All`, event, { title: `POST ${firstTimestamp}`, part });
+    }
+  }),
+
+  scenario("a byte order mark before JSON and before YAML", async (s) => {
+    const text = (name: string): string => `${byteOrderMark}${JSON.stringify({ metadata: { name } })}`;
+    const typed = `${byteOrderMark}{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}`;
+    await s.post(core(s, "configmaps"), { metadata: { name: "a" } }, { quiet: true });
+    await s.post(core(s, "configmaps"), text("b"));
+    await s.put(core(s, "configmaps", "a"), typed);
+    await s.delete(core(s, "configmaps", "a"), `${byteOrderMark}{}`);
+    await s.patch(core(s, "configmaps", "a"), "merge", `${byteOrderMark}{}`);
+    await s.patch(core(s, "configmaps", "a"), "strategic", `${byteOrderMark}{}`);
+    await s.patch(core(s, "configmaps", "a"), "json", `${byteOrderMark}[]`);
+    await s.patch(`${core(s, "configmaps", "a")}?fieldManager=m`, "apply", typed, { part: ({ kind }) => kind });
+    const headers = { "content-type": "application/yaml" };
+    await s.post(core(s, "configmaps"), text("c"), { headers, part: ({ kind }) => kind });
+  }),
+
   scenario("ephemeral containers of a Pod", async (s) => {
     await s.until(core(s, "serviceaccounts", "default"), ({ code }) => code === 200);
     await s.post(core(s, "pods"), pod("a"), { quiet: true });

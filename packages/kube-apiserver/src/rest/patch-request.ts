@@ -76,7 +76,7 @@ export async function readPatchRequest(
   const type = contentTypeOf(request);
   const accepted = strategic === undefined ? customPatches : [...customPatches, strategicPatch];
   if (!accepted.includes(type)) throw strategic === undefined ? unsupportedMediaType(accepted) : unsupportedPatchType();
-  const body = await patchBody(request);
+  const body = await patchBody(request, type === applyPatch);
   const options = patchOptions(request, type === applyPatch);
   if (type === applyPatch) {
     const configuration = await inTurns(readConfiguration(body));
@@ -89,14 +89,15 @@ export async function readPatchRequest(
 
 type PatchBody = { readonly text: string } | { readonly value: JsonValue };
 
-async function patchBody({ body }: ApiRequest): Promise<PatchBody> {
+async function patchBody({ body }: ApiRequest, isYaml: boolean): Promise<PatchBody> {
   switch (body.kind) {
     case "none":
       return { text: "" };
     case "value":
       return { value: body.value };
     case "bytes":
-      return { text: new TextDecoder().decode(await body.read()) };
+      // JSON may not begin with a byte order mark, YAML may.
+      return { text: new TextDecoder("utf-8", { ignoreBOM: !isYaml }).decode(await body.read()) };
   }
 }
 

@@ -128,3 +128,10 @@ test("the summary of a body is its beginning, in hexadecimal where it is not JSO
   assert.equal(of("ab"), "6162");
   assert.equal(of("a".repeat(31)), `${"61".repeat(30)} ...`);
 });
+
+test("a byte order mark may stand before YAML, not before JSON", () => {
+  const bytes = Buffer.from('\ufeff{"a":"b"}');
+  assert.deepEqual(decodeBytes(bytes, "application/yaml").value, { a: "b" });
+  const message = "couldn't get version/kind; json parse error: invalid character 'ï' looking for beginning of value";
+  assert.throws(() => decodeBytes(bytes, "application/json"), { message });
+});

@@ -32,7 +32,8 @@ export const yamlType = "application/yaml";
 export const protobufType = "application/vnd.kubernetes.protobuf";
 
 const acceptedTypes: readonly string[] = [jsonType, yamlType, protobufType];
-const decoder = new TextDecoder();
+/** JSON may not begin with a byte order mark, YAML may: the mark is kept here. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** What the request says its body is, without parameters; JSON when it says nothing. */
 export function contentTypeOf(request: ApiRequest): string {
@@ -90,7 +91,7 @@ function* decodingBytes(bytes: Uint8Array, type: string): Work<DecodedBody> {
   if (type === protobufType) return { value: fromProtobuf(bytes), strictErrors: [] };
   const text = decoder.decode(bytes);
   if (type === yamlType) {
-    const { value, duplicates } = yield* fromYaml(text, bytes);
+    const { value, duplicates } = yield* fromYaml(text.replace(/^\uFEFF/, ""), bytes);
     const strictText = `yaml: unmarshal errors:\n  ${duplicates.join("\n  ")}`;
     return { value, strictErrors: duplicates, ...(duplicates.length === 0 ? {} : { strictText }) };
   }

@@ -264,6 +264,50 @@ describe("the runtime class of a Pod", () => {
     refusal({ ...kata, nodeSelector: { b: "3" } }, { scheduling }, message);
   });
 
+  const exists = (key: string, more: JsonObject = {}): JsonObject => ({ key, operator: "Exists", ...more });
+  const evicted = (tolerationSeconds: number): JsonObject => exists("a", { effect: "NoExecute", tolerationSeconds });
+  const stated = { key: "a", operator: "Equal", value: "1" };
+  const unstated = { key: "a", value: "1" };
+  const anything = { operator: "Exists" };
+  // What kube-apiserver 1.36.3 stores for such Pods, without the tolerations of lost nodes.
+  const merged: Record<string, readonly [own: JsonObject[], ofClass: JsonObject[], stored: JsonObject[]]> = {
+    "a wider one of the class replaces": [[exists("a", { effect: "NoSchedule" })], [exists("a")], [exists("a")]],
+    "a wider one of the Pod stays": [[exists("a")], [exists("a", { effect: "NoSchedule" })], [exists("a")]],
+    "one without an operator covers a stated one": [[stated], [unstated], [unstated]],
+    "a stated operator covers none that is not": [[unstated], [stated], [unstated]],
+    "one for all keys replaces all": [[exists("a"), evicted(5)], [anything], [anything]],
+    "more seconds of the class replace": [[evicted(5)], [evicted(10)], [evicted(10)]],
+    "more seconds of the Pod stay": [[evicted(10)], [evicted(5)], [evicted(10)]],
+    "no limit covers any": [
+      [exists("a", { effect: "NoExecute" })],
+      [evicted(5)],
+      [exists("a", { effect: "NoExecute" })],
+    ],
+    "those of the Pod come once too": [[exists("a"), exists("a")], [exists("b")], [exists("a"), exists("b")]],
+    "also when the class has none": [[exists("a"), exists("a", { effect: "NoSchedule" })], [], [exists("a")]],
+    "others stay in their order": [
+      [stated, exists("b")],
+      [exists("b"), exists("c")],
+      [stated, exists("b"), exists("c")],
+    ],
+  };
+  for (const [what, [own, ofClass, stored]] of Object.entries(merged)) {
+    test(`merges tolerations: ${what}`, () => {
+      const scheduling = { tolerations: ofClass };
+      assert.deepEqual(admit({ ...kata, tolerations: own }, { scheduling })["tolerations"], stored);
+    });
+  }
+
+  test("merges thousands of tolerations in a time that grows with their number", () => {
+    const own = Array.from({ length: 20_000 }, (_, i) => ({ key: "a", operator: "Equal", value: String(i) }));
+    const before = process.cpuUsage();
+    const spec = admit({ ...kata, tolerations: [...own, ...own] }, { scheduling: { tolerations: own } });
+    const { user } = process.cpuUsage(before);
+    assert.deepEqual(spec["tolerations"], own);
+    // A comparison of each with all others takes many seconds.
+    assert.ok(user < 2_000_000, `${user / 1000} ms of CPU`);
+  });
+
   test("adds its tolerations, each once", () => {
     const [one, two] = [
       { key: "a", operator: "Exists" },

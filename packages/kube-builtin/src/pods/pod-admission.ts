@@ -3,7 +3,7 @@
 
 import { type AdmissionPlugin, listAt, metaOf, type Store, withNodeTopology } from "@purlin/kube-apiserver/kinds";
 import { forbidden, unclassifiedError } from "@purlin/kube-objects/errors";
-import { isJsonObject, type JsonObject, jsonEqual } from "@purlin/kube-objects/json";
+import { isJsonObject, isNumber, type JsonObject, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import { generateName, pathSegmentName } from "@purlin/kube-objects/metadata";
 import { memberAt, numberAt, objectAt, stringAt } from "@purlin/kube-objects/object";
 
@@ -186,11 +186,10 @@ function withRuntimeClass(pod: JsonObject, store: Store<JsonObject>): JsonObject
   }
   const own = memberAt(spec, ["overhead"]);
   const fixed = memberAt(found ?? {}, ["overhead", "podFixed"]);
-  if (!isJsonObject(fixed)) {
-    return withScheduling(pod, spec, objectAt(found ?? {}, ["scheduling"]));
-  }
-  if (isJsonObject(own) && !jsonEqual(own, fixed)) throw refused(pod, notItsOverhead);
-  return withScheduling(pod, { ...spec, overhead: fixed }, objectAt(found ?? {}, ["scheduling"]));
+  if (isJsonObject(fixed) && isJsonObject(own) && !jsonEqual(own, fixed)) throw refused(pod, notItsOverhead);
+  const charged = isJsonObject(fixed) ? { ...spec, overhead: fixed } : spec;
+  const scheduling = memberAt(found ?? {}, ["scheduling"]);
+  return isJsonObject(scheduling) ? withScheduling(pod, charged, scheduling) : charged;
 }
 
 /** Only a runtime class gives a Pod overhead. That is checked after the Pod itself. */
@@ -209,13 +208,60 @@ function withScheduling(pod: JsonObject, spec: JsonObject, scheduling: JsonObjec
     const ofPod = `pod.spec.nodeSelector[${key}] = ${String(own[key])}`;
     throw refused(pod, `conflict: ${ofClass}; ${ofPod}`);
   }
-  const tolerations = listAt(spec, "tolerations");
-  const added = listAt(scheduling, "tolerations").filter((one) => !tolerations.some((two) => jsonEqual(one, two)));
+  const tolerations = mergedTolerations([...listAt(spec, "tolerations"), ...listAt(scheduling, "tolerations")]);
   return {
     ...spec,
     ...(Object.keys(wanted).length > 0 && { nodeSelector: { ...own, ...wanted } }),
-    ...(added.length > 0 && { tolerations: [...tolerations, ...added] }),
+    ...(tolerations.length > 0 && { tolerations }),
   };
+}
+
+/** The tolerations of which each is compared with all others. A Pod with more of them has only those left out that come twice. */
+const maxCompared = 1000;
+
+/** Leaves out tolerations that another one covers: of equal ones the first stays, of others that cover each other the last. */
+function mergedTolerations(all: readonly JsonObject[]): JsonObject[] {
+  const distinct = [...new Map(all.map((one) => [printJson(tolerationOf(one)), one])).values()];
+  if (distinct.length > maxCompared) return distinct;
+  const read = distinct.map(tolerationOf);
+  const kept: Toleration[] = [];
+  return distinct.filter((_, at) => {
+    const one = read[at];
+    if (one === undefined || kept.some((other) => covers(other, one))) return false;
+    for (let later = at + 1; later < read.length; later++) {
+      const other = read[later];
+      if (other !== undefined && covers(other, one)) return false;
+    }
+    kept.push(one);
+    return true;
+  });
+}
+
+interface Toleration {
+  readonly key: string;
+  readonly operator: string;
+  readonly value: string;
+  readonly effect: string;
+  readonly seconds: number | bigint | null;
+}
+
+function tolerationOf(toleration: JsonObject): Toleration {
+  const seconds = memberAt(toleration, ["tolerationSeconds"]);
+  const text = (name: string): string => stringAt(toleration, [name]);
+  const texts = { key: text("key"), operator: text("operator"), value: text("value"), effect: text("effect") };
+  return { ...texts, seconds: isNumber(seconds) ? seconds : null };
+}
+
+/** Whether a toleration covers another one. One without an operator covers only those that state `Equal`. */
+function covers(wide: Toleration, narrow: Toleration): boolean {
+  const isAnyKey = wide.key === "" && wide.operator === "Exists";
+  if (wide.key !== narrow.key && !isAnyKey) return false;
+  if (wide.effect !== narrow.effect && wide.effect !== "") return false;
+  const isShort = narrow.seconds !== null && wide.seconds !== null && narrow.seconds <= wide.seconds;
+  if (wide.effect === "NoExecute" && wide.seconds !== null && !isShort) return false;
+  if (wide.operator === "Exists") return true;
+  const isEqual = wide.operator === "Equal" || wide.operator === "";
+  return isEqual && narrow.operator === "Equal" && narrow.value === wide.value;
 }
 
 /** The plugin that refuses a second default class. */

@@ -37,6 +37,17 @@ test("a Pod counts with its requests and limits until it has ended", () => {
     assert.deepEqual(usage("", "pods", { ...one, status: { phase } }), { "count/pods": unit });
 });
 
+test("a deleted Pod counts until its grace period is over once more", () => {
+  const metadata = { deletionTimestamp: "2026-01-01T00:00:30Z", deletionGracePeriodSeconds: 30 };
+  const leaving = { ...pod({ containers: [container({ cpu: "1" })] }), metadata };
+  const pods = { group: "", resource: "pods" };
+  const end = Date.parse("2026-01-01T00:01:00Z");
+  assert.equal(usageOf(pods, leaving, end).get("cpu"), unit);
+  assert.deepEqual(Object.fromEntries(usageOf(pods, leaving, end + 1)), { "count/pods": unit });
+  const open = { ...leaving, metadata: { deletionTimestamp: metadata.deletionTimestamp } };
+  assert.equal(usageOf(pods, open, end + 1).get("cpu"), unit);
+});
+
 test("the requests of a Pod are those of its containers, and at least those of each init container", () => {
   const requests = (spec: JsonObject): unknown => podAmounts(pod(spec), "requests");
   assert.deepEqual(requests({ containers: [container({ cpu: "1" }), container({ cpu: "500m", memory: "1Gi" })] }), {

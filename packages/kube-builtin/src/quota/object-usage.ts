@@ -21,11 +21,15 @@ const countedByName = new Set([
   "services",
 ]);
 
-/** What an object counts for. */
-export function usageOf({ group, resource }: Pick<ResourceType, "group" | "resource">, object: JsonObject): Usage {
+/** What an object counts for at a time. */
+export function usageOf(
+  { group, resource }: Pick<ResourceType, "group" | "resource">,
+  object: JsonObject,
+  now: number = Date.now(),
+): Usage {
   const usage = new Map<string, bigint>([[`count/${resource}${group === "" ? "" : `.${group}`}`, one]]);
   if (group !== "") return usage;
-  if (resource === "pods") return podUsage(object, usage);
+  if (resource === "pods") return hasEnded(object) || now > graceEndOf(object) ? usage : podUsage(object, usage);
   if (countedByName.has(resource)) usage.set(resource, one);
   if (resource === "services") addService(object, usage);
   if (resource === "persistentvolumeclaims") addClaim(object, usage);
@@ -38,8 +42,14 @@ function hasEnded(pod: JsonObject): boolean {
   return phase === "Succeeded" || phase === "Failed";
 }
 
+/** When a deleted Pod stops to count, in milliseconds since 1970: its node may be lost, and nothing would ever end the Pod. */
+function graceEndOf(pod: JsonObject): number {
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metaOf(pod);
+  if (!deletionTimestamp || deletionGracePeriodSeconds === undefined) return Number.POSITIVE_INFINITY;
+  return Date.parse(deletionTimestamp) + Number(deletionGracePeriodSeconds) * 1000;
+}
+
 function podUsage(pod: JsonObject, usage: Map<string, bigint>): Usage {
-  if (hasEnded(pod)) return usage;
   usage.set("pods", one);
   for (const [name, value] of Object.entries(podAmounts(pod, "requests"))) {
     usage.set(`requests.${name}`, quantityNanos(value));

@@ -37,7 +37,8 @@ class ResourceUsage {
       if (sign === 1n) this.keys.add(key);
       else this.keys.delete(key);
       if (!isInScope(quota, type.resource, value)) return;
-      for (const [name, amount] of usageOf(type, value)) {
+      // This server gives a deleted Pod no grace period: that of all is over, and what is added is what is removed later.
+      for (const [name, amount] of usageOf(type, value, Number.POSITIVE_INFINITY)) {
         this.totals.set(name, (this.totals.get(name) ?? 0n) + sign * amount);
       }
     };

@@ -114,6 +114,24 @@ test("a burst of writes stays within a quota", async () => {
   assert.equal(dry.code, 403, "a dry run is checked too");
 });
 
+test("a deleted Pod that a finalizer keeps counts as an object only", async () => {
+  const at = await inNamespace("kept-pod");
+  await server.post(at("resourcequotas"), {
+    metadata: { name: "q" },
+    spec: { hard: { pods: "1", "count/pods": "9" } },
+  });
+  const used = async (): Promise<JsonObject> => objectAt(await server.body(at("resourcequotas/q")), ["status", "used"]);
+  const kept = { ...pod("kept"), metadata: { name: "kept", finalizers: ["example.org/held"] } };
+  await server.post(at("pods"), kept);
+  assert.deepEqual(await used(), { "count/pods": "1", pods: "1" });
+  await server.delete(at("pods/kept"));
+  assert.deepEqual(await used(), { "count/pods": "1", pods: "0" });
+  await server.post(at("pods"), pod("next"));
+  assert.match(String(await refusal(at("pods"), pod("third"))), /exceeded quota: q, requested: pods=1, used: pods=1/);
+  await server.patch(at("pods/kept"), { metadata: { finalizers: null } });
+  assert.deepEqual(await used(), { "count/pods": "1", pods: "1" });
+});
+
 test("a quota with scopes counts only the Pods in them", async () => {
   const at = await inNamespace("quota-scopes");
   const spec = { hard: { pods: "0" }, scopes: ["BestEffort"] };

@@ -114,3 +114,10 @@ export function goTypeName(value: JsonValue): string {
       return value === null ? "<nil>" : Array.isArray(value) ? "[]interface {}" : "map[string]interface {}";
   }
 }
+
+/** A time up to its seconds as Go writes it: `2006-01-02T15:04:05`, with a sign or a fifth digit of the year where it has one. */
+export function goSeconds(date: Date): string {
+  const year = date.getUTCFullYear();
+  const [, rest = ""] = /(-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{3}Z$/.exec(date.toISOString()) ?? [];
+  return `${year < 0 ? "-" : ""}${String(Math.abs(year)).padStart(4, "0")}${rest}`;
+}

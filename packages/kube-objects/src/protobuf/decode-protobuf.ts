@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { Buffer } from "node:buffer";
+import { goSeconds } from "../json/go-text.ts";
 import { parseJson } from "../json/json-text.ts";
 import { type JsonObject, type JsonValue, setOwnValue } from "../json/json-value.ts";
 import { parseApiVersion } from "../object/kube-object.ts";
@@ -221,8 +222,11 @@ function intOrString(bytes: Buffer): JsonValue {
 function time(bytes: Buffer, decimals: 0 | 6): JsonValue {
   const fields = lastFields(bytes);
   if (fields.size === 0) return null;
-  const seconds = Number(fields.get(1) ?? 0n);
-  const iso = new Date(seconds * 1000).toISOString().slice(0, 19);
+  const whole = fields.get(1);
+  const seconds = typeof whole === "bigint" ? Number(BigInt.asIntN(64, whole)) : 0;
+  const date = new Date(seconds * 1000);
+  if (Number.isNaN(date.getTime())) throw new ProtobufError(`time out of range: ${seconds} seconds`);
+  const iso = goSeconds(date);
   if (decimals === 0) return `${iso}Z`;
   const nanos = Number(fields.get(2) ?? 0n);
   return `${iso}.${String(Math.trunc(nanos / 1000)).padStart(6, "0")}Z`;
@@ -230,5 +234,9 @@ function time(bytes: Buffer, decimals: 0 | 6): JsonValue {
 
 function rawJson(bytes: Buffer): JsonValue | undefined {
   const raw = bytesOf(lastFields(bytes).get(1));
-  return raw.length === 0 ? undefined : parseJson(raw.toString("utf8"));
+  try {
+    return raw.length === 0 ? undefined : parseJson(raw.toString("utf8"));
+  } catch (error) {
+    throw new ProtobufError(error instanceof Error ? error.message : String(error));
+  }
 }

@@ -56,6 +56,13 @@ for (const [text, message] of badTimes) {
   });
 }
 
+test("a time zone leads to years that cannot be written as such", () => {
+  assert.equal(form("meta.v1.Time", "9999-12-31T23:59:59-01:00"), "10000-01-01T00:59:59Z");
+  assert.equal(form("meta.v1.Time", "0000-01-01T00:00:00+01:00"), "-0001-12-31T23:00:00Z");
+  assert.equal(form("meta.v1.Time", "0000-12-31T23:59:59Z"), "0000-12-31T23:59:59Z");
+  assert.equal(form("meta.v1.MicroTime", "9999-12-31T23:59:59.000001-01:00"), "10000-01-01T00:59:59.000001Z");
+});
+
 test("a time with microseconds has exactly six digits", () => {
   assert.equal(form("meta.v1.MicroTime", "2024-01-01T00:30:00.123456+01:00"), "2023-12-31T23:30:00.123456Z");
   assert.deepEqual(parseGoTime("2024-01-01T00:00:00.000000Z", "micros"), {

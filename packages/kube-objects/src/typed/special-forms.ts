@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import { goQuote } from "../json/go-text.ts";
+import { goQuote, goSeconds } from "../json/go-text.ts";
 import { isJsonArray, type JsonValue } from "../json/json-value.ts";
 import { canonicalQuantity } from "./quantity.ts";
 
@@ -59,7 +59,7 @@ class Parser {
     const date = new Date(0);
     date.setUTCFullYear(Number(year), month - 1, Number(day));
     date.setUTCHours(hour, minute - offset, second);
-    return { seconds: date.toISOString().slice(0, 19), micros };
+    return { seconds: goSeconds(date), micros };
   }
 
   /** A fraction is read past where the layout has none. */
