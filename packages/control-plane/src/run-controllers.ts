@@ -113,6 +113,9 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
+/** The number of types of which the last reason is remembered: functions may ask for any number of them. */
+const mostLogged = 1000;
+
 /**
  * Logs why a type cannot be listed or watched: once for each reason, not for every attempt. A type that was watched and whose definition
  * is deleted is not logged; its watch ends after a while.
@@ -123,6 +126,7 @@ export function createWatchErrorLogger(log: Log, wasWatched: (type: TypeRef) => 
     const name = `${type.kind} (${type.apiVersion})`;
     const text = error instanceof Error ? error.message : String(error);
     const isNews = logged.get(name) !== text && !(isNoMatch(error) && wasWatched(type));
+    if (isNews && logged.size >= mostLogged) logged.clear();
     if (isNews) logged.set(name, text);
     log[isNews ? "info" : "debug"]("list/watch failed, retrying", { type: name, error: text });
   };

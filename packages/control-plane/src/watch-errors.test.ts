@@ -41,3 +41,14 @@ test("a type whose definition is deleted is not logged; one that never existed i
     ["debug App (example.org/v1)", "info Box (example.org/v1)"],
   );
 });
+
+test("the reasons of a thousand types are remembered, however many functions ask for", () => {
+  const { lines, logError } = scene(() => true);
+  const ask = (index: number): void => logError(new Error("forbidden"), { apiVersion: "v1", kind: `Kind${index}` });
+  for (let index = 0; index < 1000; index++) ask(index);
+  ask(0);
+  assert.equal(lines.at(-1), "debug Kind0 (v1): forbidden");
+  ask(1000);
+  ask(0);
+  assert.equal(lines.at(-1), "info Kind0 (v1): forbidden");
+});

@@ -23,6 +23,8 @@ interface MoverWorld {
 const perSecond = 100;
 /** One that was woken is not woken again for this long: its reconcile may have run before the new membership was known. */
 const againMs = 10_000;
+/** How many wakes of one rollout are remembered: composite resources come and go while it lasts. */
+const mostWoken = 200_000;
 /** How many members are woken at a time for gates that lack samples. */
 const nudged = 20;
 const nudgeAgainMs = 3000;
@@ -45,6 +47,7 @@ export function createMover({
     const now = monotonic();
     const known = woken.get(rolloutUid) ?? new Map<string, number>();
     woken.set(rolloutUid, known);
+    if (known.size > mostWoken) known.clear();
     let delay = 0;
     for (const { uid, controller, key } of rows) {
       const id = `${purpose}/${uid}`;

@@ -272,7 +272,7 @@ class RunningProcess implements FunctionProcess {
         this.#become({ phase: "failed", problem: text });
       },
       held: (text) => this.#notice(text),
-      exceeded: (text) => void this.#notices.add(text),
+      exceeded: (text) => this.#remember(text),
       output: (stream, text) => {
         const kept = this.#rate.keep(text);
         if (kept === "") return;
@@ -286,9 +286,15 @@ class RunningProcess implements FunctionProcess {
   /** Records a limit that throttled the function, so that users see why it is slow or its log incomplete. */
   #notice(text: string): void {
     if (this.#notices.has(text)) return;
-    this.#notices.add(text);
+    this.#remember(text);
     this.#log.add(`${new Date(this.#deps.clock.now()).toISOString()}  WARN  ${text}\n`);
     if (this.#state.phase === "serving") this.#become(this.#withNotices(this.#state));
+  }
+
+  #remember(notice: string): void {
+    this.#notices.add(notice);
+    const [oldest] = this.#notices;
+    if (this.#notices.size > mostNotices && oldest !== undefined) this.#notices.delete(oldest);
   }
 
   #withNotices<S extends ProcessState>(state: S): S {
@@ -328,6 +334,8 @@ class RunningProcess implements FunctionProcess {
 }
 
 /** A Provider that runs this long has started: it need not serve anything. One that ended before has to run for longer. */
+/** Notices name what was measured: a function that is throttled for days has any number of them. */
+const mostNotices = 100;
 const settledMs = 1_000;
 const recoveredMs = 5_000;
 

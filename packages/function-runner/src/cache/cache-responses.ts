@@ -111,6 +111,9 @@ export function cacheResponses(next: FunctionRunner, options: ResponseCacheOptio
 
 type MissReason = "NotCached" | "DeadlineExpired" | "SchemaChanged" | "EmptyRequestTag" | "Error";
 
+/** The number of revisions whose function is known by name in metrics of evictions. */
+const mostRevisions = 1000;
+
 class ResponseCache {
   readonly #schema: FetchSchema;
   readonly #directory: string;
@@ -176,6 +179,7 @@ class ResponseCache {
     const deadline = Math.min(this.#clock.now() + Math.min(ttl, this.#maxTtlMs), latestDeadline);
     const started = performance.now();
     try {
+      if (this.#functions.size >= mostRevisions) this.#functions.clear();
       this.#functions.set(cacheName(target.revisionName), functionName);
       const bytes = await writeCacheFile(this.#pathOf(target, tag), { ...answered, deadline });
       this.#bytes += bytes;

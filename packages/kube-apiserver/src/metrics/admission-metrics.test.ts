@@ -165,3 +165,14 @@ test("histograms have the buckets of the reference", async () => {
     "+Inf",
   ]);
 });
+
+test("a thousand webhooks and policies have series of their own, all others share one", async () => {
+  const { metrics, samples } = setUp();
+  for (let index = 0; index < 1500; index++) metrics.webhook({ ...outcome, name: `w${index}.org` });
+  metrics.mutation({ policy: "p", binding: "b", seconds: 1, error: "no_error" });
+  const counts = await samples("admission_webhook_request_total");
+  assert.equal(counts.length, 1001);
+  assert.match(counts.at(-1) ?? "", /name="other".*\} 500$/);
+  const [check = ""] = await samples("mutating_admission_policy_check_total");
+  assert.match(check, /policy="other",policy_binding="other"/);
+});

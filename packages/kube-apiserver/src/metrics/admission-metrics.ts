@@ -42,6 +42,9 @@ const conditionBuckets = [0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25];
 const expressionBuckets = [0.0000005, 0.001, 0.01, 0.1, 1];
 const latency = "latency in seconds, by type (validate or admit), operation, and whether it rejected the request.";
 
+/** The number of webhooks, policies and bindings that have series of their own. Series stay, and users may create any number of these. */
+const mostNames = 1000;
+
 /** Counts and times admission as the reference does, under the same names and labels. */
 export class AdmissionMetrics {
   readonly #steps = new SeriesHistogram({
@@ -64,6 +67,7 @@ export class AdmissionMetrics {
   readonly #conditions: ConditionMetrics;
   readonly #validations: PolicyMetrics<"enforcement_action">;
   readonly #mutations: PolicyMetrics<never>;
+  readonly #names = new Set<string>();
 
   constructor(registry: Registry) {
     const registers = [registry];
@@ -113,7 +117,14 @@ export class AdmissionMetrics {
     return observer((rejected) => this.#controllers.series(name, operation, rejected, type));
   }
 
-  webhook({ name, type, operation, seconds, refusal, isFailedOpen, ...outcome }: WebhookOutcome): void {
+  /** The value of a label for a name; `other` when too many names have been seen. */
+  #named(name: string): string {
+    if (this.#names.size < mostNames) this.#names.add(name);
+    return this.#names.has(name) ? name : "other";
+  }
+
+  webhook({ type, operation, seconds, refusal, isFailedOpen, ...outcome }: WebhookOutcome): void {
+    const name = this.#named(outcome.name);
     const code = String(Math.min(outcome.code, 600));
     const rejected = String(refusal !== undefined);
     this.#requests.inc({ code, name, operation, rejected, type });
@@ -126,7 +137,7 @@ export class AdmissionMetrics {
 
   /** Observes match conditions that do not all hold. Those that hold are not counted, as in the reference. */
   conditions({ kind, name, operation, type }: ConditionLabels): (seconds: number, errors: number) => void {
-    const labels = { kind, name, operation, type };
+    const labels = { kind, name: this.#named(name), operation, type };
     return (seconds, errors) => {
       this.#conditions.seconds.observe(labels, seconds);
       if (errors > 0) this.#conditions.errors.inc(labels, errors);
@@ -135,16 +146,20 @@ export class AdmissionMetrics {
 
   /** A webhook was not called because of its match conditions. */
   excluded({ kind, name, operation, type }: ConditionLabels): void {
-    this.#conditions.exclusions.inc({ kind, name, operation, type });
+    this.#conditions.exclusions.inc({ kind, name: this.#named(name), operation, type });
   }
 
   /** A validation that failed, or that could not be evaluated. Validations that hold are not counted, as in the reference. */
   validation(outcome: PolicyOutcome, action: "allow" | "audit" | "deny" | "warn"): void {
-    observePolicy(this.#validations, { ...policyLabels(outcome), enforcement_action: action }, outcome.seconds);
+    observePolicy(this.#validations, { ...this.#policyLabels(outcome), enforcement_action: action }, outcome.seconds);
   }
 
   mutation(outcome: PolicyOutcome): void {
-    observePolicy(this.#mutations, policyLabels(outcome), outcome.seconds);
+    observePolicy(this.#mutations, this.#policyLabels(outcome), outcome.seconds);
+  }
+
+  #policyLabels({ policy, binding, error }: PolicyOutcome): PolicyLabels {
+    return { error_type: error, policy: this.#named(policy), policy_binding: this.#named(binding) };
   }
 }
 
@@ -207,10 +222,6 @@ function policyMetrics<L extends string>(registry: Registry, what: string, more:
 }
 
 type PolicyLabels = Readonly<Record<PolicyLabel, string>>;
-
-function policyLabels({ policy, binding, error }: PolicyOutcome): PolicyLabels {
-  return { error_type: error, policy, policy_binding: binding };
-}
 
 function observePolicy<L extends string>(
   { checks, seconds }: PolicyMetrics<L>,

@@ -5,6 +5,7 @@ import { testTypes } from "@purlin/kube-builtin/testing";
 import { Registry as Metrics } from "prom-client";
 import { tempDirectory } from "../../test/store/temp-store.ts";
 import { testRequest, textOf } from "../../test/test-request.ts";
+import { startTestServer } from "../../test/test-server.ts";
 import { Registry } from "../registry/registry.ts";
 import { objectCodec } from "../rest/object-codec.ts";
 import { openStore } from "../store/open-store.ts";
@@ -33,4 +34,13 @@ test("objects, the process, the build and health have metrics; other paths are n
   assert.match(health, /^kubernetes_healthcheck\{name="ping",type="livez"\} 1$/m);
   assert.match(health, /^kubernetes_healthcheck\{name="etcd",type="readyz"\} 0$/m);
   assert.equal(endpoint(testRequest("/metrics/")), undefined);
+});
+
+test("a subresource that a kind does not have is not the value of a label", async () => {
+  await using server = await startTestServer();
+  for (const path of ["configmaps/a/made-up", "deployments/a/b/c", "pods/a/status/x"])
+    assert.equal((await server.send(`/api/v1/namespaces/default/${path}`)).code, 404);
+  const text = textOf(await server.send("/metrics"));
+  assert.doesNotMatch(text, /made-up|b\/c|status\/x/);
+  assert.match(text, /^apiserver_request_total\{code="404",.*subresource="".*\} [3-9]$/m);
 });

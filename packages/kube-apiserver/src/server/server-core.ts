@@ -23,7 +23,7 @@ import { serverKinds, withRoles } from "../kinds/server-kinds.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { metaOf } from "../objects/object-meta.ts";
 import { podResources } from "../pods/pod-resources.ts";
-import { type Catalog, keyPrefix, Registry, type ResourceType } from "../registry/registry.ts";
+import { type Catalog, hasSubresource, keyPrefix, Registry, type ResourceType } from "../registry/registry.ts";
 import type { ApiRequest } from "../request/api-request.ts";
 import type { RequestTarget } from "../request/request-target.ts";
 import { type DeleteGuard, followGuarded } from "../rest/delete-guard.ts";
@@ -256,7 +256,8 @@ function isServed(catalog: Catalog, target: RequestTarget): boolean {
   if (target.kind === "path") {
     return /^\/(api|apis|healthz|livez|readyz|metrics|openapi\/v[23]|version)?$/.test(target.path);
   }
-  return catalog.find(target.group, target.version, target.resource) !== undefined;
+  const type = catalog.find(target.group, target.version, target.resource);
+  return type !== undefined && (target.subresource === "" || hasSubresource(type, target.subresource));
 }
 
 function isBuiltinPath(catalog: Catalog, path: string): boolean {

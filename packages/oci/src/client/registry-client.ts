@@ -87,6 +87,9 @@ export interface RegistryClient {
   ): Promise<string>;
 }
 
+/** The number of repositories whose tokens are kept: objects may name any number of them. */
+const mostSources = 1000;
+
 /** Makes a client. */
 export function createRegistryClient(options: RegistryClientOptions = {}): RegistryClient {
   const { credentials, insecureRegistries = [], refuses, now = Date.now } = options;
@@ -100,6 +103,8 @@ export function createRegistryClient(options: RegistryClientOptions = {}): Regis
     if (known !== undefined) return known;
     const made = createAuthorizedSend(send, () => credentials?.(source), now);
     senders.set(source, made);
+    const [oldest] = senders.keys();
+    if (senders.size > mostSources && oldest !== undefined) senders.delete(oldest);
     return made;
   }
 

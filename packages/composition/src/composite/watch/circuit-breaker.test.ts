@@ -123,6 +123,18 @@ test("what was idle for a day is dropped when something new comes, and nothing e
   assert.equal(breaker.state(xr).open, false);
 });
 
+test("targets that come and go are remembered no longer than their tokens take to be refilled", () => {
+  const { breaker, pass } = start();
+  updates(breaker, 60);
+  for (let i = 0; i < 10_000; i++) {
+    breaker.admit({ name: `brief-${i}` }, object("cm"), 1);
+    pass(1000);
+  }
+  // 100 tokens, one a second; and the one that is open.
+  assert.ok(breaker.size <= 102, `${breaker.size} are remembered`);
+  assert.equal(breaker.state(xr).open, true);
+});
+
 test("openings, closings and events are counted by controller", async () => {
   const registry = new Registry();
   const { breaker, pass } = start(createBreakerMetrics(registry));

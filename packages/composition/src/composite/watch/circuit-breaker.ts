@@ -12,7 +12,7 @@ export interface BreakerLimits {
   readonly cooldownMs: number;
   /** How often one event passes while it is open. */
   readonly halfOpenMs: number;
-  /** After this long without events an XR is forgotten. */
+  /** After this long without events an XR is forgotten, even if its circuit is open. */
   readonly idleMs: number;
 }
 
@@ -35,6 +35,8 @@ export interface CircuitBreaker {
   state(target: ObjectKey): CircuitState;
   /** A new XR of the same name starts afresh. */
   forget(target: ObjectKey): void;
+  /** The number of XRs whose events are counted. */
+  readonly size: number;
 }
 
 /** The options of a breaker. */
@@ -76,7 +78,7 @@ export function createCircuitBreaker(options: BreakerOptions): CircuitBreaker {
       circuits.set(key, known);
       return known;
     }
-    dropIdle(circuits, now - limits.idleMs);
+    dropIdle(circuits, limits, now);
     const fresh: Circuit = {
       tokens: limits.burst,
       refilledAt: now,
@@ -136,6 +138,9 @@ export function createCircuitBreaker(options: BreakerOptions): CircuitBreaker {
       return { open: true, triggeredBy: circuit.triggeredBy };
     },
     forget: (target) => void circuits.delete(keyText(target)),
+    get size() {
+      return circuits.size;
+    },
   };
 }
 
@@ -145,11 +150,20 @@ function refill(circuit: Circuit, { burst, refillPerSecond }: BreakerLimits, now
   circuit.refilledAt = now;
 }
 
-/** Looks at the idle ones only: entries are in the order of their last event. */
-function dropIdle(circuits: Map<string, Circuit>, before: number): void {
-  for (const [key, { refilledAt }] of circuits) {
-    if (refilledAt >= before) return;
+/**
+ * Looks at the two circuits whose events are the oldest, as one comes each time: a closed one that has all its tokens again is as good as
+ * none, and an open one ends after the idle time. Another goes to the end, so that it keeps none of those behind it.
+ */
+function dropIdle(circuits: Map<string, Circuit>, limits: BreakerLimits, now: number): void {
+  const refillMs = Math.min(limits.idleMs, (limits.burst / limits.refillPerSecond) * 1000);
+  let looks = 2;
+  for (const [key, circuit] of circuits) {
+    if (looks-- === 0) return;
+    const isOpen = circuit.openedAt !== undefined;
+    const isIdle = now - circuit.refilledAt >= (isOpen ? limits.idleMs : refillMs);
+    if (!isIdle && !isOpen) return;
     circuits.delete(key);
+    if (!isIdle) circuits.set(key, circuit);
   }
 }
 
