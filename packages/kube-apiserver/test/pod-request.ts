@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JsonObject } from "@purlin/kube-objects/json";
-import type { ResourceType } from "../src/registry/registry.ts";
+import type { Subresource } from "../src/registry/registry.ts";
 import { requestTarget } from "../src/request/request-target.ts";
 import type { RestRequest } from "../src/rest/rest-context.ts";
 import type { Store } from "../src/store/store.ts";
@@ -14,7 +14,8 @@ export function podRequest(store: Store<JsonObject>, url: string, body: JsonObje
   const { resource } = target;
   const kind = resource === "pods" ? "Pod" : "Binding";
   const storage = { group: "", resource, version: "v1" };
-  const type = { group: "", version: "v1", kind, resource, namespaced: true, storage, rules: {} } as ResourceType;
+  const subresources: readonly Subresource[] = [];
+  const type = { group: "", version: "v1", kind, resource, namespaced: true, storage, rules: {}, subresources };
   const strategy = { storage: { toServed: (stored: JsonObject) => stored }, validator: {} };
   const admission = { find: () => undefined };
   const now = (): Date => new Date("2030-01-02T03:04:05Z");

@@ -97,6 +97,34 @@ export const limitCases: readonly Case[] = [
     await s.get(core(s, "pods", "b"));
   }),
 
+  scenario("evictions with options", async (s) => {
+    await withAccount(s);
+    await s.post(core(s, "pods"), pod("a"), { quiet: true });
+    const evict = async (deleteOptions: Loose, more: Loose = {}, query = ""): Promise<unknown> => {
+      const title = `${JSON.stringify(deleteOptions)} ${JSON.stringify(more)} ${query}`;
+      const path = `${core(s, "pods", "a/eviction")}${query}`;
+      return await s.post(path, { metadata: { name: "a" }, deleteOptions, ...more }, { title });
+    };
+    const dry = { dryRun: ["All"] };
+    await evict({ ...dry, kind: "Pod", apiVersion: "v2" });
+    await evict({ ...dry, kind: "DeleteOptions", apiVersion: "v1" });
+    await evict({ ...dry, kind: 3 });
+    await evict(dry, {}, "?dryRun=All");
+    await evict({ dryRun: ["x"] });
+    await evict({ ...dry, unknown: 1 });
+    await evict({ ...dry, unknown: 1 }, {}, "?fieldValidation=Strict");
+    await evict({ ...dry, ignoreStoreReadErrorWithClusterBreakingPotential: true });
+    await evict({ ...dry, preconditions: { uid: "u" } }, {}, "");
+    await evict({ ...dry, propagationPolicy: "x" });
+    await evict({ ...dry, gracePeriodSeconds: -1 });
+    await evict({ ...dry, gracePeriodSeconds: "x" });
+    await evict(dry, { kind: "Pod", apiVersion: "v1" });
+    await evict(dry, { kind: "Eviction", apiVersion: "policy/v1beta1" });
+    await evict(dry, { kind: "Eviction", apiVersion: "policy/v1" });
+    await evict(dry, { spec: 1 });
+    await evict("x");
+  }),
+
   scenario("bindings have preconditions, and labels for their Pods", async (s) => {
     await withAccount(s);
     const zones = { "topology.kubernetes.io/zone": "z", "topology.kubernetes.io/region": "r", other: "x" };

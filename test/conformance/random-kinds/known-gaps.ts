@@ -55,7 +55,7 @@ const gaps: readonly KnownGap[] = [
   },
   {
     request: /StatefulSet$/,
-    path: /^spec\.template\.spec\.volumes\[\d+\]\.(name|persistentVolumeClaim\.claimName): Required value|^\.body\./,
+    path: /^spec\.template\.spec\.volumes\[\d+\]\.(name: (Required|Invalid) value|persistentVolumeClaim\.claimName: Required value)|^\.body\./,
     theirs: /spec\.template\.spec\.volumes\[\d+\]\.persistentVolumeClaim\.claimName: Required value/,
     reason: "the reference validates the volumes of claim templates in a random order, and numbers them by it",
   },

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import { inTurns } from "@purlin/base";
 import { timestamp } from "@purlin/kube-objects/apply";
 import {
   badRequest,
   conflict,
   forbidden,
+  invalid,
+  invalidValue,
   isConflict,
   notFound,
   requiredValue,
@@ -16,17 +19,19 @@ import { goQuote, isJsonObject, type JsonObject } from "@purlin/kube-objects/jso
 import { memberAt, numberAt, objectAt, objectsAt, stringAt, textsAt } from "@purlin/kube-objects/object";
 import { type LabelSelectorObject, labelSelectorOf, matchesLabels } from "@purlin/kube-objects/selector";
 import { isDeleting, metaOf, withMeta } from "../objects/object-meta.ts";
-import { objectKey } from "../registry/registry.ts";
+import { objectKey, type ResourceType } from "../registry/registry.ts";
 import { type CompleteResponse, documentPayload } from "../request/api-request.ts";
 import { admitUnstored } from "../rest/admitted-write.ts";
+import { readBody, readObject } from "../rest/decode-object.ts";
 import { deleteEvicted } from "../rest/delete.ts";
 import { inStoredOrder } from "../rest/object-codec.ts";
 import { negotiateForm } from "../rest/object-response.ts";
-import { readRequestBody } from "../rest/request-body.ts";
+import type { DecodedBody } from "../rest/request-body.ts";
 import type { SpecialResource } from "../rest/resources.ts";
 import type { RestRequest } from "../rest/rest-context.ts";
-import { deleteOptionsOf } from "../rest/write-options.ts";
+import { deleteOptionsOf, writeOptions } from "../rest/write-options.ts";
 import type { Store } from "../store/store.ts";
+import { typedStrategy } from "../strategy/typed-strategy.ts";
 
 const pods = { group: "", resource: "pods" };
 const bindings = { group: "", resource: "pods/binding" };
@@ -44,19 +49,38 @@ function bindingResource(): SpecialResource {
 async function bind(rest: RestRequest): Promise<CompleteResponse> {
   const { request, target } = rest;
   const { mediaType, pretty } = negotiateForm(request);
-  const body = await readRequestBody(request, { takesProtobuf: true });
-  const binding = isJsonObject(body?.value) ? body.value : {};
+  const { object: binding, dryRun } = await readSent(rest, { group: "", version: "v1", kind: "Binding" });
   const name = target.name === "" ? (metaOf(binding).name ?? "") : target.name;
   if (target.name !== "" && metaOf(binding).name !== name) {
     throw badRequest("name in URL does not match name in Binding object");
   }
   requireValid(binding);
-  const dryRun = request.query.has("dryRun");
   const labelled = withTopology(rest, binding);
   await admitUnstored(rest, { ...labelled, apiVersion: "v1", kind: "Binding" }, dryRun);
   await assign(rest, { name, binding: labelled, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
+}
+
+interface Sent {
+  readonly object: JsonObject;
+  readonly dryRun: boolean;
+}
+
+/** The object of a request whose kind is not that of its resource. */
+async function readSent(rest: RestRequest, kind: Pick<ResourceType, "group" | "version" | "kind">): Promise<Sent> {
+  const type: ResourceType = { ...rest.type, ...kind, custom: false };
+  const own: RestRequest = { ...rest, type, strategy: typedStrategy(type, {}, rest.now) };
+  const body = inCurrentVersion(await readBody(own));
+  const { fieldValidation, dryRun } = writeOptions(rest.request, "CreateOptions");
+  return { object: await inTurns(readObject(own, body, fieldValidation)), dryRun };
+}
+
+/** Clients may still send the version of evictions before this one, which has the same fields. */
+function inCurrentVersion(body: DecodedBody): DecodedBody {
+  const { value } = body;
+  const isOlder = isJsonObject(value) && value["apiVersion"] === "policy/v1beta1";
+  return isOlder ? { ...body, value: { ...value, apiVersion: "policy/v1" } } : body;
 }
 
 /** The reference answers with an error of no class here. */
@@ -187,21 +211,30 @@ function evictionResource(client: Sender): SpecialResource {
 async function evict(rest: RestRequest, client: Sender): Promise<CompleteResponse> {
   const { request, store, target, type } = rest;
   const { mediaType, pretty } = negotiateForm(request);
-  const body = await readRequestBody(request, { takesProtobuf: true });
-  const eviction = isJsonObject(body?.value) ? body.value : {};
-  const { name = "" } = metaOf(eviction);
+  const sent = await readSent(rest, { group: "policy", version: "v1", kind: "Eviction" });
+  const { name = "" } = metaOf(sent.object);
   if (name !== target.name) throw badRequest("name in URL does not match name in Eviction object");
+  const { kind: _kind, apiVersion: _version, ...given } = objectAt(sent.object, ["deleteOptions"]);
+  requireReadable(given, name);
+  const dryRun = sent.dryRun || textsAt(given, ["dryRun"]).length > 0;
+  await admitUnstored(rest, sent.object, dryRun);
   const pod = store.get(objectKey(type, target.namespace, name))?.value;
   if (pod === undefined) throw notFound(type, name);
-  const given = objectAt(eviction, ["deleteOptions"]);
-  const dryRun = request.query.has("dryRun") || textsAt(given, ["dryRun"]).length > 0;
-  await admitUnstored(rest, { ...eviction, apiVersion: "policy/v1", kind: "Eviction" }, dryRun);
   const options = deleteOptionsOf(given);
   if (!ignoresBudget(pod)) await takeFromBudget(rest, client, { pod, dryRun });
   // The eviction was admitted, not the deletion: webhooks for deletions are not called, and the user stays the one who evicts.
   await deleteEvicted(rest, { ...options, dryRun });
   const success: JsonObject = { kind: "Status", apiVersion: "v1", metadata: {}, status: "Success", code: 201 };
   return { kind: "complete", code: 201, payload: documentPayload(success, { mediaType, pretty }) };
+}
+
+const unreadable = "ignoreStoreReadErrorWithClusterBreakingPotential";
+
+/** An eviction cannot delete what cannot be read. */
+function requireReadable(options: JsonObject, name: string): void {
+  if (options[unreadable] !== true) return;
+  const why = "can not be set for pod eviction, try after removing the option";
+  throw invalid({ group: "policy", kind: "Eviction" }, name, [invalidValue(`deleteOptions.${unreadable}`, true, why)]);
 }
 
 const endedPhases = new Set(["Succeeded", "Failed", "Pending"]);

@@ -98,3 +98,32 @@ test("a Pod that has its node gets the zone and the region of it", async () => {
   assert.deepEqual(await labelsOf("zoned", "zoned"), { a: "b", ...zones });
   assert.deepEqual(await labelsOf("lost", "none"), { a: "b", "topology.kubernetes.io/zone": "y" });
 });
+
+test("options of an eviction may name any kind, and have the fields of their type", async () => {
+  await createPod("optional");
+  const evict = async (deleteOptions: unknown, query = "", more: JsonObject = {}): Promise<unknown[]> => {
+    const body = { metadata: { name: "optional" }, deleteOptions, ...more } as JsonObject;
+    const { code, message, status } = await post(`${pods}/optional/eviction${query}`, body);
+    return [code, message ?? status];
+  };
+  const dryRun = ["All"];
+  assert.deepEqual(await evict({ dryRun, kind: "Pod", apiVersion: "v2" }), [201, "Success"]);
+  assert.deepEqual(await evict({ dryRun }, "", { apiVersion: "policy/v1beta1", kind: "Eviction" }), [201, "Success"]);
+  const unread = 'Eviction in version "v1" cannot be handled as a Eviction:';
+  const into =
+    "json: cannot unmarshal number into Go struct field DeleteOptions.deleteOptions.TypeMeta.kind of type string";
+  assert.deepEqual(await evict({ dryRun, kind: 3 }), [400, `${unread} ${into}`]);
+  assert.deepEqual(await evict({ dryRun, x: 1 }, "?fieldValidation=Strict"), [
+    400,
+    `${unread} strict decoding error: unknown field "deleteOptions.x"`,
+  ]);
+  const potential = "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential";
+  assert.deepEqual(await evict({ dryRun, ignoreStoreReadErrorWithClusterBreakingPotential: true }), [
+    422,
+    `Eviction.policy "optional" is invalid: ${potential}: Invalid value: true: can not be set for pod eviction, try after removing the option`,
+  ]);
+  assert.deepEqual(await evict({}, "", { apiVersion: "v1", kind: "Pod" }), [
+    400,
+    'Pod in version "v1" cannot be handled as a Eviction: converting (v1.Pod) to (policy.Eviction): unknown conversion',
+  ]);
+});

@@ -69,7 +69,7 @@ function checkFields(name: string, object: JsonObject, place: Place): void {
 }
 
 /** Whole objects inside others: they may say what they are, in fields that no table has. */
-export const nestedObjects: ReadonlySet<string> = new Set(["core.v1.PersistentVolumeClaim"]);
+export const nestedObjects: ReadonlySet<string> = new Set(["core.v1.PersistentVolumeClaim", "meta.v1.DeleteOptions"]);
 const isTypeMember = (key: string): boolean => key === "apiVersion" || key === "kind";
 const typeMember: NamedField = { type: { kind: "scalar", scalar: "string" }, through: ["TypeMeta"] };
 
