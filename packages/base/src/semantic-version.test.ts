@@ -27,3 +27,21 @@ test("numbers may be bigints", () => {
   assert.equal(compareSemanticVersions(big, { ...big, prerelease: ["a"] }), -1);
   assert.equal(compareSemanticVersions(big, { ...big, prerelease: [] }), -1);
 });
+
+test("numbers and bigints of the same value are equal", () => {
+  const small = version("1.2.3-rc.1");
+  const big = { major: 1n, minor: 2n, patch: 3n, prerelease: ["rc", 1n] };
+  assert.deepEqual([compareSemanticVersions(small, big), compareSemanticVersions(big, small)], [0, 0]);
+  const larger = { ...big, patch: 2n ** 63n };
+  assert.deepEqual([compareSemanticVersions(small, larger), compareSemanticVersions(larger, small)], [-1, 1]);
+});
+
+test("numbers beyond 2^53 are compared exactly", () => {
+  const of = (patch: bigint, identifier: string): SemanticVersion => ({
+    ...{ major: 0, minor: 0, patch, prerelease: [identifier] },
+  });
+  const [n, next] = ["9007199254740992", "9007199254740993"];
+  assert.equal(compareSemanticVersions(of(9007199254740992n, "a"), of(9007199254740993n, "a")), -1);
+  assert.equal(compareSemanticVersions(of(0n, n), of(0n, next)), -1);
+  assert.equal(compareSemanticVersions(of(0n, next), of(0n, n)), 1);
+});

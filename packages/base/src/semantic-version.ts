@@ -12,7 +12,8 @@ export interface SemanticVersion {
 /** Compares versions as Semantic Versioning 2.0 does: a prerelease comes before its release, and build metadata does not count. */
 export function compareSemanticVersions(a: SemanticVersion, b: SemanticVersion): -1 | 0 | 1 {
   for (const part of ["major", "minor", "patch"] as const) {
-    if (a[part] !== b[part]) return a[part] < b[part] ? -1 : 1;
+    if (a[part] < b[part]) return -1;
+    if (a[part] > b[part]) return 1;
   }
   if (a.prerelease.length === 0 || b.prerelease.length === 0) return sign(b.prerelease.length - a.prerelease.length);
   for (const [index, identifier] of a.prerelease.entries()) {
