@@ -80,7 +80,7 @@ describe("a field that is wrong", () => {
 describe("days of the month and of the week", () => {
   const isEither = (days: string, weekdays: string): boolean => parseFields(`0 0 ${days} * ${weekdays}`).isEitherDay;
 
-  test("one of them suffices where both are restricted; a star in any part of a list is no restriction", () => {
+  test("one of them suffices where both are restricted; a star in any part of a list lifts it", () => {
     const rows: readonly (readonly [days: string, weekdays: string, isEither: boolean])[] = [
       ["*", "*", false],
       ["1", "*", false],
