@@ -38,8 +38,8 @@ test("objects, the process, the build and health have metrics; other paths are n
 
 test("a subresource that a kind does not have is not the value of a label", async () => {
   await using server = await startTestServer();
-  for (const path of ["configmaps/a/made-up", "deployments/a/b/c", "pods/a/status/x"])
-    assert.equal((await server.send(`/api/v1/namespaces/default/${path}`)).code, 404);
+  for (const path of ["clusterroles/admin/made-up", "clusterroles/admin/b/c", "clusterrolebindings/a/status/x"])
+    assert.equal((await server.send(`/apis/rbac.authorization.k8s.io/v1/${path}`)).code, 404);
   const text = textOf(await server.send("/metrics"));
   assert.doesNotMatch(text, /made-up|b\/c|status\/x/);
   assert.match(text, /^apiserver_request_total\{code="404",.*subresource="".*\} [3-9]$/m);
