@@ -2,10 +2,12 @@
 // The scopes and the rules of quotas, and what they refuse. The texts are those of kube-apiserver 1.36.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { AdmissionPlugin, ResourceType } from "@purlin/kube-apiserver/kinds";
+import { objectCodec, openStore, tempDirectory } from "@purlin/kube-apiserver/testing";
 import { fieldErrorText } from "@purlin/kube-objects/errors";
 import type { JsonObject } from "@purlin/kube-objects/json";
 import { isInScope, quotaChecks } from "./quota-usage.ts";
-import { quotaRefusal } from "./resource-quota.ts";
+import { quotaRefusal, ResourceQuotas } from "./resource-quota.ts";
 
 const container = (requests: JsonObject): JsonObject => ({ resources: { requests } });
 const pod = (spec: JsonObject, status: JsonObject = {}): JsonObject => ({ spec, status });
@@ -266,4 +268,48 @@ test("a planned object is refused by what is used, created and deleted before it
     }),
     undefined,
   );
+});
+
+/** Creates objects as the API server does: a plugin looks at each within the transaction that stores it. */
+async function creating(quotas: Record<string, JsonObject>) {
+  const store = openStore({ directory: tempDirectory(), codec: objectCodec });
+  for (const [at, spec] of Object.entries(quotas)) {
+    const [namespace = "", name = ""] = at.split("/");
+    const value = { kind: "ResourceQuota", metadata: { namespace, name, uid: at }, spec };
+    await store.write(`//resourcequotas/${at}`, () => ({ action: "put", value }));
+  }
+  const enforced = new ResourceQuotas(store);
+  const type = { group: "", resource: "configmaps", storage: { group: "" } } as ResourceType;
+  const create = (namespace: string, name: string): Promise<unknown> => {
+    const object = { metadata: { namespace, name } };
+    const attributes: Partial<Attributes> = { type, namespace, name, object, dryRun: false };
+    return store.write(`//configmaps/${namespace}/${name}`, (transaction) => {
+      enforced.plugin.commit?.(attributes as Attributes, transaction);
+      return { action: "put", value: object };
+    });
+  };
+  return { enforced, create, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
+
+type Attributes = Parameters<NonNullable<AdmissionPlugin["commit"]>>[0];
+
+test("objects that no quota concerns are not kept, of others only those that were written last", async () => {
+  await using scene = await creating({
+    "scoped/q": { scopes: ["Terminating"], hard: { pods: "1" } },
+    "plain/q": { hard: { "count/configmaps": "1000" } },
+  });
+  for (let i = 0; i < 100; i++) await scene.create("scoped", `c${i}`);
+  assert.equal(scene.enforced.pending, 0);
+  for (let i = 0; i < 100; i++) await scene.create("plain", `c${i}`);
+  assert.ok(scene.enforced.pending <= 2, `${scene.enforced.pending} are kept`);
+});
+
+test("objects of namespaces that come and go are kept for a thousand of them", async () => {
+  const names = Array.from({ length: 1100 }, (_, i) => `ns-${i}`);
+  const spec = { hard: { "count/configmaps": "1" } };
+  await using scene = await creating(Object.fromEntries(names.map((name) => [`${name}/q`, spec])));
+  for (const name of names) await scene.create(name, "c");
+  assert.equal(scene.enforced.pending, 1000);
+  await assert.rejects(scene.create("ns-1099", "d"), /exceeded quota: q/);
+  await assert.rejects(scene.create("ns-0", "d"), /exceeded quota: q/);
 });

@@ -18,8 +18,11 @@ import { isInScope, QuotaUsage, quotaChecks } from "./quota-usage.ts";
 type Attributes = Parameters<NonNullable<AdmissionPlugin["commit"]>>[0];
 type Peek = (key: string) => unknown;
 
-/** Objects that were admitted and that the counters have not seen yet, with what they count for. */
-type Pending = Map<string, { readonly type: ResourceType; readonly object: JsonObject }>;
+/** Objects that were admitted and that the counters have not seen yet, by the prefix of their keys. */
+type Pending = Map<string, Map<string, JsonObject>>;
+
+/** The number of prefixes with such objects. Those of a prefix are looked at when the next one is written: the last ones stay. */
+const mostPending = 1000;
 
 const prefix = "//resourcequotas/";
 const required = ["cpu", "memory"].flatMap((name) => [name, `requests.${name}`, `limits.${name}`]);
@@ -40,7 +43,8 @@ export class ResourceQuotas {
     handles: ({ operation, type, subresource }) =>
       type.namespaced && type.verbs.includes("list") && subresource === "" && isCounted(operation, type),
     validate: (attributes) => {
-      if (attributes.dryRun) this.#check(attributes, () => undefined);
+      // Outside of a transaction, what is being written is not known: it counts until the counters have seen it.
+      if (attributes.dryRun) this.#check(attributes, () => true);
     },
     commit: (attributes, { peek }) => this.#check(attributes, peek),
   };
@@ -69,12 +73,22 @@ export class ResourceQuotas {
     const quotas = object === undefined ? [] : this.#quotas.in(namespace);
     if (object === undefined || quotas.length === 0) return;
     for (const quota of quotas) this.#checkOne(quota, { ...attributes, object }, peek);
-    if (old === undefined && !attributes.dryRun) {
-      this.#pending.set(`/${type.storage.group}/${type.resource}/${namespace}/${metaOf(object).name ?? ""}`, {
-        type,
-        object,
-      });
-    }
+    if (old !== undefined || attributes.dryRun || !quotas.some((quota) => isInScope(quota, type.resource, object)))
+      return;
+    this.#remember(`/${type.storage.group}/${type.resource}/${namespace}/`, object);
+  }
+
+  #remember(place: string, object: JsonObject): void {
+    const pending = this.#pending.get(place) ?? new Map<string, JsonObject>();
+    this.#pending.delete(place);
+    this.#pending.set(place, pending.set(`${place}${metaOf(object).name ?? ""}`, object));
+    const [oldest] = this.#pending.keys();
+    if (this.#pending.size > mostPending && oldest !== undefined) this.#pending.delete(oldest);
+  }
+
+  /** The number of objects that are kept until the counters have seen them. */
+  get pending(): number {
+    return [...this.#pending.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
   #checkOne(quota: JsonObject, attributes: Attributes & { readonly object: JsonObject }, peek: Peek): void {
@@ -100,15 +114,15 @@ export class ResourceQuotas {
     quota: JsonObject,
     { group, resource, peek }: { readonly group: string; readonly resource: string; readonly peek: Peek },
   ): Usage {
-    if (this.#pending.size === 0) return totals;
+    const pending = this.#pending.get(`/${group}/${resource}/${metaOf(quota).namespace}/`);
+    if (pending === undefined) return totals;
     const all = new Map(totals);
-    for (const [key, { type, object }] of this.#pending) {
+    for (const [key, object] of pending) {
       if (keys.has(key) || peek(key) === undefined) {
-        if (key.startsWith(`/${group}/${resource}/${metaOf(quota).namespace}/`)) this.#pending.delete(key);
+        pending.delete(key);
         continue;
       }
-      const isHere = key.startsWith(`/${group}/${resource}/${metaOf(quota).namespace}/`);
-      if (!isHere || !isInScope(quota, type.resource, object)) continue;
+      if (!isInScope(quota, resource, object)) continue;
       for (const [name, amount] of usageOf({ group, resource }, object)) all.set(name, (all.get(name) ?? 0n) + amount);
     }
     return all;
