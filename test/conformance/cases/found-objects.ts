@@ -4,6 +4,7 @@ import { type Case, scenario } from "../harness/case.ts";
 import { core, inGroup } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
 import type { Session } from "../harness/session.ts";
+import { signingRequest } from "../random-kinds/samples.ts";
 
 const container = { name: "c", image: "i" };
 const labels = { app: "a" };
@@ -102,6 +103,41 @@ export const foundObjectCases: readonly Case[] = [
       await s.patch(`${core(s, "services", "a")}/status`, "merge", status(ingress), {
         title: JSON.stringify(ingress),
         part: (body) => body.message ?? body.status,
+      });
+    }
+  }),
+  scenario("the blocks of a signing request", async (s) => {
+    const lines = Buffer.from(signingRequest, "base64").toString().split("\n");
+    const content = lines.slice(1, -2).join("\n");
+    const block = (type: string, text = content, last = type): string =>
+      `-----BEGIN ${type}-----\n${text}\n-----END ${last}-----\n`;
+    const type = "CERTIFICATE REQUEST";
+    const texts: Readonly<Record<string, string>> = {
+      whole: block(type),
+      "no end": `-----BEGIN ${type}-----\n${content}\n`,
+      "another end": block(type, content, "CERTIFICATE"),
+      "not base64": block(type, "a-b"),
+      "text before and after": `hello\n${block(type)}bye`,
+      "text before on the line": `x${block(type)}`,
+      "spaces and carriage returns": block(type, content.replaceAll("\n", " \r\n")).replaceAll(
+        "-----\n",
+        "-----  \r\n",
+      ),
+      headers: block(type, `Name: value\nOther: 1\n\n${content}`),
+      "another block first": block("CERTIFICATE", "aaaa") + block(type),
+      "a broken block first": block("CERTIFICATE", "a-b") + block(type),
+      "a block in a block": `-----BEGIN A-----\n${block(type)}`,
+      "no dashes after the type": `-----BEGIN ${type}\n${content}\n-----END ${type}-----\n`,
+      "text after the end": block(type).trimEnd().concat("x\n"),
+      empty: "",
+    };
+    const spec = { signerName: "example.org/signer", usages: ["client auth"] };
+    for (const [title, text] of Object.entries(texts)) {
+      const request = Buffer.from(text).toString("base64");
+      const object = { metadata: { name: "a" }, spec: { ...spec, request } };
+      await s.post("/apis/certificates.k8s.io/v1/certificatesigningrequests?dryRun=All", object, {
+        title,
+        part: (body) => body.message ?? body.spec.request,
       });
     }
   }),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LimitRanges, quotas, priority classes, default storage classes, bindings and evictions.
+// LimitRanges, quotas, priority classes, default storage classes, bindings, evictions and token reviews.
 import { type Case, scenario } from "../harness/case.ts";
 import { core } from "../harness/fixtures.ts";
 import type { Loose } from "../harness/loose.ts";
@@ -95,6 +95,25 @@ export const limitCases: readonly Case[] = [
     await s.post(core(s, "pods", "none/eviction"), { metadata: { name: "none" } });
     await s.post(core(s, "pods", "b/eviction"), { metadata: { name: "b" } });
     await s.get(core(s, "pods", "b"));
+  }),
+
+  scenario("token reviews for audiences", async (s) => {
+    await withAccount(s);
+    const tokenFor = async (...audiences: readonly string[]): Promise<string> => {
+      const path = core(s, "serviceaccounts", "default/token");
+      const request = { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: { audiences } };
+      return (await s.post(path, request, { quiet: true })).body.status.token;
+    };
+    const tokens = { plain: await tokenFor(), other: await tokenFor("a", "b"), wrong: "nope", broken: "a.b.c" };
+    const part = ({ message, status }: Loose): Loose =>
+      message ?? [status.authenticated, status.audiences, status.error, status.user];
+    for (const [name, token] of Object.entries(tokens)) {
+      for (const audiences of [[], ["a"], ["x"], ["x", "b", "a"], ["b", "https://kubernetes.default.svc"]]) {
+        const review = { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview", spec: { token, audiences } };
+        const title = `${name} ${audiences.join()}`;
+        await s.post("/apis/authentication.k8s.io/v1/tokenreviews", review, { title, part });
+      }
+    }
   }),
 
   scenario("evictions with options", async (s) => {

@@ -234,6 +234,7 @@ function withUniqueCauses(body: Loose): Loose {
 function withoutChoices(whole: Loose): Loose {
   const body = whole.kind === "ResourceQuota" ? withoutController(whole) : whole;
   if (body.details?.causes !== undefined) return withUniqueCauses(body);
+  if (body.kind === "Status") return { ...body, message: body.message?.replace(/ 3[0-2]\d{3}\}$/, " <port>}") };
   if (body.spec === undefined || !chosen.has(body.kind)) return body;
   const text = printJson(body.spec)
     // One of the samples adds a range to those of the reference.

@@ -17,7 +17,8 @@ export interface Sample {
 }
 
 const testdata = "../../../packages/kube-builtin/src/defaults/testdata/real-server.json";
-const request =
+/** A signing request in base64. */
+export const signingRequest: string =
   "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlITU1IUUNBUUF3RWpFUU1BNEdBMVVFQXd3SFpYaGhiWEJzWlRCWk1CTUdCeXFHU000OUFnRUdDQ3FHU000OQpBd0VIQTBJQUJBWTJ0QlBLMkUzL24vcklpemgxdG5sZUtyY0JCWU5mYkMxd2E5K1lVYVNSTE8ycWNvaVVYUGJrCjB0YTdsTFgwVDhvVnJQcVQ1RnhzUXpWQzRNUUQ0TnlnQURBS0JnZ3Foa2pPUFFRREFnTklBREJGQWlFQStrbTEKMjNPSjZXNHVydU1yQW85ZjZ0WFFsQVQ3L1l1V3A4cml6YS9GTGNNQ0lIYUtCRENRWTZ3MWI0b2xraHV5RUFHMgpGdVQrb0VydmVSZTFsZ2ZWalFCTgotLS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
 
 const more: readonly Loose[] = [
@@ -25,7 +26,7 @@ const more: readonly Loose[] = [
   {
     apiVersion: "certificates.k8s.io/v1",
     kind: "CertificateSigningRequest",
-    spec: { request, signerName: "example.org/signer", usages: ["digital signature"] },
+    spec: { request: signingRequest, signerName: "example.org/signer", usages: ["digital signature"] },
   },
   {
     apiVersion: "autoscaling/v1",

@@ -62,6 +62,36 @@ const object = (conditions: JsonObject[], more: JsonObject = {}): JsonObject => 
 const change = (current: JsonObject, old: JsonObject, endpoint: Endpoint): string[] =>
   (rules.validateChange?.(current, old, endpoint) ?? []).map(fieldErrorText);
 
+const type = "CERTIFICATE REQUEST";
+const block = (name: string, text = "AAAA", last = name): string =>
+  `-----BEGIN ${name}-----\n${text}\n-----END ${last}-----\n`;
+const whole = block(type);
+const blocks: readonly (readonly [name: string, pem: string, isRequest: boolean])[] = [
+  ["whole", whole, true],
+  ["without content", `-----BEGIN ${type}-----\n-----END ${type}-----`, true],
+  ["between other text", `hello\n${whole}bye`, true],
+  ["with headers", block(type, "Name: value\n\nAAAA"), true],
+  ["with spaces and carriage returns", block(type, "AA \r\nAA").replaceAll("-----\n", "-----  \r\n"), true],
+  ["after a broken block", block("A", "a-b") + whole, true],
+  ["in a block without an end", `-----BEGIN A-----\n${whole}`, true],
+  ["after another block", block("CERTIFICATE") + whole, false],
+  ["without an end", `-----BEGIN ${type}-----\nAAAA\n`, false],
+  ["with another end", block(type, "AAAA", "CERTIFICATE"), false],
+  ["that is not base64", block(type, "a-b"), false],
+  ["with text before it on its line", `x${whole}`, false],
+  ["with text after its end", `${whole.trimEnd()}x\n`, false],
+  ["without dashes after its type", whole.replace(`${type}-----`, type), false],
+  ["after many broken ones", "-----BEGIN A:-----\n".repeat(50_000) + whole, false],
+];
+
+for (const [name, pem, isRequest] of blocks) {
+  test(`the block of a request ${name}`, () => {
+    const spec = { request: base64(pem), signerName: "example.org/signer", usages: ["client auth"] };
+    const errors = (rules.validateNew?.({ spec }) ?? []).map((error) => error.field);
+    assert.deepEqual(errors, isRequest ? [] : ["spec.request"]);
+  });
+}
+
 test("only an approver adds decisions, which exclude each other and stay", () => {
   const [approved, denied] = [condition("Approved"), condition("Denied")];
   assert.deepEqual(change(object([approved]), object([]), "approval"), []);

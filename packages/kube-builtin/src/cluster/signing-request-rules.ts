@@ -71,13 +71,44 @@ const maxDomain = 253;
 const maxSigner = 571;
 const legacySigner = "kubernetes.io/legacy-unknown";
 
+/** So many beginnings of blocks are looked at: text that repeats them must not take long. */
+const mostBlocks = 10;
+const dashes = "-----";
+const begin = "-----BEGIN ";
+const end = "\n-----END ";
+
+/** The type of the first whole block of a PEM file, as Go reads it; undefined when there is none. */
+function firstBlockType(pem: string): string | undefined {
+  const text = `\n${pem}`;
+  let at = text.indexOf(`\n${begin}`);
+  for (let count = 0; at >= 0 && count < mostBlocks; count += 1) {
+    const [line = ""] = text.slice(at + 1 + begin.length).split("\n", 1);
+    const [first, lineEnd] = [line.trimEnd(), at + 1 + begin.length + line.length];
+    const type = first.slice(0, -dashes.length);
+    if (first.endsWith(dashes) && isWholeBlock(text.slice(lineEnd), type)) return type;
+    at = text.indexOf(`\n${begin}`, lineEnd);
+  }
+  return undefined;
+}
+
+/** Whether text that begins after the first line of a block has its content and its last line. */
+function isWholeBlock(text: string, type: string): boolean {
+  const headers = /^(?:\n[^\n:]*:[^\n]*(?=\n))*/.exec(text)?.[0] ?? "";
+  const last = text.indexOf(end, headers.length);
+  if (last < 0) return false;
+  const [lastLine = ""] = text.slice(last + end.length).split("\n", 1);
+  if (lastLine.trimEnd() !== type + dashes) return false;
+  const content = text.slice(headers.length, last).replaceAll(/[ \t\r\n]/g, "");
+  return content.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(content);
+}
+
 function requestErrors(spec: JsonObject): FieldError[] {
   const [sent, given, signer] = [
     stringAt(spec, ["request"]),
     textsAt(spec, ["usages"]),
     stringAt(spec, ["signerName"]),
   ];
-  const isRequest = Buffer.from(sent, "base64").toString().includes("-----BEGIN CERTIFICATE REQUEST-----");
+  const isRequest = firstBlockType(Buffer.from(sent, "base64").toString("latin1")) === "CERTIFICATE REQUEST";
   const seconds = memberAt(spec, ["expirationSeconds"]);
   const brief = "may not specify a duration less than 600 seconds (10 minutes)";
   const legacy = "the legacy signerName is not allowed via this API version";
