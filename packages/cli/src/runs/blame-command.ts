@@ -142,8 +142,12 @@ interface LiveQuery {
 async function liveOf(runs: RunsSource, found: Run, { resource, path, io }: LiveQuery): Promise<readonly LiveField[]> {
   const { cluster } = runs;
   if (cluster === undefined) throw new UserError("--live needs a control plane: omit --recorder-dir", { exitCode: 2 });
-  const fields = await liveFields(cluster.client, found, { resource, signal: io.signal });
-  return fields.filter((field) => path === undefined || field.path === path || field.path.startsWith(path));
+  return liveFields(cluster.client, found, { resource, path, signal: io.signal });
+}
+
+/** Whether a path is another one, or below it. */
+function isWithin(path: string, outer: string): boolean {
+  return path.startsWith(outer) && /^(?:[.[]|$)/.test(path.slice(outer.length));
 }
 
 /** A field of a composed resource on the API server that no step set, or that differs from what the steps want. */
@@ -167,6 +171,8 @@ const ofEngine =
 
 interface LiveFieldsQuery {
   readonly resource: string | undefined;
+  /** The fields at or below this path. */
+  readonly path?: string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -185,7 +191,8 @@ export async function liveFields(client: KubeReader, run: Run, query: LiveFields
     if (query.resource !== undefined && query.resource !== resource) continue;
     fields.push(...unexplained(resource, object, desired.get(resource) ?? {}));
   }
-  return fields;
+  const { path } = query;
+  return path === undefined ? fields : fields.filter((field) => isWithin(field.path, path));
 }
 
 function unexplained(resource: string, object: KubeObject, desired: JsonObject): readonly LiveField[] {

@@ -20,8 +20,14 @@ const managed = (manager: string, fieldsV1: JsonObject, time?: string): JsonObje
   ...(time && { time }),
 });
 
+/** Which fields to look at. */
+interface Query {
+  readonly resource?: string;
+  readonly path?: string;
+}
+
 /** The lines of fields of one live object, against what a run desired. */
-async function fieldsOf(live: JsonObject | undefined, desired: JsonObject, resource?: string): Promise<string[]> {
+async function fieldsOf(live: JsonObject | undefined, desired: JsonObject, query: Query = {}): Promise<string[]> {
   const xr = {
     ...{ apiVersion: "acme.org/v1", kind: "App", metadata: { name: "shop" } },
     spec: { crossplane: { resourceRefs: [{ apiVersion: "acme.org/v1", kind: "Box", name: "b" }] } },
@@ -34,7 +40,8 @@ async function fieldsOf(live: JsonObject | undefined, desired: JsonObject, resou
   const response = { desired: { resources: { box: { resource: desired } } } };
   const run = recordedRun({ steps: [recordedStep("a", { response })] });
   const found = await liveFields({ get } as unknown as KubeReader, run, {
-    resource,
+    resource: query.resource,
+    path: query.path,
     signal: new AbortController().signal,
   });
   return found.map(({ path, value, owner, desired: want }) =>
@@ -114,7 +121,17 @@ test("values of Secrets and of hidden fields are not shown", async () => {
 });
 
 test("another resource than the one that is asked for, and one that is gone, have no fields", async () => {
-  assert.deepEqual(await fieldsOf(box({}), {}, "other"), []);
-  assert.notDeepEqual(await fieldsOf(box({}), {}, "box"), []);
+  assert.deepEqual(await fieldsOf(box({}), {}, { resource: "other" }), []);
+  assert.notDeepEqual(await fieldsOf(box({}), {}, { resource: "box" }), []);
   assert.deepEqual(await fieldsOf(undefined, {}), []);
+});
+
+test("a path selects the field and what is below it, not fields whose names begin alike", async () => {
+  const live = box({ spec: { size: "s", sizes: [1], sizeLimit: 2, other: 3 } });
+  const at = async (path: string): Promise<string[]> =>
+    (await fieldsOf(live, {}, { path })).map((line) => line.split(" ")[0] ?? "");
+  assert.deepEqual(await at("spec.size"), ["spec.size"]);
+  assert.deepEqual(await at("spec.sizes"), ["spec.sizes[0]"]);
+  assert.deepEqual(await at("spec"), ["spec.other", "spec.size", "spec.sizeLimit", "spec.sizes[0]"]);
+  assert.deepEqual(await at("spe"), []);
 });

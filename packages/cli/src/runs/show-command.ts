@@ -72,8 +72,7 @@ function runJson(found: Run): JsonValue {
 function runText(found: Run, steps: readonly RunStepMessages[], style: Style): string[] {
   const { xr, outcome, repeats } = found;
   const place = xr.namespace === undefined ? "" : ` in namespace ${xr.namespace}`;
-  const lines = [
-    `${style.strong(found.id)}  ${xr.kind} ${xr.name}${place}`,
+  const facts = [
     `  outcome   ${outcome}${repeats > 0 ? `, ${repeats} equal runs since, the last at ${found.last}` : ""}`,
     `  began     ${found.began}, took ${Math.round(found.durationMs)}ms, cause: ${found.cause}`,
     `  revision  ${found.compositionRevision || "-"} of Composition ${found.composition || "-"}`,
@@ -86,8 +85,11 @@ function runText(found: Run, steps: readonly RunStepMessages[], style: Style): s
         `  write     ${verb} ${kind}/${name}${subresource ? `/${subresource}` : ""} (${changed} fields)`,
     ),
   ];
-  for (const step of steps) lines.push("", ...stepText(step, style));
-  return lines.map((line) => harmlessIndented(line));
+  return [
+    `${style.strong(harmlessLine(found.id))}  ${harmlessLine(`${xr.kind} ${xr.name}${place}`)}`,
+    ...facts.map(harmlessIndented),
+    ...steps.flatMap((step) => ["", ...stepText(step, style)]),
+  ];
 }
 
 /** Keeps the indentation of a line. */
@@ -102,9 +104,13 @@ function stepText(step: RunStepMessages, style: Style): string[] {
   const rounds = step.calls.length > 1 ? `, ${step.calls.length} rounds` : "";
   const title = `step ${step.index + 1} ${step.name}: ${step.function} ${revisionText(step.revision)}`;
   const facts = `${Math.round(step.durationMs)}ms, ${step.bytesIn} bytes in, ${step.bytesOut} bytes out${rounds}${cached}`;
-  const lines = [style.strong(title), `  ${facts}`];
-  if (step.error !== undefined) lines.push(`  ${style.bad("error")}: ${step.error}`);
-  if (call === undefined) return lines;
+  const error = step.error === undefined ? [] : [`  ${style.bad("error")}: ${harmlessLine(step.error)}`];
+  return [style.strong(harmlessLine(title)), harmlessIndented(`  ${facts}`), ...error, ...callText(call)];
+}
+
+function callText(call: ReturnType<typeof lastCall>): string[] {
+  if (call === undefined) return [];
+  const lines: string[] = [];
   const { objects, bytes } = omittedIn(call);
   const count = objects === 1 ? "1 object" : `${objects} objects`;
   if (objects > 0) lines.push(`  ${count} of ${bytes} bytes ${objects === 1 ? "was" : "were"} too large to keep`);
@@ -112,7 +118,7 @@ function stepText(step: RunStepMessages, style: Style): string[] {
     lines.push(`  result ${["unspecified", "fatal", "warning", "normal"][severity] ?? severity}: ${message}`);
   }
   if (call.response !== undefined) lines.push(...desiredText(call.request.desired, call.response.desired));
-  return lines;
+  return lines.map(harmlessIndented);
 }
 
 function desiredText(before: State | undefined, after: State | undefined): string[] {
@@ -129,9 +135,11 @@ function desiredText(before: State | undefined, after: State | undefined): strin
 
 /** A field and how it changed. */
 export function changeText({ path, before, after }: FieldChange): string {
-  if (before === undefined) return `+ ${path}: ${shortJson(after)}`;
-  if (after === undefined) return `- ${path}: ${shortJson(before)}`;
-  return `~ ${path}: ${shortJson(before)} -> ${shortJson(after)}`;
+  // A scalar has no path of its own.
+  const at = path === "" ? "" : `${path}: `;
+  if (before === undefined) return `+ ${at}${shortJson(after)}`;
+  if (after === undefined) return `- ${at}${shortJson(before)}`;
+  return `~ ${at}${shortJson(before)} -> ${shortJson(after)}`;
 }
 
 const longest = 120;
