@@ -119,7 +119,7 @@ testAnswers(
     { why: "a field before it has to be there", expr: "self.mo.y.?v", is: "ERR no such key: y" },
     { why: "an optional field of a value that is an optional", expr: "optional.of({'a': 1}).?a", is: "optional(1)" },
     { why: "a field of an optional is optional", expr: "optional.of({'a': 1}).a", is: "optional(1)" },
-    { why: "a field of none is none", expr: "optional.none().a", is: "optional.none" },
+    { why: "a field of an empty optional is an empty optional", expr: "optional.none().a", is: "optional.none" },
     {
       why: "has, of a field of an optional string",
       expr: "has(self.?none.size)",
