@@ -17,11 +17,10 @@ export const shownElsewhere: Readonly<Record<string, string>> = {
   "A wrong text in an error": "packages/kube-objects/src/errors/status-error.test.ts",
   ...Object.fromEntries(
     [
-      "A node port that a changed Service has twice, or a taken `healthCheckNodePort`",
       "Range of node ports in a dry run",
       "A Service changed to `ExternalName` with another `clusterIP` and without `clusterIPs`",
       "`generation` when a list or map is sent empty instead of left out (webhook configurations, NetworkPolicies), or when only fields change that are dropped (EndpointSlices, ResourceSlices)",
-      "Empty maps in the differences that a refused change of a PersistentVolume or PersistentVolumeClaim shows, empty lists in the metadata of a ResourceClaimTemplate",
+      "Empty maps in the differences that a refused change of a PersistentVolume or PersistentVolumeClaim shows",
       "Numbers of the volumes in errors about the claim templates of a StatefulSet",
     ].map((topic) => [topic, "test/conformance/random-kinds.test.ts"]),
   ),

@@ -22,7 +22,7 @@ const gaps: readonly KnownGap[] = [
     path: /^spec\.(ports\[\d+\]\.nodePort: (.*provided port is not in the valid range|Duplicate value)|clusterIPs: .*failed to allocate IP)|HealthCheck NodePort \d+: provided port is not in/,
     isAlone: true,
     reason:
-      "a dry run of the reference does not check the range of a port, and draws one twice; for some ports it answers 500; addresses lead nowhere here, so any is taken",
+      "a dry run of the reference does not check the range of a port, and draws one twice; addresses lead nowhere here, so any is taken",
   },
   {
     request: /^PUT v1 Service$/,
