@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers that the API server calls: backends of APIServices and webhooks whose responses are as large or odd as they like.
+// Servers that the API server calls, whose responses are as large or odd as they like: backends of APIServices and webhooks. And made-up paths.
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -192,6 +192,21 @@ test("a webhook that allows with hundreds of thousands of audit annotations hold
     response.end(JSON.stringify({ ...review, response: { uid, allowed: true, auditAnnotations } }));
   });
   assert.equal(code, 201, text.slice(0, 200));
+});
+
+test("thousands of made-up subresources leave nothing in the metrics", async () => {
+  const path = "/api/v1/namespaces/default/configmaps/a/made-up";
+  await server.during("made-up subresources", async () => {
+    for (let at = 0; at < 3_000; at += 100) {
+      const batch = Array.from({ length: 100 }, (_, i) =>
+        sendJson(server.target, ["GET", `${path}-${at + i}-${"x".repeat(400)}`]),
+      );
+      for (const { code } of await Promise.all(batch)) assert.equal(code, 404);
+    }
+  });
+  const { code, text } = await sendJson(server.target, ["GET", "/metrics"]);
+  assert.equal(code, 200);
+  assert.ok(!text.includes("made-up"), `the metrics have ${text.length} characters`);
 });
 
 test("the memory of the server stays within bounds", () => {
