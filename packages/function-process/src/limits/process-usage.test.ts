@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What processes use, as the kernel says: memory, open files, and files without a name. Measured on this process.
+import assert from "node:assert/strict";
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { tempFolder } from "@purlin/oci/testing";
+import { type ProcessStat, pageBytes, readStat } from "./marked-processes.ts";
+import { cpusUsed, heldFiles, isClose, judge, proportionalBytes, residentBytes } from "./throttle.ts";
+
+const options = { skip: process.platform !== "linux" && "there is no /proc" };
+/** A process that does not exist: pids are smaller. */
+const gone: ProcessStat = {
+  ...{ pid: 2 ** 22 + 1, parent: 1, start: 1, ticks: 0, threads: 1, resident: 10, isZombie: false },
+};
+const own = (): ProcessStat => readStat(process.pid) ?? assert.fail("this process is gone");
+const statusKilobytes = (name: string): number =>
+  Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(readFileSync("/proc/self/status", "utf8"))?.[1]);
+
+describe("memory", options, () => {
+  test("is the pages of all processes, times the size of a page", () => {
+    assert.equal(residentBytes([]), 0);
+    assert.equal(
+      residentBytes([
+        { ...gone, resident: 3 },
+        { ...gone, resident: 4 },
+      ]),
+      7 * pageBytes(),
+    );
+    assert.ok([4096, 16_384, 65_536].includes(pageBytes()), String(pageBytes()));
+  });
+
+  test("of this process is what its status says, give or take what changes meanwhile", () => {
+    const expected = statusKilobytes("VmRSS") * 1024;
+    const found = residentBytes([own()]);
+    assert.ok(found > expected / 2 && found < expected * 2, `${found} of ${expected}`);
+  });
+
+  test("that is shared counts in proportion, so it is not more than what is resident", () => {
+    const [shared, resident] = [proportionalBytes([own()]), residentBytes([own()])];
+    assert.ok(shared > 1024 * 1024 && shared < resident * 1.5, `${shared} of ${resident}`);
+  });
+
+  test("of a process that is gone is 0", () => {
+    assert.equal(proportionalBytes([gone]), 0);
+    assert.equal(proportionalBytes([]), 0);
+  });
+});
+
+describe("open files", options, () => {
+  test("are those of the process that has most, without processes that have ended", () => {
+    const before = heldFiles([own()]).openFiles;
+    const files = Array.from({ length: 20 }, () => openSync("/dev/null", "r"));
+    try {
+      const { openFiles } = heldFiles([gone, own(), gone]);
+      assert.ok(openFiles >= before + 20, `${openFiles} after ${before}`);
+      assert.equal(heldFiles([{ ...own(), isZombie: true }]).openFiles, 0);
+    } finally {
+      for (const file of files) closeSync(file);
+    }
+    assert.deepEqual(heldFiles([gone]), { openFiles: 0, memoryBytes: 0, deletedBytes: 0 });
+  });
+
+  test("that were deleted still take room, each once, and none after they are closed", () => {
+    using folder = tempFolder();
+    const path = join(folder.path, "large");
+    writeFileSync(path, Buffer.alloc(1024 * 1024, 7));
+    const before = heldFiles([own()]).deletedBytes;
+    const [file, again] = [openSync(path, "r+"), openSync(path, "r")];
+    const { blocks } = statSync(path);
+    assert.equal(heldFiles([own()]).deletedBytes, before, "it has a name");
+    rmSync(path);
+    assert.equal(heldFiles([own()]).deletedBytes - before, blocks * 512);
+    assert.equal(heldFiles([own(), own()]).deletedBytes - before, blocks * 512, "the same file in two processes");
+    writeSync(file, Buffer.alloc(512 * 1024, 8), 0, 512 * 1024, 1024 * 1024);
+    assert.ok(heldFiles([own()]).deletedBytes - before > blocks * 512, "it has grown");
+    closeSync(file);
+    closeSync(again);
+    assert.equal(heldFiles([own()]).deletedBytes, before);
+  });
+});
+
+describe("processor time", options, () => {
+  const stat = (pid: number, ticks: number): ProcessStat => ({ ...gone, pid, ticks });
+
+  test("is that of all processes, and of a new one since it began", () => {
+    const clock = new Map<string, number>();
+    cpusUsed([stat(1, 100), stat(2, 300)], clock, 1000);
+    assert.equal(cpusUsed([stat(1, 150), stat(2, 350), stat(3, 50)], clock, 1000), 1.5);
+    assert.deepEqual(
+      [...clock],
+      [
+        ["1 1", 150],
+        ["2 1", 350],
+        ["3 1", 50],
+      ],
+    );
+  });
+
+  test("of a process that has ended is forgotten", () => {
+    const clock = new Map<string, number>();
+    cpusUsed([stat(1, 100), stat(2, 300)], clock, 1000);
+    assert.equal(cpusUsed([stat(2, 300)], clock, 2000), 0);
+    assert.deepEqual([...clock.keys()], ["2 1"]);
+  });
+
+  test("without time that has passed is 0", () => {
+    assert.equal(cpusUsed([stat(1, 100)], new Map(), 0), 0);
+    assert.equal(cpusUsed([stat(1, 100)], new Map(), -5), 0);
+  });
+});
+
+describe("limits", () => {
+  const limits = {
+    ...{ memoryBytes: 1000, processes: 10, cpus: 1, openFiles: 10, tmpBytes: 100, logBytesPerSecond: 1 },
+  };
+  const none = { memoryBytes: 0, processes: 0, tmpBytes: 0 };
+
+  test("the first one that is exceeded is the reason", () => {
+    for (const usage of [
+      { ...none, memoryBytes: 1001 },
+      { ...none, processes: 11 },
+      { ...none, tmpBytes: 101 },
+    ]) {
+      assert.ok(judge(usage, limits) !== undefined, JSON.stringify(usage));
+    }
+    assert.equal(judge(none, limits), undefined);
+  });
+
+  test("a function is close to one of them before it exceeds it", () => {
+    assert.equal(isClose(none, limits), false);
+    for (const usage of [
+      { ...none, memoryBytes: 1000 },
+      { ...none, processes: 10 },
+      { ...none, tmpBytes: 100 },
+    ]) {
+      assert.ok(isClose(usage, limits), JSON.stringify(usage));
+    }
+  });
+});
