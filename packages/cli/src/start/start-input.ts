@@ -94,7 +94,8 @@ const switchValues: Readonly<Record<string, boolean>> = {
 };
 
 function readSwitch(setting: string, text: string): boolean {
-  const value = switchValues[text.toLowerCase()];
+  const word = text.toLowerCase();
+  const value = Object.hasOwn(switchValues, word) ? switchValues[word] : undefined;
   if (value !== undefined) return value;
   throw new UserError(`${setting}: expected true or false, not "${text}"`, { exitCode: 2 });
 }
