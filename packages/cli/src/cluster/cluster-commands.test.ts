@@ -412,6 +412,11 @@ const refused: Record<string, { readonly args: readonly string[]; readonly exitC
       says: /^error: invalid patch: unknown field "dta": check the fields of ConfigMap\n$/,
     },
     NoTree: { args: ["trace", "-o", "xml"], exitCode: 2, says: /^error: --output xml: expected table, wide, json/ },
+    NoNameToDelete: {
+      args: ["diff", "--delete", "cm"],
+      exitCode: 2,
+      says: /^error: --delete cm: expected TYPE\/NAME: name the objects of ConfigMap\n$/,
+    },
     NoControlPlane: {
       args: ["trace"],
       exitCode: 1,

@@ -212,8 +212,12 @@ async function findDeletes(
   if (words.length === 0) return [];
   const targets = await asInput(() => findTargets(cluster.client, words, signal));
   const found: (TypeRef & ObjectKey)[] = [];
-  for (const { resource, name = "" } of targets) {
+  for (const { resource, name } of targets) {
     const { apiVersion, kind } = resource;
+    if (name === undefined)
+      throw new UserError(`--delete ${words.join(" ")}: expected TYPE/NAME: name the objects of ${kind}`, {
+        exitCode: 2,
+      });
     const key = resource.namespaced ? { namespace: cluster.namespace, name } : { name };
     await cluster.client.get(resource, key, { signal }).catch((error: unknown) => {
       if (isNotFound(error)) throw new UserError(`--delete: ${textOf(error)}`, { exitCode: 2, cause: error });

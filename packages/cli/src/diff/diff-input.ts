@@ -5,7 +5,7 @@ import { isJsonObject, type JsonValue } from "@purlin/kube-objects/json";
 import { parseApiVersion } from "@purlin/kube-objects/object";
 import { type LabelSelector, parseLabelSelector } from "@purlin/kube-objects/selector";
 import type { ApplyAs, Assumptions, PreviewOptions } from "@purlin/preview";
-import { readText } from "../files/read-text.ts";
+import { explain, readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
 import type { Manifest } from "../manifests/manifest.ts";
@@ -120,7 +120,7 @@ function ignorePatterns(input: CommandInput, io: Io): readonly string[] {
     const lines = readFileSync(resolve(io.cwd, file), "utf8").split("\n");
     return [...given, ...lines.map((line) => line.replace(/(^|\s)#.*$/, "").trim()).filter((line) => line !== "")];
   } catch (error) {
-    throw wrong(`--ignore-file ${file}: ${textOf(error)}`);
+    throw wrong(`--ignore-file ${file}: ${explain(error)}`);
   }
 }
 

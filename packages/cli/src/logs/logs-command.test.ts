@@ -76,6 +76,12 @@ const cases: Record<string, Case> = {
     exitCode: 1,
     reason: "says what to do",
   },
+  BadSince: {
+    args: ["fn", "--since", "soon", "--data-dir", "elsewhere"],
+    stderr: 'error: --since: expected a duration such as 30m or 1h, not "soon"\n',
+    exitCode: 2,
+    reason: "before anything is looked for",
+  },
   BadTail: {
     args: ["fn", "--tail", "many"],
     stderr: 'error: --tail: expected a number of lines such as 100, not "many"\n',

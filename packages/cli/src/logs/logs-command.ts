@@ -68,6 +68,12 @@ const needsLines = ["since", "xr", "output", "selector"];
 
 /** Lines of several functions, or some lines of one, in the order of their times. */
 async function runMerged(input: CommandInput, io: Io): Promise<undefined> {
+  const shown = {
+    isWanted: lineFilter(input),
+    tail: readTail(textOption(input, "tail")),
+    isFollowing: isSet(input, "follow"),
+    isJson: isJsonOutput(textOption(input, "output")),
+  };
   const dataDir = currentDataDir(input, io);
   const revision = textOption(input, "revision");
   const names = await namesOf(input, io);
@@ -81,16 +87,7 @@ async function runMerged(input: CommandInput, io: Io): Promise<undefined> {
     const isThere = found.some((log) => log.functionName === functionName);
     if (!isThere) await explainNoLogs({ dataDir, functionName, revision }, io);
   }
-  const hasLines = await printMerged(
-    {
-      list,
-      isWanted: lineFilter(input),
-      tail: readTail(textOption(input, "tail")),
-      isFollowing: isSet(input, "follow"),
-      isJson: isJsonOutput(textOption(input, "output")),
-    },
-    io,
-  );
+  const hasLines = await printMerged({ list, ...shown }, io);
   if (!hasLines && !io.signal.aborted) io.stderr.write("no log lines found\n");
 }
 

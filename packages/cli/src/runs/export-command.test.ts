@@ -84,6 +84,17 @@ test("definitions, the revision and Functions of the control plane are fixtures"
 
 const pod = (name: string): JsonObject => ({ apiVersion: "v1", kind: "Pod", metadata: { name } });
 
+test("an XRD of the scope that only v1 has is written as v1", () => {
+  const xrd = (scope: string): JsonObject => ({
+    ...{ apiVersion: "apiextensions.crossplane.io/v2", kind: "CompositeResourceDefinition" },
+    ...{ metadata: { name: "apps.acme.org" }, spec: { scope } },
+  });
+  const versionOf = (scope: string): JsonValue | undefined =>
+    documentOf(exported(recordedRun({}), [xrd(scope)]), "fixtures/xrd.yaml")["apiVersion"];
+  assert.equal(versionOf("LegacyCluster"), "apiextensions.crossplane.io/v1");
+  assert.equal(versionOf("Cluster"), "apiextensions.crossplane.io/v2");
+});
+
 test("observed and required resources are files of their own, also where their names look alike as file names", () => {
   const request = {
     observed: {

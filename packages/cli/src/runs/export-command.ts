@@ -5,7 +5,7 @@ import type { State } from "@purlin/function-protocol";
 import { isNoMatch } from "@purlin/kube-client";
 import { ignoreNotFound } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, type JsonValue } from "@purlin/kube-objects/json";
-import type { KubeObject } from "@purlin/kube-objects/object";
+import { type KubeObject, textAt } from "@purlin/kube-objects/object";
 import { compositeName, desiredObjects, lastCall, type Run } from "@purlin/run-store";
 import type { Cluster } from "../cluster/cluster-client.ts";
 import { makeFolder, replaceFile } from "../files/write-files.ts";
@@ -98,7 +98,7 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
   add(
     "xrd",
     "fixtures/xrd.yaml",
-    definitions.filter(({ kind }) => kind === "CompositeResourceDefinition"),
+    definitions.filter(({ kind }) => kind === "CompositeResourceDefinition").map(applicable),
   );
   add("composition", "fixtures/composition.yaml", run.revision === undefined ? [] : [compositionOf(run, run.revision)]);
   add("functions", "functions.yaml", functionsOf(run, definitions));
@@ -113,6 +113,12 @@ export function exportedFiles(run: Run, definitions: readonly JsonObject[]): Rea
   }
   files.set(`${fileName(caseName(run))}.test.yaml`, [caseOf(run, inputs, redactions.replace)]);
   return files;
+}
+
+/** An XRD in the version that accepts it: v2 is read of every XRD, and has no name for the scope of those with claims. */
+function applicable(definition: JsonObject): JsonObject {
+  const isLegacy = textAt(definition, ["spec", "scope"]) === "LegacyCluster";
+  return isLegacy ? { ...definition, apiVersion: "apiextensions.crossplane.io/v1" } : definition;
 }
 
 function caseName({ id, xr }: Run): string {

@@ -15,7 +15,7 @@ import { definitionProblems } from "../manifests/definition-problems.ts";
 import { type Manifest, readManifests } from "../manifests/manifest.ts";
 import type { CommandInput } from "../options/command-spec.ts";
 import { isCrd, isDefinition } from "../tree/defined-kinds.ts";
-import { isUserError, textOf, UserError } from "../user-error.ts";
+import { asInput, isUserError, textOf, UserError } from "../user-error.ts";
 import type { CustomKind } from "./custom-module.ts";
 import { generateSchemas, generateTypes } from "./generate-types.ts";
 import { type GeneratedFile, isGenerated, metaModule, schemaFile, sourcesKeyword } from "./generated-text.ts";
@@ -60,6 +60,7 @@ export async function writeProjectTypes(
   if (kinds.length === 0 && project.mustDefine === true) {
     throw new UserError(
       `${project.sources.map((source) => shownPath(source, io)).join(", ")}: no XRD or CRD found: check the path`,
+      { exitCode: 2 },
     );
   }
   const sources = project.others === undefined ? recorded(project) : undefined;
@@ -72,11 +73,14 @@ export async function writeProjectTypes(
 /** The XRDs and CRDs in the sources of a project. */
 export async function readDefinitions({ sources }: Pick<ProjectTypes, "sources">, io: Io): Promise<Manifest[]> {
   const paths = sources.map((source) => shownPath(source, io));
-  return (await readManifests(paths, io, { stdin: true })).filter(definesKinds);
+  return (await asInput(() => readManifests(paths, io, { stdin: true }))).filter(definesKinds);
 }
 
 function shownPath(source: string, { cwd }: Pick<Io, "cwd">): string {
-  return source === "-" ? source : relative(cwd, source) || ".";
+  if (source === "-") return source;
+  const shown = relative(cwd, source) || ".";
+  // What is elsewhere on the machine was hardly named by way of the root.
+  return shown.length > source.length ? source : shown;
 }
 
 /** Sources seen from the folder, so that a project can be moved. */
@@ -247,12 +251,10 @@ export async function functionInputs(
   { sources, isFetching = false, onMissing = () => {}, input = { args: [], options: {} } }: InputSources,
   io: Io,
 ): Promise<ReadonlyMap<string, readonly CustomKind[]>> {
-  const shown = sources.filter((source) => source !== "-").map((source) => relative(io.cwd, source) || ".");
+  const shown = sources.filter((source) => source !== "-").map((source) => shownPath(source, io));
   const files = shown.filter((path) => path.endsWith(".xpkg"));
-  const manifests = await readManifests(
-    shown.filter((path) => !path.endsWith(".xpkg")),
-    io,
-  );
+  const named = shown.filter((path) => !path.endsWith(".xpkg"));
+  const manifests = await asInput(() => readManifests(named, io));
   if (files.length === 0 && !manifests.some(isFunction)) return new Map();
   // Packages need an archive reader and a registry client: loaded only for projects that have functions.
   const { findPackages } = await import("../validate/packages.ts");

@@ -106,6 +106,20 @@ test("a definition that cannot be used is named with its line", async () => {
       "apiVersion: apiextensions.crossplane.io/v2\nkind: CompositeResourceDefinition\nmetadata: {name: x}\nspec: {group: e.org}\n",
   });
   const { exitCode, stderr } = await runInProcess(["schemas"], { cwd: folder.path });
-  assert.equal(exitCode, 1);
+  assert.equal(exitCode, 2);
   assert.match(stderr, /^error: xrd\.yaml:/);
+});
+
+test("a file that does not parse or does not exist is wrong input, and is named as it was given", async () => {
+  using folder = tempFolder({ "bad.yaml": "a: [\n" });
+  for (const [path, says] of [
+    ["bad.yaml", /^error: bad\.yaml:\d+:\d+: invalid YAML/],
+    ["/nope/xrd.yaml", /^error: cannot read \/nope\/xrd\.yaml: no such file: check the path\n$/],
+  ] as const) {
+    for (const command of ["schemas", "types"]) {
+      const { exitCode, stderr } = await runInProcess([command, path], { cwd: folder.path });
+      assert.equal(exitCode, 2);
+      assert.match(stderr, says);
+    }
+  }
 });

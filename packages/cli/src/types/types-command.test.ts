@@ -168,7 +168,7 @@ for (const [name, { files, args = [], says }] of Object.entries(refused)) {
     using folder = tempFolder(files);
     const { exitCode, stdout, stderr } = await types(folder, ...args);
     assert.match(stderr, says);
-    assert.deepEqual([exitCode, stdout], [1, ""]);
+    assert.deepEqual([exitCode, stdout], [2, ""]);
     assert.ok(!existsSync(join(folder.path, "types")));
     const { errors } = JSON.parse((await types(folder, ...args, "-o", "json")).stdout) as {
       errors: { message: string }[];

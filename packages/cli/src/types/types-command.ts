@@ -42,7 +42,7 @@ function reportProblems(error: unknown, output: string, io: Io): number {
   for (const problem of error.problems) io.stderr.write(`${style.bad("error:")} ${harmlessLine(problem)}\n`);
   const errors = error.problems.map((message) => ({ code: "INVALID_INPUT", message }));
   if (output !== "text") printData({ errors }, output, io);
-  return 1;
+  return 2;
 }
 
 function summary(kinds: number, written: number, removed: number): string {
