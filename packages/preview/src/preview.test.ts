@@ -478,6 +478,27 @@ test("a paused composite resource is listed, and nothing is composed for it", as
     plan.composites.filter(({ name }) => name === "paused").map(({ adoption, changes }) => [adoption, changes]),
     [["paused", []]],
   );
+  const objects = [
+    { ...paused, spec: { text: "two" } },
+    { ...paused, metadata: { ...paused.metadata, name: "new-paused" } },
+  ];
+  const own = await scene.preview({ objects });
+  assert.deepEqual(
+    own.composites.map(({ name, adoption, changes }) => [name, adoption, changes.map(line)]),
+    [
+      ["new-paused", "paused", ["create App new-paused"]],
+      ["paused", "paused", ["update App paused replace spec.text"]],
+    ],
+  );
+  assert.match(
+    planText(own, { showsUnchanged: false, showsPending: false }),
+    /^App default\/paused .*paused: nothing is composed until it is resumed {2}0 to add, 1 to change, 0 to destroy$/m,
+  );
+  const resumed = await scene.preview({ objects: [app("paused", { text: "two" })] });
+  assert.deepEqual(
+    resumed.composites.map(({ adoption }) => adoption),
+    ["unaffected"],
+  );
 });
 
 test("a deletion shows everything that goes with it, and what it does outside", async () => {

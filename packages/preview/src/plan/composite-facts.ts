@@ -10,7 +10,7 @@ import {
 } from "@purlin/composition";
 import type { CacheChange } from "@purlin/kube-client";
 import { compareValues, type FieldChange } from "@purlin/kube-objects/difference";
-import { type JsonValue, printJson } from "@purlin/kube-objects/json";
+import { type JsonValue, jsonEqual, printJson } from "@purlin/kube-objects/json";
 import {
   conditionOf,
   conditionsOf,
@@ -116,13 +116,20 @@ function adoptionOf(
   const [used, uses] = [before && compositionRefOf(before, schema), now && compositionRefOf(now, schema)];
   if (used !== undefined && uses !== undefined && used !== uses) return changed.has(uses) ? "newly selects" : "leaves";
   if (before !== undefined && used === undefined && uses !== undefined) return "newly selects";
-  if (uses === undefined || !changed.has(uses)) return "unaffected";
-  if (before === undefined) return "unaffected";
+  if (before === undefined || uses === undefined || !changed.has(uses)) return stopOf(before, now);
   if (before.metadata.deletionTimestamp) return "deleting";
   if (isPaused(xr)) return "paused";
   if (revisionRefOf(before, schema) !== (now && revisionRefOf(now, schema))) return "adopts";
   if (updatePolicyOf(xr, schema) === "Manual") return "pinned";
   return revisionSelectorOf(xr, schema) === undefined ? "unaffected" : "selector";
+}
+
+/** What keeps the controller from composing for a composite resource that is new or has changed itself. */
+function stopOf(before: KubeObject | undefined, now: KubeObject | undefined): Adoption {
+  const isChanged = now !== undefined && !jsonEqual(before?.["spec"] ?? null, now["spec"] ?? null);
+  if (!isChanged) return "unaffected";
+  if (now.metadata.deletionTimestamp) return "deleting";
+  return isPaused(now) ? "paused" : "unaffected";
 }
 
 /** What is known of passes that have ended, for all their composite resources. */

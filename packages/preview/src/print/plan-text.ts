@@ -89,7 +89,7 @@ function usedComposition({ composition, revision }: PlannedComposite): string {
   return `  (composition ${composition}, revision ${from === undefined ? to : `${from} -> ${to}`})`;
 }
 
-function adoptionNote({ adoption, revision, isDeferred }: PlannedComposite): string {
+function adoptionNote({ adoption, revision, isDeferred, changes }: PlannedComposite): string {
   if (isDeferred) return "when its revision moves:";
   const on = revision?.from === undefined ? "" : ` to revision ${revision.from}`;
   switch (adoption) {
@@ -98,9 +98,9 @@ function adoptionNote({ adoption, revision, isDeferred }: PlannedComposite): str
     case "selector":
       return "its compositionRevisionSelector does not select the new revision: nothing happens";
     case "paused":
-      return "paused: nothing happens until it is resumed";
+      return `paused: nothing ${changes.length === 0 ? "happens" : "is composed"} until it is resumed`;
     case "deleting":
-      return "is being deleted: nothing happens";
+      return `is being deleted: nothing ${changes.length === 0 ? "happens" : "is composed"}`;
     case "leaves":
       return "leaves its Composition";
     case "newly selects":
