@@ -60,7 +60,7 @@ test("with -o json stdout is one document, also for errors", async () => {
   assert.deepEqual(await failed("get", "cm", "--output=json"), [1, "NO_CONTROL_PLANE"]);
   assert.deepEqual(await failed("version", "-o", "json", "--nope"), [2, "USAGE"]);
   folder.write("kubeconfig", "clusters: 1\n");
-  assert.deepEqual(await failed("get", "cm", "-o", "json", "--kubeconfig", "kubeconfig"), [1, "FAILED"]);
+  assert.deepEqual(await failed("get", "cm", "-o", "json", "--kubeconfig", "kubeconfig"), [2, "INVALID_INPUT"]);
   folder.write(
     "down",
     "current-context: c\nclusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\ncontexts: [{name: c, context: {cluster: c, user: u}}]\n",
