@@ -9,6 +9,7 @@ import { startTestServer, type TestServer } from "../test/index.ts";
 import { nodeRules } from "./cluster/node-rules.ts";
 import { ingressRules } from "./networking/ingress-rules.ts";
 import { podRules } from "./pods/pod-rules.ts";
+import { endpointsRules } from "./services/endpoint-rules.ts";
 import { serviceRules } from "./services/service-rules.ts";
 import { controllerRules } from "./workloads/template.ts";
 
@@ -162,3 +163,9 @@ for (const [name, [rules, object, want]] of Object.entries(statuses)) {
     assert.deepEqual(rules.warnings?.(object, object, "status"), want);
   });
 }
+
+test("of very many addresses only the first are looked at", () => {
+  const addresses = Array.from({ length: 5000 }, () => address);
+  const warnings = endpointsRules.warnings?.({ subsets: [{ addresses }] }, undefined, "") ?? [];
+  assert.equal(warnings.length, 1000);
+});

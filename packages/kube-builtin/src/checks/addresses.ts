@@ -50,8 +50,23 @@ function canonicalAddress(text: string): string {
   return address === undefined ? text : formatIpAddress(address);
 }
 
+/** A text with its path. */
+export type Placed = readonly [text: string, path: string];
+
+/** So many addresses of one object are looked at: an answer has no room for more warnings. */
+const mostPlaces = 1000;
+
+/** The warnings about the first addresses, or ranges, of an object. */
+export function firstWarnings(
+  places: Generator<Placed>,
+  warningsOf: (text: string, path: string) => string[] = addressWarnings,
+): string[] {
+  return [...places.take(mostPlaces).flatMap(([text, path]) => warningsOf(text, path))];
+}
+
 /** A warning about a valid address that is not written in the canonical way. Only IPv6 addresses have other ways. */
 export function addressWarnings(address: string, path: string): string[] {
+  if (!address.includes(":")) return [];
   const canonical = canonicalAddress(address);
   const why = `should be in RFC 5952 canonical format (${goQuote(canonical)})`;
   return canonical === address ? [] : [`${path}: IPv6 address ${goQuote(address)} ${why}`];
@@ -97,10 +112,14 @@ export const loadBalancer: Check = within(
 
 /** Warnings about the addresses of a load balancer in a status. */
 export function balancerWarnings(object: JsonObject): string[] {
+  return firstWarnings(balancerAddresses(object));
+}
+
+function* balancerAddresses(object: JsonObject): Generator<Placed> {
   const path = "status.loadBalancer.ingress";
-  return listAt(object, ...path.split(".")).flatMap((one, index) =>
-    addressWarnings(stringAt(one, ["ip"]), `${path}[${index}]`),
-  );
+  for (const [index, one] of listAt(object, ...path.split(".")).entries()) {
+    yield [stringAt(one, ["ip"]), `${path}[${index}]`];
+  }
 }
 
 /** The range of a CIDR, leading zeros accepted. */
@@ -124,6 +143,7 @@ export function rangeErrors(
 
 /** A warning about a valid range that is not written in the canonical way. */
 export function rangeWarnings(text: string, path: string): string[] {
+  if (!text.includes(":")) return [];
   const range = rangeOf(text);
   if (range === undefined || strictProblem(text, range) !== undefined) return [];
   const canonical = `${formatIpAddress(range.address)}/${range.length}`;

@@ -28,7 +28,15 @@ import {
 import { type JsonObject, utf8Length } from "@purlin/kube-objects/json";
 import { dns1123SubdomainProblems, type NameRule } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, optionalObjectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { canonicalAddressProblem, isStrictlyInside, rangeErrors, rangeOf, rangeWarnings } from "../checks/addresses.ts";
+import {
+  canonicalAddressProblem,
+  firstWarnings,
+  isStrictlyInside,
+  type Placed,
+  rangeErrors,
+  rangeOf,
+  rangeWarnings,
+} from "../checks/addresses.ts";
 import {
   goStruct,
   hasObject,
@@ -105,25 +113,23 @@ function typeErrors(spec: JsonObject, path: string): FieldError[] {
 }
 
 /** The rules of NetworkPolicies. */
-/** Ranges of addresses that have a shorter form. */
-function policyWarnings(policy: JsonObject): string[] {
-  const peers = { ingress: "from", egress: "to" };
-  return Object.entries(peers).flatMap(([direction, list]) =>
-    listAt(policy, "spec", direction).flatMap((rule, index) =>
-      listAt(rule, list).flatMap((peer, place) => {
+/** The ranges of addresses that a policy names. */
+function* policyRanges(policy: JsonObject): Generator<Placed> {
+  for (const [direction, list] of Object.entries({ ingress: "from", egress: "to" })) {
+    for (const [index, rule] of listAt(policy, "spec", direction).entries()) {
+      for (const [place, peer] of listAt(rule, list).entries()) {
         const at = `spec.${direction}[${index}].${list}[${place}].ipBlock`;
-        const except = textsAt(peer, ["ipBlock", "except"]);
-        return [
-          ...rangeWarnings(stringAt(peer, ["ipBlock", "cidr"]), `${at}.cidr`),
-          ...except.flatMap((range, number) => rangeWarnings(range, `${at}.except[${number}]`)),
-        ];
-      }),
-    ),
-  );
+        yield [stringAt(peer, ["ipBlock", "cidr"]), `${at}.cidr`];
+        for (const [number, range] of textsAt(peer, ["ipBlock", "except"]).entries()) {
+          yield [range, `${at}.except[${number}]`];
+        }
+      }
+    }
+  }
 }
 
 const networkPolicyRules: KindRules = {
-  warnings: policyWarnings,
+  warnings: (policy) => firstWarnings(policyRanges(policy), rangeWarnings),
   validate: inMember(
     "spec",
     all(

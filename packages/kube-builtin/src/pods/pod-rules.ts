@@ -21,7 +21,7 @@ import {
   printJson,
 } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, stringAt, withMember } from "@purlin/kube-objects/object";
-import { addressWarnings } from "../checks/addresses.ts";
+import { firstWarnings, type Placed } from "../checks/addresses.ts";
 import { goForm, goForms } from "../checks/go-form.ts";
 import { hasObject } from "../checks/rule-checks.ts";
 import { trimmedImage } from "./containers.ts";
@@ -102,12 +102,12 @@ function withoutNoOverhead(pod: JsonObject): JsonObject {
   return isNone ? withMember(pod, ["spec", "overhead"], undefined) : pod;
 }
 
-function statusWarnings(pod: JsonObject): string[] {
-  return ["podIPs", "hostIPs"].flatMap((list) =>
-    listAt(pod, "status", list).flatMap((one, index) =>
-      addressWarnings(stringAt(one, ["ip"]), `status.${list}[${index}].ip`),
-    ),
-  );
+function* statusAddresses(pod: JsonObject): Generator<Placed> {
+  for (const list of ["podIPs", "hostIPs"]) {
+    for (const [index, one] of listAt(pod, "status", list).entries()) {
+      yield [stringAt(one, ["ip"]), `status.${list}[${index}].ip`];
+    }
+  }
 }
 
 /** The rules of Pods. */
@@ -129,7 +129,7 @@ export const podRules = (now: () => Date): KindRules => ({
   validateNew: newPodErrors,
   // Pods change often, and mostly through programs that read no warnings.
   warnings: (pod, old, endpoint) => {
-    if (endpoint === "status") return statusWarnings(pod);
+    if (endpoint === "status") return firstWarnings(statusAddresses(pod));
     return old === undefined ? [...nameWarnings(pod, "the Pod's hostname"), ...podWarnings(pod, "")] : [];
   },
   validateChange: (pod, old, endpoint) => {

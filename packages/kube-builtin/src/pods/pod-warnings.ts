@@ -5,7 +5,7 @@ import { goQuote, isJsonObject, isNumber, type JsonObject } from "@purlin/kube-o
 
 import { dns1123LabelProblems, labelValueProblems } from "@purlin/kube-objects/metadata";
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { addressWarnings } from "../checks/addresses.ts";
+import { firstWarnings, type Placed } from "../checks/addresses.ts";
 import { fractionOfBytes } from "../checks/resource-names.ts";
 import { containerWarnings, portWarnings } from "./container-warnings.ts";
 
@@ -213,11 +213,15 @@ function* allWarnings(pod: JsonObject, prefix: string): Generator<string> {
     yield `${at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`;
   }
   yield* neighbourWarnings(spec, at);
+  yield* firstWarnings(addresses(spec, at));
+}
+
+function* addresses(spec: JsonObject, at: string): Generator<Placed> {
   for (const [index, address] of textsAt(spec, ["dnsConfig", "nameservers"]).entries()) {
-    yield* addressWarnings(address, `${at}.dnsConfig.nameservers[${index}]`);
+    yield [address, `${at}.dnsConfig.nameservers[${index}]`];
   }
   for (const [index, alias] of listAt(spec, "hostAliases").entries()) {
-    yield* addressWarnings(stringAt(alias, ["ip"]), `${at}.hostAliases[${index}].ip`);
+    yield [stringAt(alias, ["ip"]), `${at}.hostAliases[${index}].ip`];
   }
 }
 

@@ -32,10 +32,11 @@ import { memberAt, stringAt } from "@purlin/kube-objects/object";
 import {
   addressProblem,
   addressText,
-  addressWarnings,
   canonicalAddressProblem,
+  firstWarnings,
   isOfFamily,
   localKindOf,
+  type Placed,
 } from "../checks/addresses.ts";
 import { optionallyOneOf } from "../checks/rule-checks.ts";
 import { each } from "../defaults/pod-defaults.ts";
@@ -107,13 +108,17 @@ const subset: Check = (object, path) => {
 /** Addresses that have a shorter form. Those of the controller are written as they should be. */
 function endpointsWarnings(object: JsonObject): string[] {
   if (metaOf(object).labels?.["endpoints.kubernetes.io/managed-by"] === "endpoint-controller") return [];
-  return listAt(object, "subsets").flatMap((subset, index) =>
-    ["addresses", "notReadyAddresses"].flatMap((list) =>
-      listAt(subset, list).flatMap((one, place) =>
-        addressWarnings(stringAt(one, ["ip"]), `subsets[${index}].${list}[${place}].ip`),
-      ),
-    ),
-  );
+  return firstWarnings(endpointAddresses(object));
+}
+
+function* endpointAddresses(object: JsonObject): Generator<Placed> {
+  for (const [index, subset] of listAt(object, "subsets").entries()) {
+    for (const list of ["addresses", "notReadyAddresses"]) {
+      for (const [place, one] of listAt(subset, list).entries()) {
+        yield [stringAt(one, ["ip"]), `subsets[${index}].${list}[${place}].ip`];
+      }
+    }
+  }
 }
 
 export const endpointsRules: KindRules = {

@@ -24,7 +24,14 @@ import {
 import { type JsonObject, type JsonValue, jsonEqual } from "@purlin/kube-objects/json";
 
 import { memberAt, objectAt, stringAt, textsAt } from "@purlin/kube-objects/object";
-import { addressWarnings, balancerWarnings, loadBalancer, rangeWarnings } from "../checks/addresses.ts";
+import {
+  addressWarnings,
+  balancerWarnings,
+  firstWarnings,
+  loadBalancer,
+  type Placed,
+  rangeWarnings,
+} from "../checks/addresses.ts";
 import {
   allocated,
   isExternal,
@@ -128,9 +135,7 @@ function serviceWarnings(object: JsonObject, _old: JsonObject | undefined, endpo
       ? ["spec.externalIPs is deprecated and may no longer be implemented in some clusters"]
       : []),
     ...addressWarnings(stringAt(object, ["spec", "loadBalancerIP"]), "spec.loadBalancerIP"),
-    ...textsAt(object, ["spec", "loadBalancerSourceRanges"]).flatMap((range, index) =>
-      rangeWarnings(range, `spec.loadBalancerSourceRanges[${index}]`),
-    ),
+    ...firstWarnings(placed(object, ["spec", "loadBalancerSourceRanges"]), rangeWarnings),
     ...(hasAddresses && isNamed ? ['spec.externalIPs is ignored when spec.type is "ExternalName"'] : []),
     ...(isIgnored ? ['spec.externalName is ignored when spec.type is not "ExternalName"'] : []),
     ...(stringAt(object, ["spec", "trafficDistribution"]) === "PreferClose"
@@ -144,7 +149,11 @@ const topologyMode = "service.kubernetes.io/topology-mode";
 
 /** IPv6 addresses of a list that have a shorter form. */
 function listWarnings(object: JsonObject, ...path: readonly string[]): string[] {
-  return textsAt(object, path).flatMap((one, index) => addressWarnings(one, `${path.join(".")}[${index}]`));
+  return firstWarnings(placed(object, path));
+}
+
+function* placed(object: JsonObject, path: readonly string[]): Generator<Placed> {
+  for (const [index, text] of textsAt(object, path).entries()) yield [text, `${path.join(".")}[${index}]`];
 }
 
 /** Members that mean nothing without an address of the cluster. */
