@@ -73,7 +73,9 @@ function parsePrecision(
   const [digits = ""] = /^\d*/.exec(template.slice(start + 1)) ?? [];
   const end = start + 1 + digits.length;
   if (end >= template.length) throw new FormatProblem(`${problem}: could not find end of precision specifier`);
-  if (digits === "" || BigInt(digits) > 2n ** 63n - 1n) {
+  // No integer of 64 bits has more than 19 digits; reading a megabyte of them would take long.
+  const isTooLarge = digits.replace(/^0+/, "").length > 19 || BigInt(digits.slice(-19)) > 2n ** 63n - 1n;
+  if (digits === "" || isTooLarge) {
     const reason = digits === "" ? "invalid syntax" : "value out of range";
     const detail = `error while converting precision to integer: strconv.Atoi: parsing "${digits}": ${reason}`;
     throw new FormatProblem(`${problem}: ${detail}`);

@@ -95,6 +95,24 @@ describe("lists with keys", () => {
   });
 });
 
+describe("sets", () => {
+  const set: JsonObject = { "x-kubernetes-list-type": "set" };
+
+  test("items of different types are different", () => {
+    assert.deepEqual(texts(["1", 2], [1, "2"], set), ["remove l[1]", "remove l[2]", "add l[1]", "add l[2]"]);
+  });
+
+  test("objects are the same in any order of their members", () => {
+    assert.deepEqual(texts([{ a: 1, b: 2 }], [{ b: 2, a: 1 }], set), []);
+    assert.deepEqual(texts([{ a: 1 }], [{ a: 2 }], set), ['remove l[{"a":1}]', 'add l[{"a":2}]']);
+  });
+
+  test("an item of 100,000 is found", () => {
+    const items = Array.from({ length: 100_000 }, (_, index) => `item-${index}`);
+    assert.deepEqual(texts(items, [...items.toReversed(), "new"], set), ["add l[new]"]);
+  });
+});
+
 describe("lists without a schema", () => {
   for (const key of ["name", "key", "id", "type"]) {
     test(`items are known by a unique ${key}`, () => {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JSONPath as kubectl and the printer columns of CRDs use it.
-import { printJson } from "../json/json-text.ts";
-import { isJsonArray, isJsonObject, type JsonValue, ownValue } from "../json/json-value.ts";
+import { goJson, goNumber } from "../json/go-text.ts";
+import { isJsonArray, isJsonObject, isNumber, type JsonArray, type JsonValue, ownValue } from "../json/json-value.ts";
 import {
   type Operand,
   type Operator,
@@ -72,15 +72,10 @@ function printNode(node: TemplateNode, scope: Scope): string {
   return values.map((value) => print(node.body, { root: value, current: value })).join("");
 }
 
+/** A value as kubectl prints it: lists and objects as Go's json.Marshal does, numbers as its `%v` does. */
 function textOf(value: JsonValue): string {
-  return typeof value === "object" && value !== null ? printJson(sorted(value)) : String(value);
-}
-
-function sorted(value: JsonValue): JsonValue {
-  if (isJsonArray(value)) return value.map(sorted);
-  if (!isJsonObject(value)) return value;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, sorted(member)]));
+  if (typeof value === "object" && value !== null) return goJson(value);
+  return isNumber(value) ? goNumber(value) : String(value);
 }
 
 function find({ isCurrent, steps }: Path, scope: Scope): JsonValue[] {
@@ -136,12 +131,19 @@ function takeSlice(value: JsonValue, { start = 0, end, step = 1, isIndex }: Slic
   const from = start < 0 ? start + value.length : start;
   if (isIndex) {
     const item = value[from];
-    if (item === undefined) throw new Error(`array index out of bounds: index ${from}, length ${value.length}`);
-    return [item];
+    return item === undefined ? outOfBounds(value, from) : [item];
   }
-  if (step <= 0) throw new Error("step must be > 0");
   const to = end === undefined ? value.length : end < 0 ? end + value.length : end;
-  return value.slice(Math.max(from, 0), Math.max(to, 0)).filter((_, at) => at % step === 0);
+  if (from === to) return [];
+  if (from < 0 || from >= value.length) return outOfBounds(value, from);
+  if (to < 0 || to > value.length) return outOfBounds(value, to - 1);
+  if (from > to) throw new Error(`starting index ${from} is greater than ending index ${to}`);
+  if (step <= 0) throw new Error("step must be > 0");
+  return value.slice(from, to).filter((_, at) => at % step === 0);
+}
+
+function outOfBounds({ length }: JsonArray, index: number): never {
+  throw new Error(`array index out of bounds: index ${index}, length ${length}`);
 }
 
 function holds({ left, operator, right }: Extract<PathStep, { kind: "filter" }>, scope: Scope): boolean {
@@ -154,11 +156,18 @@ function operandValue(operand: Operand, scope: Scope): JsonValue | undefined {
 }
 
 function compare(a: JsonValue, operator: Operator, b: JsonValue): boolean {
-  if (operator === "==") return a === b;
-  if (operator === "!=") return a !== b;
-  if (a === null || b === null || typeof a !== typeof b || typeof a === "object") return false;
-  const order = a < b ? -1 : a > b ? 1 : 0;
+  const order = orderOf(a, b);
+  if (operator === "==") return order === 0 || a === b;
+  if (operator === "!=") return order !== 0 && a !== b;
+  if (order === undefined) return false;
   return operator.startsWith("<")
     ? order < 0 || (order === 0 && operator === "<=")
     : order > 0 || (order === 0 && operator === ">=");
+}
+
+/** The order of two scalars; undefined for values of different types. Integers beyond 2^53 are numbers as well. */
+function orderOf(a: JsonValue, b: JsonValue): number | undefined {
+  const isSameType = typeof a === typeof b || (isNumber(a) && isNumber(b));
+  if (!isSameType || a === null || b === null || typeof a === "object") return undefined;
+  return a < b ? -1 : a > b ? 1 : 0;
 }

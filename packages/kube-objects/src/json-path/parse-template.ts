@@ -19,7 +19,7 @@ export interface Slice {
 }
 
 export type Operator = "==" | "!=" | "<" | "<=" | ">" | ">=";
-export type Operand = { readonly literal: string | number | boolean } | { readonly path: Path };
+export type Operand = { readonly literal: string | number | bigint | boolean } | { readonly path: Path };
 
 /** A path from the root (`$`, or nothing) or the current value (`@`). */
 export interface Path {
@@ -167,5 +167,8 @@ function parseOperand(source: string): Operand {
   const text = source.trim();
   if (/^["']/.test(text)) return { literal: unquote(text) };
   if (text === "true" || text === "false") return { literal: text === "true" };
-  return /^-?\d+(\.\d+)?$/.test(text) ? { literal: Number(text) } : { path: parsePath(text) };
+  if (!/^-?\d+(\.\d+)?$/.test(text)) return { path: parsePath(text) };
+  const number = Number(text);
+  const isExact = text.includes(".") || Number.isSafeInteger(number) || text.length > 20;
+  return { literal: isExact ? number : BigInt(text) };
 }

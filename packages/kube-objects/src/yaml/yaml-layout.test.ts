@@ -131,6 +131,20 @@ describe("natural order", () => {
     });
   }
 
+  test("zeros in front of a number do not count, unless the numbers are equal", () => {
+    assert.ok(compareNaturally("a002", "a10") < 0);
+    assert.ok(compareNaturally("a09", "a1") > 0);
+    assert.ok(compareNaturally("a1", "a01") < 0);
+    assert.ok(compareNaturally("a105", "a15") > 0, "behind another digit a zero counts");
+  });
+
+  test("numbers of a million digits are compared without being read", () => {
+    const digits = "7".repeat(1_000_000);
+    assert.ok(compareNaturally(`a1${digits}`, `a2${digits}`) < 0);
+    assert.ok(compareNaturally(`a9${digits}`, `a10${digits}`) < 0);
+    assert.ok(compareNaturally(`a5${digits}`, `a1${digits}1`) < 0);
+  });
+
   test("equal keys are equal, however long they are", () => {
     const long = "k".repeat(1000);
     assert.equal(compareNaturally(long, long), 0);
