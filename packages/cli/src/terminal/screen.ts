@@ -209,7 +209,8 @@ export class KeyPrompt {
       if (key !== "\u001b") this.#entered(text);
       return true;
     }
-    this.#text = key === "\u007f" ? text.slice(0, -1) : text + key;
+    const isErase = key === "\u007f" || key === "\b";
+    this.#text = isErase ? [...text].slice(0, -1).join("") : text + key;
     this.#io.stdout.write(`\r${this.#label}: ${this.#text} \b`);
     return true;
   }
