@@ -15,7 +15,7 @@ import { commandName } from "../command-name.ts";
 import { readText } from "../files/read-text.ts";
 import { parseYaml } from "../files/yaml-file.ts";
 import { eachOnce, type Io } from "../io.ts";
-import { type CommandInput, listOption, parseDuration, textOption } from "../options/command-spec.ts";
+import { type CommandInput, listOption, parseDuration, textOption, timerDelay } from "../options/command-spec.ts";
 import { currentDataDir, readProjectFile } from "../project/project-file.ts";
 import { harmlessLine } from "../terminal/harmless.ts";
 import { asInput, textOf, UserError } from "../user-error.ts";
@@ -79,13 +79,15 @@ export function contextNames(input: CommandInput, io: Io): Promise<readonly stri
 /** A transport whose requests, but not watches, end after --request-timeout. */
 function withTimeout(transport: KubeTransport, input: CommandInput): KubeTransport {
   const text = textOption(input, "requestTimeout");
-  if (text === undefined || text === "0") return transport;
-  const ms = parseDuration(text);
+  if (text === undefined) return transport;
+  // As for kubectl, a number without a unit is one of seconds, and zero is no limit.
+  const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
   if (ms === undefined)
     throw new UserError(`--request-timeout ${text}: expected a duration, such as 30s`, { exitCode: 2 });
+  if (ms === 0) return transport;
   return {
     async request(request) {
-      const limit = AbortSignal.timeout(ms);
+      const limit = AbortSignal.timeout(timerDelay(ms));
       const signal = request.signal === undefined ? limit : AbortSignal.any([request.signal, limit]);
       try {
         return await transport.request({ ...request, signal });

@@ -78,9 +78,17 @@ export function parseDuration(text: string): number | undefined {
   return total;
 }
 
+/** The longest delay of a timer, more than 24 days: a longer one would end at once. */
+const longestDelayMs = 2 ** 31 - 1;
+
+/** A time limit as the delay of a timer. */
+export function timerDelay(ms: number): number {
+  return Math.min(Math.ceil(ms), longestDelayMs);
+}
+
 /** Milliseconds of the value of --timeout. */
 export function readTimeout(text: string): number {
   const ms = parseDuration(text);
-  if (ms !== undefined && ms > 0) return ms;
+  if (ms !== undefined && ms > 0) return timerDelay(ms);
   throw new UserError(`--timeout: expected a duration such as 30s or 1m30s, not "${text}"`, { exitCode: 2 });
 }
