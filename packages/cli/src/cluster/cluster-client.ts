@@ -80,7 +80,7 @@ export function contextNames(input: CommandInput, io: Io): Promise<readonly stri
 function withTimeout(transport: KubeTransport, input: CommandInput): KubeTransport {
   const text = textOption(input, "requestTimeout");
   if (text === undefined) return transport;
-  // As for kubectl, a number without a unit is one of seconds, and zero is no limit.
+  // As for kubectl, a number without a unit is one of seconds, and zero lifts the limit.
   const ms = parseDuration(/^\d+$/.test(text) ? `${text}s` : text);
   if (ms === undefined)
     throw new UserError(`--request-timeout ${text}: expected a duration, such as 30s`, { exitCode: 2 });

@@ -83,7 +83,7 @@ test("every command that reads a control plane takes --as, --as-group and --requ
     assert.doesNotMatch((await purlin(...args, ...flags)).stderr, /unknown option/, args.join(" "));
   const alone = await purlin("trace", "--as-group", "a");
   assert.deepEqual(alone, { exitCode: 2, stdout: "", stderr: "error: --as-group: needs --as USER\n" });
-  // A number is one of seconds, and zero is no limit, as for kubectl; more than a timer can wait is waited for as long as it can.
+  // A number is one of seconds, and zero lifts the limit, as for kubectl; more than a timer can wait is waited for as long as it can.
   for (const limit of ["30", "0", "0s", "100000h"]) {
     const { exitCode, stderr } = await purlin("get", "ns", "--request-timeout", limit);
     assert.deepEqual([exitCode, stderr], [0, ""], limit);
