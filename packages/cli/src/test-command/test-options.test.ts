@@ -86,6 +86,7 @@ test("--bail and --coverage are switches that may have a value", () => {
 test("a value that cannot be used is refused with what is expected", () => {
   const cases: readonly (readonly [options: Record<string, unknown>, message: string])[] = [
     [{ reporter: "xml" }, "--reporter xml: expected spec, dot, tap, json, github"],
+    [{ reporter: "constructor" }, "--reporter constructor: expected spec, dot, tap, json, github"],
     [{ update: "some" }, "--update some: expected new, all or none"],
     [{ testNamePattern: "(" }, "--test-name-pattern: Invalid regular expression: /(/: Unterminated group"],
     [{ bail: "0" }, "--bail 0: expected an integer of at least 1"],

@@ -38,7 +38,7 @@ export interface TestOptions {
 export function readOptions(input: CommandInput, io: Io): TestOptions {
   const isCi = Boolean(io.env["CI"]) && io.env["CI"] !== "false";
   const reporter = textOption(input, "reporter") ?? "spec";
-  if (reporters[reporter] === undefined)
+  if (!Object.hasOwn(reporters, reporter))
     throw usage(`--reporter ${reporter}: expected ${Object.keys(reporters).join(", ")}`);
   const seed = numberOf(textOption(input, "seed"), "--seed");
   const allowHooks = isSet(input, "allowHooks");

@@ -10,10 +10,10 @@ import {
 } from "@purlin/oci";
 import { printYaml } from "../files/yaml-file.ts";
 import type { Io } from "../io.ts";
-import { type CommandInput, textOption } from "../options/command-spec.ts";
+import type { CommandInput } from "../options/command-spec.ts";
+import { readOutput } from "../options/data-output.ts";
 import { harmlessJson, harmlessLine } from "../terminal/harmless.ts";
 import { formatTable } from "../terminal/screen.ts";
-import { UserError } from "../user-error.ts";
 import { type OpenedImage, openFileOrImage, sizeText } from "./open-package.ts";
 import { inWorkspace, platformOption } from "./xpkg-workspace.ts";
 
@@ -39,9 +39,7 @@ export interface Inspected {
 
 /** `purlin xpkg inspect PACKAGE` */
 export function run(input: CommandInput, io: Io): Promise<undefined> {
-  const format = textOption(input, "output") ?? "text";
-  const print = printers[format];
-  if (print === undefined) throw new UserError(`--output ${format}: expected text, json or yaml`, { exitCode: 2 });
+  const print = printers[readOutput(input, ["text", "json", "yaml"])] ?? inspectText;
   return inWorkspace(input, io, async (workspace) => {
     const [name = ""] = input.args;
     const { store } = workspace;

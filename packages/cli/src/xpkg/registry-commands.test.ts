@@ -217,6 +217,11 @@ const refused: Record<string, { readonly args: string[]; readonly code?: number;
   },
   Neither: { args: ["inspect", "x"], says: /^error: no such file x, and "x" names no image/ },
   NoFormat: { args: ["inspect", "x", "-o", "xml"], code: 2, says: /^error: --output xml: expected text, json or yaml/ },
+  InheritedFormat: {
+    args: ["inspect", "x", "-o", "constructor"],
+    code: 2,
+    says: /^error: --output constructor: expected text, json or yaml/,
+  },
 };
 for (const [name, { args, code = 1, says }] of Object.entries(refused)) {
   test(`refused in one line: ${name}`, async () => {
