@@ -21,13 +21,19 @@ async function written(folder: TempFolder, files: Readonly<Record<string, string
   return path;
 }
 
+async function textOf(content: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of content) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
 /** What an archive holds, in its order, and its facts. */
 async function readAll(path: string): Promise<{ readonly files: string[]; readonly read: BackupFacts }> {
   const files: string[] = [];
   const read = await readBackup(
     path,
     async ({ name, size, content }) => {
-      const text = Buffer.concat(await Array.fromAsync(content)).toString();
+      const text = await textOf(content);
       assert.equal(text.length, size);
       files.push(`${name}=${text}`);
     },
