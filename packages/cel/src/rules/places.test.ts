@@ -248,6 +248,12 @@ describe("what an update left unchanged", () => {
     assert.deepEqual(unchanged(object({ a: text }, rules), { a: "1" }, {}), []);
   });
 
+  test("a field that went and came under another name changes the object", () => {
+    const schema = object({ o: object({ a: { type: "string" }, b: { type: "string" } }, rules) });
+    assert.deepEqual(unchanged(schema, { o: { a: "1" } }, { o: { b: "1" } }), []);
+    assert.deepEqual(unchanged(schema, { o: { b: "1" } }, { o: { a: "1" } }), []);
+  });
+
   test("integers beyond 2^53 are compared exactly", () => {
     const schema = object({ n: { type: "integer", ...rules } });
     assert.deepEqual(unchanged(schema, { n: 9007199254740993n }, { n: 9007199254740993n }), ["n"]);

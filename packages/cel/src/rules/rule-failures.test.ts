@@ -229,6 +229,22 @@ describe("a rule that cannot be evaluated", () => {
   test("a blank rule is passed over", () => assert.deepEqual(ofText({ rule: " " }), []));
 });
 
+describe("rules on resources inside an object", () => {
+  const resource = withRules(
+    { type: "object", "x-kubernetes-embedded-resource": true, "x-kubernetes-preserve-unknown-fields": true },
+    { rule: "self.kind == 'Pod' && self.metadata.name == 'p'", message: "m" },
+  );
+  const pod = (name: string): object => ({ apiVersion: "v1", kind: "Pod", metadata: { name } });
+
+  test("they read the kind and the name", () => {
+    const schema: Schema = { type: "object", properties: { a: resource, l: { type: "array", items: resource } } };
+    assert.deepEqual(errors(schema, { a: pod("p"), l: [pod("p")] }), []);
+    assert.deepEqual(errors(schema, { a: pod("p"), l: [pod("p"), pod("q")] }), [
+      "FieldValueInvalid l[1]: Invalid value: m",
+    ]);
+  });
+});
+
 describe("rules that read oldSelf", () => {
   const immutable = { rule: "self == oldSelf", message: "immutable" };
 

@@ -254,6 +254,19 @@ describe("the tree of rules", () => {
     assert.match(set.properties.get("other")?.rule(0).error ?? "", /undefined field 'kind'/);
   });
 
+  test("an embedded resource whose name cannot be selected is a resource too, another object is not", () => {
+    const rules = { "x-kubernetes-validations": [{ rule: "self.kind == 'Pod'" }] };
+    const set = tree({
+      type: "object",
+      properties: {
+        $resource: { type: "object", "x-kubernetes-embedded-resource": true, ...rules },
+        $other: { type: "object", ...rules },
+      },
+    });
+    assert.equal(set.properties.get("$resource")?.rule(0).error, undefined);
+    assert.match(set.properties.get("$other")?.rule(0).error ?? "", /undefined field 'kind'/);
+  });
+
   test("the root of a schema is a resource unless it is said not to be", () => {
     const schema: Schema = { type: "object", "x-kubernetes-validations": [{ rule: "self.kind != ''" }] };
     assert.equal(createRuleSet(schema)?.rule(0).error, undefined);
