@@ -40,7 +40,8 @@ interface Server {
 const keyText = ({ kind, metadata }: KubeObject): string => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`;
 
 function serverOf(more: Partial<Server> = {}): Server {
-  const kinds = { ConfigMap: true, Namespace: false, CompositeResourceDefinition: false, Provider: false };
+  const packages = { Provider: false, Configuration: false };
+  const kinds = { ConfigMap: true, Namespace: false, CompositeResourceDefinition: false, ...packages };
   return { kinds, objects: new Map(), applied: [], definitions: [], ...more };
 }
 
@@ -52,7 +53,7 @@ function clientOf(server: Server): KubeClient {
     return { namespaced };
   };
   const client = {
-    mapper: { forget: () => {}, mapping },
+    mapper: { forget: () => void server.applied.push("forget"), mapping },
     async get({ kind }: TypeRef, { namespace, name }: { readonly namespace?: string; readonly name: string }) {
       const found = server.objects.get(`${kind} ${namespace ?? ""}/${name}`);
       if (found === undefined) throw notFound({ group: "", resource: kind }, name);
@@ -116,7 +117,8 @@ describe("an object that is applied", () => {
   test("is owned by this command, and the file wins over others", async () => {
     const server = serverOf();
     await applying(server, [configMap("a")]);
-    const [line = ""] = server.applied;
+    const [first, line = ""] = server.applied;
+    assert.equal(first, "forget", "a kind may have been defined again since the last time");
     const { fieldManager, force, fieldValidation } = JSON.parse(line.slice(line.indexOf("{"))) as Record<
       string,
       unknown
@@ -138,6 +140,7 @@ describe("an object that is refused", () => {
     assert.equal(error.problems.length, 2);
     assert.match(error.problems[0] ?? "", /^files\.yaml:1:1: ConfigMap bad-1: .*not allowed/);
     assert.equal(error.message, error.problems.join("; "));
+    assert.equal(error.name, "ApplyError");
   });
 
   test("exits with 2 where the objects are wrong, and with 1 where anything else is", async () => {
@@ -219,6 +222,14 @@ describe("a kind that is not served", () => {
     assert.equal(error?.exitCode, 1);
   });
 
+  test("is applied when a package brings it", async () => {
+    const server = serverOf();
+    let looks = 0;
+    Object.defineProperty(server.kinds, "App", { get: () => (looks++ === 0 ? undefined : true) });
+    const { lines, error } = await applying(server, [app, object("pkg.crossplane.io/v1", "Configuration", "p")]);
+    assert.deepEqual([lines, error], [["Configuration p created", "App shop created"], undefined]);
+  });
+
   test("that a healthy package does not bring is an error of the files", async () => {
     const healthy = ["Installed", "Healthy"].map((type) => condition(type, "True"));
     const provider = object("pkg.crossplane.io/v1", "Provider", "p", { status: { conditions: healthy } });
@@ -237,10 +248,10 @@ describe("a definition that is applied", () => {
   });
 
   test("and is not served in time, or fails, is a problem with its place", async () => {
-    const late = await applying(serverOf(), [xrd("App")], { waitMs: 0 });
+    const late = await applying(serverOf(), [xrd("App")], { waitMs: 20 });
     assert.equal(
       late.error?.message,
-      "files.yaml:1:1: CompositeResourceDefinition apps.example.org: does not offer its kind after 0s: no control plane has reconciled it",
+      "files.yaml:1:1: CompositeResourceDefinition apps.example.org: does not offer its kind after 0.02s: no control plane has reconciled it",
     );
     assert.equal(late.error?.exitCode, 1);
     const text = "cannot apply CRD: spec.versions[0].schema.openAPIV3Schema: Required value";
