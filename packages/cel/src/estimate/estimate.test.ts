@@ -180,3 +180,26 @@ testAnswers(
   ],
   subject,
 );
+
+testAnswers(
+  [
+    { why: "a value that gets a name is not a loop", expr: "[].sortBy(v, v)", min: 44n, max: 44n },
+    { why: "an optional that is empty", expr: "optional.none().optMap(v, v)", min: 3n, max: 16n },
+    { why: "an optional that has a value", expr: "optional.of(3).optMap(v, v).hasValue()", min: 4n, max: 17n },
+    { why: "an optional field", expr: "self.?n.optMap(v, 2)", min: 4n, max: 17n },
+    { why: "numbers of a list are looked at once", expr: "self.i.sum()", min: 2n, max: 2n + 4n },
+    {
+      why: "strings of a list are read, as long as their schema lets them be",
+      expr: "self.l.max()",
+      min: 2n,
+      max: 2n + 5n * (1n + 2n),
+    },
+    {
+      why: "strings of a written list have no limit",
+      expr: "[self.t].max()",
+      min: 12n + 1n,
+      max: 12n + 1n + 1_844_674_407_370_955_264n,
+    },
+  ],
+  subject,
+);

@@ -63,6 +63,23 @@ describe("reading an amount", () => {
     test(text, () => assert.deepEqual(parseAmount(text), amount));
   }
 
+  test("an amount with a binary suffix is small while 14 digits are left for it", () => {
+    const isSmall = (text: string): boolean => parseAmount(text).isSmall;
+    assert.deepEqual(["99999999999Ki", "-99999999999Ki", "99999999Mi", "99999Gi"].map(isSmall), [
+      true,
+      true,
+      true,
+      true,
+    ]);
+    assert.deepEqual(["100000000000Ki", "-100000000000Ki", "100000000Mi", "100000Gi"].map(isSmall), [
+      false,
+      false,
+      false,
+      false,
+    ]);
+    assert.equal(parseAmount("100000000000Ki").value, 102_400_000_000_000n);
+  });
+
   test("an amount far below a billionth is a billionth, in no time", () => {
     assert.deepEqual(parseAmount("1e-1000000000"), large(1n, -9));
     assert.deepEqual(parseAmount("-1e-1000000000"), large(-1n, -9));
