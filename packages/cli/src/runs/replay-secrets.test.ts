@@ -4,9 +4,15 @@ import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import { create, encode, fromJson, RunFunctionRequest, RunFunctionResponse } from "@purlin/function-protocol";
+import {
+  create,
+  encode,
+  fromJson,
+  type JsonObject,
+  RunFunctionRequest,
+  RunFunctionResponse,
+} from "@purlin/function-protocol";
 import { notFound } from "@purlin/kube-objects/errors";
-import type { JsonObject } from "@purlin/kube-objects/json";
 import type { KubeObject } from "@purlin/kube-objects/object";
 import { openRunStore, type Run, readStoreMark } from "@purlin/run-store";
 import { recordedRun, recordedStep } from "../../test/recorded-run.ts";
