@@ -150,6 +150,14 @@ describe("documents of a stream", () => {
     ]);
   });
 
+  test("empty lines are counted", () => {
+    assert.deepEqual(parts("a\n\n\n---\nb\n\n---\nc"), [
+      [1, "a\n\n\n"],
+      [4, "\nb\n\n"],
+      [7, "\nc"],
+    ]);
+  });
+
   test("what stands on the line of a marker belongs to the document", () => {
     assert.deepEqual(parts("--- {a: 1}\n--- # comment\nb: 2"), [
       [1, ""],
