@@ -60,7 +60,10 @@ describe("the rate of output", () => {
     let [now, exceeded] = [0, 0];
     const clock = { now: () => now, schedule: () => () => {} };
     const rate = createLogRate(bytesPerSecond, clock, () => void exceeded++);
-    return { rate, pass: (ms: number) => void (now += ms), exceeded: () => exceeded };
+    const pass = (ms: number): void => {
+      now += ms;
+    };
+    return { rate, pass, exceeded: () => exceeded };
   };
 
   test("is four seconds at once, and then what time has brought", () => {
