@@ -67,9 +67,9 @@ describe("an image in a network of its own", () => {
     const { program, started } = await prepared(folder);
     assert.deepEqual(started, [], "nothing runs before");
     program.start();
-    const [{ maker, command } = { maker: undefined, command: { words: [] } }] = started;
-    assert.equal(maker, network);
-    const words = [...command.words];
+    const [first] = started;
+    assert.equal(first?.maker, network);
+    const words = first?.command.words ?? [];
     assert.equal(words[0], "/usr/bin/unshare");
     assert.deepEqual(words.slice(words.indexOf("purlin-enter") + 1, words.indexOf("purlin-enter") + 2), [
       join(folder.path, "root/app"),
