@@ -65,7 +65,7 @@ describe("an image in a network of its own", () => {
   test("hands its command to the network when it starts, with the usual port inside", async () => {
     using folder = imageFolder();
     const { program, started } = await prepared(folder);
-    assert.deepEqual(started, [], "nothing runs before");
+    assert.equal(started.length, 0, "nothing runs before");
     program.start();
     const [first] = started;
     assert.equal(first?.maker, network);
