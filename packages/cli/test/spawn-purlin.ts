@@ -23,7 +23,9 @@ interface SpawnOptions {
 
 /** Starts the real command. */
 export function spawnPurlin(args: readonly string[], options: SpawnOptions = {}): PurlinProcess {
-  const env = { ...process.env, NODE_TEST_CONTEXT: undefined, NO_COLOR: "1", ...options.env };
+  // Node reads extra certificates in a thread, and prints a warning when a process ends meanwhile. Servers of tests have their own authority.
+  const unset = { NODE_TEST_CONTEXT: undefined, NODE_EXTRA_CA_CERTS: undefined };
+  const env = { ...process.env, ...unset, NO_COLOR: "1", ...options.env };
   const child = spawn(process.execPath, [purlinCommand, ...args], {
     ...options,
     env,
