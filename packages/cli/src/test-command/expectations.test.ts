@@ -48,6 +48,28 @@ test("a failure is expected when an expectation is about failures", async () => 
   assert.deepEqual(await lines({ ready: false }, failing), ["reconcile failed: no Pod"]);
 });
 
+test("not: a failed reconcile neither makes it hold nor goes unreported", async () => {
+  const resources = { web: composed("ConfigMap", "web") };
+  const failing = { resources, session: { failures: [{ text: "cannot apply" }] } };
+  assert.deepEqual(await lines({ not: { resource: { web: "absent" } } }, { resources }), []);
+  assert.deepEqual(await lines({ not: { resource: { web: "absent" } } }, failing), ["reconcile failed: cannot apply"]);
+  assert.deepEqual(await lines({ not: { resource: { web: {} } } }, failing), [
+    'not: {"resource":{"web":{}}} holds',
+    "reconcile failed: cannot apply",
+  ]);
+  assert.deepEqual(await lines({ not: { synced: true } }, failing), [], "the case is about the failure");
+});
+
+test("not: valid is that something was refused", async () => {
+  const refused = { session: { refusals: [{ text: "spec.size: Required", isInvalid: true }] } };
+  assert.deepEqual(await lines({ not: { valid: true } }, refused), []);
+  assert.deepEqual(await lines({ not: { valid: true } }), ['not: {"valid":true} holds']);
+  assert.deepEqual(await lines({ valid: true }, refused), ["valid: expected true, got false: spec.size: Required"]);
+  assert.deepEqual(await lines({ not: { resources: { count: 1 } } }, refused), [
+    "valid: expected true, got false: spec.size: Required",
+  ]);
+});
+
 test("objects that were refused are reported as invalid, unless valid: false is expected", async () => {
   const refused = {
     session: {

@@ -84,29 +84,44 @@ export async function expectationMismatches(
   state: CaseState,
   expecting: Expecting,
 ): Promise<Mismatch[]> {
+  const found = await namedMismatches(expect, state, expecting);
+  return [...found, ...(await unexpected(namesIn(expect), state)).map((text) => ({ text, at: [] }))];
+}
+
+async function namedMismatches(expect: JsonObject, state: CaseState, expecting: Expecting): Promise<Mismatch[]> {
   const found: Mismatch[] = [];
   for (const [name, expected] of Object.entries(expect)) {
     found.push(...((await expectations[name]?.(expected as JsonValue, state, expecting)) ?? []));
   }
-  return [...found, ...(await unexpected(expect, state)).map((text) => ({ text, at: [] }))];
+  return found;
 }
 
-async function unexpected(expect: JsonObject, { session, record }: CaseState): Promise<string[]> {
-  const refused = session.refusals().filter(({ isInvalid }) => isInvalid);
-  const isValid = expect["valid"] ?? true;
-  const invalid = isValid === true ? refused.map(({ text }) => `valid: expected true, got false: ${text}`) : [];
+/** The expectations that a case names, within `not` too. */
+function namesIn(expect: JsonObject): ReadonlySet<string> {
+  const negated = expect["not"] === undefined ? [] : namesIn(asObject(expect["not"]));
+  return new Set([...Object.keys(expect), ...negated]);
+}
+
+/** A failure that a case is about is named by one of these. */
+const namesOfFailures = ["fatal", "synced", "succeeded", "conditions", "results", "events", "valid"];
+
+async function unexpected(names: ReadonlySet<string>, { session, record }: CaseState): Promise<string[]> {
+  const refused = invalidTexts(session);
+  const invalid = names.has("valid") ? [] : refused;
   const fatal = record.results.filter(({ severity }) => severity === "Fatal").map(({ message }) => String(message));
-  // A failure that the case is about is named by one of these.
-  const isAbout = ["fatal", "synced", "succeeded", "conditions", "results", "events", "valid", "not"].some(
-    (name) => expect[name] !== undefined,
-  );
+  const isAbout = namesOfFailures.some((name) => names.has(name));
   const failures = await session.failures();
   // Objects that never stop changing are as expected by chance at most.
-  const unsettled =
-    expect["fatal"] === undefined ? failures.filter(({ isUnsettled }) => isUnsettled).map(({ text }) => text) : [];
+  const unsettled = names.has("fatal") ? [] : failures.filter(({ isUnsettled }) => isUnsettled).map(({ text }) => text);
   if (unsettled.length > 0) return [...invalid, ...unsettled];
   const failed = isAbout || refused.length > 0 ? [] : failures.map(({ text }) => `reconcile failed: ${text}`);
   return [...invalid, ...failed, ...(isAbout || failed.length > 0 ? [] : fatal.map((text) => `fatal: ${text}`))];
+}
+
+/** A line for each object that the API server refused as invalid. */
+function invalidTexts(session: CaseState["session"]): string[] {
+  const refused = session.refusals().filter(({ isInvalid }) => isInvalid);
+  return refused.map(({ text }) => `valid: expected true, got false: ${text}`);
 }
 
 const json = (object: KubeObject | undefined): JsonObject | undefined => object && withoutTimes(object);
@@ -156,12 +171,13 @@ const expectations: Readonly<Record<string, Expectation>> = {
   golden: async (expected, state, { golden }) =>
     about("golden", await golden(String(expected), goldenText(state), state.test)),
   unchanged: unchangedMismatches,
-  valid: (expected, { session }) =>
-    expected === false && !session.refusals().some(({ isInvalid }) => isInvalid)
-      ? about("valid", ["valid: expected false, got true"])
-      : [],
+  valid: (expected, { session }) => {
+    const refused = invalidTexts(session);
+    if (expected !== false) return about("valid", refused);
+    return refused.length > 0 ? [] : about("valid", ["valid: expected false, got true"]);
+  },
   not: async (expected, state, expecting) => {
-    const inner = await expectationMismatches(asObject(expected), state, expecting);
+    const inner = await namedMismatches(asObject(expected), state, expecting);
     return inner.length > 0 ? [] : about("not", [`not: ${printJson(expected)} holds`]);
   },
 };
