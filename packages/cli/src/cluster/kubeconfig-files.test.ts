@@ -118,10 +118,10 @@ describe("a kubeconfig file", () => {
 
 describe("$KUBECONFIG", () => {
   const listed = (value: string | undefined): readonly string[] | undefined =>
-    kubeconfigVariable({ cwd: "/work", env: value === undefined ? {} : { KUBECONFIG: value } });
+    kubeconfigVariable({ cwd: "/project", env: value === undefined ? {} : { KUBECONFIG: value } });
 
   test("is a list of files, seen from here, without empty parts", () => {
-    assert.deepEqual(listed(["/a", "b", "", "../c"].join(delimiter)), ["/a", "/work/b", "/c"]);
+    assert.deepEqual(listed(["/a", "b", "", "../c"].join(delimiter)), ["/a", "/project/b", "/c"]);
   });
 
   test("that is unset or empty lists nothing", () => {
