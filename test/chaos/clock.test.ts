@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A clock that goes back: versions go on, watches go on, leases and events are kept, and a restart in the past finds everything.
+// A clock that goes back: versions continue, watches continue, leases and events are kept, and a restart in the past finds everything.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";

@@ -83,7 +83,7 @@ test(`bodies from the seed ${seed}`, async (t) => {
   });
 });
 
-/** Sends so many bytes and gives the code of the answer; what comes after the answer is of no interest. */
+/** Sends this many bytes and gives the code of the answer; what comes after the answer is of no interest. */
 function sendBytes(target: Target, length: number, declared: boolean): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   const { caPem: ca, certPem: cert, keyPem: key } = target;

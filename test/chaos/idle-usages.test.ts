@@ -77,7 +77,7 @@ test(`${count} settled Usages cause no write when a control plane starts, and no
     engine.start({ ...spec, reconcile });
     await engine.startWatches(spec.name, watches);
   }
-  /** Waits until nothing happens any more, and tells what did. */
+  /** Waits until nothing happens, and returns what did. */
   const settled = async (): Promise<typeof seen> => {
     for (let before = { ...seen, reconciles: -1 }; !isDeepStrictEqual(before, seen); await setTimeout(300)) {
       before = { ...seen };

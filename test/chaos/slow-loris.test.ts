@@ -37,7 +37,7 @@ const kinds: Readonly<Record<string, Loris>> = {
   "unfinished HTTP/2 headers": { protocol: "h2", says: [http2Preface, emptySettings, unfinishedHeaders], drips: "" },
 };
 
-/** Opens a connection, says the first words and goes on dripping; resolves to how it ended. */
+/** Opens a connection, says the first words and sends the rest slowly; resolves to how it ended. */
 async function annoy(target: Target, { protocol, says, drips }: Loris): Promise<{ dropped: Promise<unknown> }> {
   const { hostname: host, port: text } = new URL(target.server);
   const port = Number(text);

@@ -38,7 +38,7 @@ async function change(client: KubeClient, namespace: string, { type, name, patch
   else await client.patch({ ...type, name, namespace }, patch, { type: "merge" });
 }
 
-// So many cases at a time end soon, also on a busy machine: events are written after everything else that controllers have to do.
+// With this many cases at a time each ends soon, also on a busy machine: events are written after everything else that controllers have to do.
 const concurrency = 16;
 
 describe("simulated workloads end as on a cluster", { concurrency }, () => {

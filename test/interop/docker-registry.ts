@@ -10,7 +10,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { createAuthority, type KeyPair } from "@purlin/certificates";
 
-/** How the registry finds out who asks. The user is `me` with the password `secret`. */
+/** How the registry authenticates. The user is `me` with the password `secret`. */
 export type RegistryAuth = "none" | "basic" | "token";
 
 // bcrypt of "secret", at the lowest cost there is.

@@ -48,7 +48,7 @@ async function run(command: string, place: Place): Promise<string> {
   return stdout;
 }
 
-/** A program that goes on until it is stopped. */
+/** A program that continues until it is stopped. */
 interface Running extends AsyncDisposable {
   /** Waits until its output matches, and returns all of it. */
   until(pattern: RegExp): Promise<string>;

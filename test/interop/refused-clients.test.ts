@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may not call a function made with our SDK: by grpcurl (Go's TLS) and by a bare TLS socket (OpenSSL).
+// Clients that may not call a function made with our SDK: by grpcurl (Go's TLS) and by a bare TLS socket (OpenSSL).
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
@@ -60,7 +60,7 @@ interface RawOutcome {
   readonly end: string;
 }
 
-/** Connects, speaks first as HTTP/2 demands, and waits until the other side has had enough. */
+/** Connects, sends the HTTP/2 preface, and waits until the other side closes the connection. */
 async function rawClient(options: ConnectionOptions): Promise<RawOutcome> {
   const socket = connect({
     port: running.port,

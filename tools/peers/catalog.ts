@@ -15,7 +15,7 @@ import { xpkgWriter } from "./xpkg-writer.ts";
 
 export { pythonOf, pythonSdk, typescriptSdk } from "./public-sdks.ts";
 
-/** A client of gRPC servers that knows nothing of them. */
+/** A client of gRPC servers that needs no descriptors of them. */
 export const grpcurl: Peer = {
   name: "grpcurl",
   version: "1.9.4",

@@ -56,7 +56,7 @@ async function createMissing(client: ServerClient, objects: readonly JsonObject[
   return created;
 }
 
-/** An object as it is recorded: who manages it is not. */
+/** An object as it is recorded, without its managers. */
 function withoutManagers(object: JsonObject): JsonObject {
   const { managedFields: _managers, ...metadata } = object["metadata"] as JsonObject;
   return { ...object, metadata };

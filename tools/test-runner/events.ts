@@ -24,7 +24,7 @@ export type TestEvent =
 /** How long a process may take to exit after its last test. */
 export const lingerMs = 10_000;
 
-/** What the runner tells a process to do. */
+/** The commands of the runner to a process. */
 export type Command = { readonly kind: "run"; readonly files: readonly string[] } | { readonly kind: "end" };
 
 const kinds = new Set(["started", "passed", "skipped", "failed", "waiting", "lingering"]);

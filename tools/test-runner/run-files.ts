@@ -16,7 +16,7 @@ import { type Command, isCommand, lingerMs, send } from "./events.ts";
 enableCompileCache(resolve(".cache/compiled-tests"));
 
 let running = "";
-// Sent from here and not by the reporter, which sees events only when the test lets go of the event loop.
+// Sent from here and not by the reporter, which gets events only when the test yields the event loop.
 beforeEach((test) => {
   running = test.fullName;
   send({ kind: "started", name: running });

@@ -155,7 +155,7 @@ export const suites: Record<string, MakeSuite> = {
     atOnce: waiting(cores),
     sharesProcesses: true,
   }),
-  // Their functions in Go open port 8080, and some of these tests look for who listens there.
+  // Their functions in Go open port 8080, and some of these tests look for the process that listens there.
   interop: inPairs(["test/interop/*.test.ts", "test/interop/{certificates,packages,providers}/*.test.ts"], {
     inTurn: /\/(certificates|packages|providers)\//,
     alone: /runner-faults/,

@@ -8,7 +8,7 @@ import { type Command, type Failure, isTestEvent, lingerMs, type TestEvent } fro
 export interface Group {
   readonly title: string;
   readonly files: readonly string[];
-  /** The group is stopped when it reports nothing for so long. */
+  /** The group is stopped when it reports nothing for this long. */
   readonly silenceMs: number;
   /** Never runs beside another group of which this is true. */
   readonly inTurn?: boolean;

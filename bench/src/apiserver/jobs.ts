@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { Kind } from "./objects.ts";
 
-/** Writes new objects, so many at a time, and gives how many seconds it took. */
+/** Writes new objects, this many at a time, and gives how many seconds it took. */
 export interface CreateJob {
   readonly job: "create";
   readonly kind: Kind;

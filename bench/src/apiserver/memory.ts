@@ -7,11 +7,11 @@ import { memoryOf, startEmbedded, startPair } from "./contenders.ts";
 export interface MemoryEffort {
   readonly rounds: number;
   readonly objects: number;
-  /** How long collectors get to give back what the writing took. */
+  /** The time that collectors get to free the memory of the writes. */
   readonly restMs: number;
 }
 
-/** Resident memory of all processes of a contender after so many objects were written to it. */
+/** Resident memory of all processes of a contender after this many objects were written to it. */
 export async function memoryFigures(effort: MemoryEffort): Promise<Figure[]> {
   const ours: number[] = [];
   const pair: number[] = [];

@@ -8,7 +8,7 @@ const patienceMs = 30_000;
 
 /**
  * Writes at a steady rate, whether or not earlier writes were answered, so that both contenders get the same load, and measures
- * each from the moment it is sent to the moment a watch tells of it.
+ * each from the moment it is sent to its watch event.
  */
 export async function timesToEvent(
   { writer, watcher }: { readonly writer: Http2Client; readonly watcher: Http2Client },

@@ -62,7 +62,7 @@ async function countOf({ users }: Plane): Promise<number> {
   return (await users.list(pair(""))).items.length;
 }
 
-/** The goals are for so many; there are more by then, and each takes its part. */
+/** The goals are for this many; there are more by then, and each takes its part. */
 const goalCount = 1000;
 const share = (count: number): number => Math.min(1, goalCount / count);
 

@@ -40,7 +40,7 @@ function schema(): object {
   return { type: "object", properties: { spec } };
 }
 
-/** One function composes, the other says what is ready. Without a TTL they say nothing about how long that holds. */
+/** One function composes, the other says what is ready. They set no TTL. */
 export function composition(ttlSeconds: number | undefined): KubeObject {
   const input = { apiVersion: `${group}/v1`, kind: "Input", ...(ttlSeconds !== undefined && { ttlSeconds }) };
   const pipeline = functionNames.map((step) => ({ step, functionRef: { name: step }, input }));

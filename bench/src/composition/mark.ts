@@ -14,7 +14,7 @@ export const mark = {
   aloneMs: 125,
 } as const;
 
-/** What a figure of the mark would be on a machine whose kube-apiserver creates so many ConfigMaps a second. */
+/** What a figure of the mark would be on a machine whose kube-apiserver creates this many ConfigMaps a second. */
 export function scaled(value: number, createsPerSecond: number): number {
   return (value * mark.createsPerSecond) / createsPerSecond;
 }

@@ -10,7 +10,7 @@ const patienceMs = 5 * 60_000;
 
 /** A user who makes composite resources and waits for them. */
 export interface Requester extends AsyncDisposable {
-  /** Makes so many and gives the seconds from the first request to the moment all were seen Ready. */
+  /** Makes this many and gives the seconds from the first request to the moment all were seen Ready. */
   untilReady(prefix: string, count: number): Promise<number>;
   /** Deletes those of a prefix again and waits until they are gone. */
   remove(prefix: string, count: number): Promise<void>;

@@ -12,7 +12,7 @@ export async function writeCounts(access: Access): Promise<Usage> {
 
 const quietMs = 3_000;
 
-/** The same once nothing has been written for a while: events follow what they tell of. */
+/** The same once nothing has been written for a while: events are written after the changes that they report. */
 export async function settledWrites(access: Access): Promise<Usage> {
   for (let before = await writeCounts(access); ; ) {
     await delay(quietMs);

@@ -43,7 +43,7 @@ export async function run(words: readonly string[], outer: Io): Promise<number> 
   }
 }
 
-/** `purlin help up` is what people try who do not know `purlin up --help`; `purlin` alone is a question, too. */
+/** `purlin help up` is what users try that do not know `purlin up --help`; `purlin` alone is a question, too. */
 function withHelp(words: readonly string[]): readonly string[] {
   if (words.length === 0) return ["--help"];
   return words[0] === "help" ? [...words.slice(1), "--help"] : words;
@@ -114,7 +114,7 @@ function chosenCommand(program: Command, argv: readonly string[]): { words: stri
 }
 
 /**
- * Tells the user about an error in one line on stderr, with stack traces only when asked for, and returns the exit code.
+ * Prints an error in one line on stderr, with stack traces only when asked for, and returns the exit code.
  * An unexpected error asks for --debug, because its stack trace is needed.
  */
 export function reportError(error: unknown, io: Io, options: { readonly debug: boolean }): number {

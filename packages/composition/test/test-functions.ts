@@ -50,7 +50,7 @@ export interface ResponseWish {
   readonly nothingDesired?: boolean | undefined;
 }
 
-/** A response that goes on from the request's desired state and context. */
+/** A response that continues from the request's desired state and context. */
 export function respond(request: RunFunctionRequest, wish: ResponseWish = {}): RunFunctionResponse {
   const { ttlSeconds, results = [], conditions = [], context } = wish;
   const ttl = ttlSeconds === undefined ? undefined : create(Duration, { seconds: BigInt(ttlSeconds) });

@@ -17,7 +17,7 @@ interface CrdFollowers {
 }
 
 /**
- * When the CRD of a kind changes, drops what was learned about the kind (its path, scope and schema) and lists its cached
+ * When the CRD of a kind changes, drops the cached facts about the kind (its path, scope and schema) and lists its cached
  * objects again: the server now prunes and defaults them differently. Resolves when all CRDs are known, with a function
  * that stops following them; rejects when the signal aborts before that.
  */

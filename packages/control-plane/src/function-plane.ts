@@ -195,7 +195,7 @@ function asJson(answer: JsonValue): JsonValue {
 interface RecentKinds {
   /** A CRD that serves these kinds, as `apiVersion/Kind`, has changed. */
   changed(kinds: readonly string[]): void;
-  /** Nothing serves these kinds any more. */
+  /** These kinds are no longer served. */
   gone(kinds: readonly string[]): void;
   has(kind: string): boolean;
 }

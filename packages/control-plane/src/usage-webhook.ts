@@ -255,7 +255,7 @@ async function reviewDefinition(request: JsonObject, client: Pick<KubeClient, "g
   }
 }
 
-/** What becomes of the dependents. Clients of old versions ask for orphans by another field. */
+/** The deletion propagation. Clients of old versions request orphans by another field. */
 function policyOf(request: JsonObject): string {
   const isOrphaned = memberAt(request, ["options", "orphanDependents"]) === true;
   return stringAt(request, ["options", "propagationPolicy"]) || (isOrphaned ? "Orphan" : "Background");

@@ -17,7 +17,7 @@ import {
 } from "./message-decode.ts";
 import { WireType } from "./wire-reader.ts";
 
-/** Messages of up to so many bytes are read at once. */
+/** Messages of up to this many bytes are read at once. */
 const atOnceBytes = 64 * 1024;
 
 /** As {@link decode}, in parts that let other work run: the entries of the maps and lists of a large message are read one after the other. */

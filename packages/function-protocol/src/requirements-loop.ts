@@ -20,7 +20,7 @@ import { type Struct, sameBytes } from "./struct.ts";
 /** How often a function may be called again because it asked for something new. */
 const maxRequirementsIterations = 5;
 
-/** A function may ask for thousands of things: so many of them are read at the same time. */
+/** A function may ask for thousands of things: this many of them are read at the same time. */
 const fetchedAtOnce = 16;
 
 /** Where the answers to requirements come from. */

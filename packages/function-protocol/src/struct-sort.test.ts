@@ -9,7 +9,7 @@ import { decodeStruct, type JsonObject } from "./struct-decode.ts";
 import { encodeStruct } from "./struct-encode.ts";
 import { sortStruct } from "./struct-sort.ts";
 
-/** What sorting must give: the object itself, written anew with its members in order. */
+/** What sorting must give: the object itself, written again with its members in order. */
 const judge = (bytes: Uint8Array): Buffer => encodeStruct(decodeStruct(bytes, "mutable"), "sorted");
 const hex = (bytes: Uint8Array | undefined): string => Buffer.from(bytes ?? []).toString("hex");
 

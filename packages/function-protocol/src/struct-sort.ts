@@ -22,7 +22,7 @@ const shortRun = 64;
 /**
  * The bytes of a Struct with the members of every object sorted, without decoding them: sorting changes no length, so the
  * members only change places. Undefined when the bytes are not exactly what an encoder writes for plain JSON, each
- * thing once and in its shortest form; then only decoding can tell what they say, or that they say nothing.
+ * thing once and in its shortest form; then only decoding can show their value, or that they have none.
  */
 export function sortStruct(bytes: Uint8Array): Uint8Array | undefined {
   const sorter = new StructSorter(bytes);

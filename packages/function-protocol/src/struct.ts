@@ -124,7 +124,7 @@ Object.defineProperty(Struct.prototype, Symbol.for("nodejs.util.inspect.custom")
   },
 });
 
-/** Tells a {@link Struct} from any other value, also when two copies of this package are loaded. */
+/** Whether a value is a {@link Struct}, also when two copies of this package are loaded. */
 export function isStruct(value: unknown): value is Struct {
   return typeof value === "object" && value !== null && brand in value;
 }

@@ -117,7 +117,7 @@ export function stringRoom(value: string): number {
 let spare: WriteBuffer | undefined;
 
 /**
- * Lends a buffer to `write`, which gets the position to start from and returns where it ended, and gives back a copy
+ * Lends a buffer to `write`, which gets the position to start from and returns where it ended, and returns a copy
  * of what was written. When the buffer turns out too small, `write` is called again with a larger one.
  */
 export function withBuffer(write: (buffer: WriteBuffer, position: number) => number): Buffer {

@@ -63,7 +63,7 @@ test("the documents have code to compile", () => {
 
 test("every TypeScript block compiles", () => {
   const readme = join(project, "2/block-2.ts");
-  // The second block of the README goes on where the first one ends.
+  // The second block of the README continues where the first one ends.
   writeFileSync(readme, `import { fn } from "./block-1.ts";\n${readFileSync(readme, "utf8")}`);
   const first = join(project, "2/block-1.ts");
   writeFileSync(first, readFileSync(first, "utf8").replace("const fn", "export const fn"));

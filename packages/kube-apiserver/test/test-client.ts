@@ -26,7 +26,7 @@ interface Outgoing {
   readonly body?: string | Uint8Array;
 }
 
-/** A client that speaks one protocol over one connection, and shows everything. */
+/** A client of one protocol over one connection, with the whole response. */
 export interface TestClient extends AsyncDisposable {
   send(path: string, outgoing?: Outgoing): Promise<Reply>;
   /** Opens a stream and gives its chunks as they come; ends when the server or the caller ends it. */

@@ -76,7 +76,7 @@ export interface DeleteOptions extends CallOptions {
 export interface KubeReader {
   get(type: TypeRef, key: ObjectKey, options?: CallOptions): Promise<KubeObject>;
   list(type: TypeRef, options?: ListOptions): Promise<KubeList>;
-  /** Opens a watch; it ends when the server ends it. For one that goes on, see the informer. */
+  /** Opens a watch; it ends when the server ends it. For one that continues, see the informer. */
   watch(type: TypeRef, options?: WatchOptions): Promise<AsyncIterable<WatchEvent>>;
 }
 
@@ -266,7 +266,7 @@ function heldObject(answer: JsonValue): KubeObject | undefined {
   const object = answer as KubeObject;
   const { deletionTimestamp, deletionGracePeriodSeconds, finalizers } = object.metadata ?? {};
   if (!deletionTimestamp) return undefined;
-  // A namespace is held by its spec: neither is said of it.
+  // A namespace is kept by its spec: both are left out.
   return (finalizers ?? []).length > 0 || deletionGracePeriodSeconds !== 0 ? object : undefined;
 }
 

@@ -39,7 +39,7 @@ const run = promisify(execFile);
 const supported = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"];
 const timeoutMs = 60_000;
 
-/** Credentials from an exec plugin, kept until they expire or the server refuses them. One run serves all who wait. */
+/** Credentials from an exec plugin, kept until they expire or the server refuses them. One run serves all callers that wait. */
 export function execCredentials(config: ExecConfig, options: ExecOptions): CredentialSource {
   if (!supported.includes(config.apiVersion)) {
     throw new Error(
@@ -120,7 +120,7 @@ function checked(answer: ExecCredential, config: ExecConfig): ExecCredential {
   return answer;
 }
 
-/** How to reach an API server and prove who is calling. */
+/** The address of an API server and the credentials. */
 export interface ClusterAccess {
   /** The server's address, such as `https://127.0.0.1:6443`, perhaps with a path in front of every request. */
   readonly server: string;
@@ -136,7 +136,7 @@ export interface ClusterAccess {
   readonly credentials: CredentialSource;
 }
 
-/** What proves who is calling. */
+/** The credentials. */
 export interface Credentials {
   readonly bearerToken?: string | undefined;
   readonly basic?: { readonly username: string; readonly password: string } | undefined;

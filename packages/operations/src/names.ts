@@ -49,7 +49,7 @@ export function pipelineError(message: string): ConditionText {
   return { type: "Succeeded", status: "False", reason: "PipelineError", message: shortened(message) };
 }
 
-/** The last pass failed. */
+/** The last reconcile failed. */
 export function reconcileError(message: string): ConditionText {
   return { type: "Synced", status: "False", reason: "ReconcileError", message: shortened(message) };
 }

@@ -77,7 +77,7 @@ export function runningRefs(names: readonly string[]): readonly JsonObject[] | u
   return names.length === 0 ? undefined : names.slice(0, listedLimit).map((name) => ({ name }));
 }
 
-/** The condition of an owner whose pass succeeded. It says when more Operations run than its status lists. */
+/** The condition of an owner whose reconcile succeeded. It says when more Operations run than its status lists. */
 export function syncedWith(owner: KubeObject, { names, label }: Running): ConditionText {
   if (names.length <= listedLimit) return conditions.synced;
   const all = `kubectl get operations -l ${label}=${owner.metadata.name}`;

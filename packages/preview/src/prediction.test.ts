@@ -294,7 +294,7 @@ test(`${changes} random changes of ${composites} composite resources are predict
   );
 });
 
-/** Waits until nothing of the scene changes any more. */
+/** Waits until nothing of the scene changes. */
 async function quiet(): Promise<void> {
   await scene.settled();
   for (let [last, same] = ["", 0]; same < 3; ) {

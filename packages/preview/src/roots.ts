@@ -109,7 +109,7 @@ async function usersOf(
   return definitions.filter(({ compositeType }) => used.has(kindIdentity(compositeType)));
 }
 
-/** A composite resource that is being deleted is not composed any more. */
+/** A composite resource that is being deleted is no longer composed. */
 function isRun({ metadata }: KubeObject): boolean {
   return !metadata.deletionTimestamp;
 }

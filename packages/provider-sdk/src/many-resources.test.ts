@@ -53,7 +53,7 @@ test(`${count} resources are observed a few at a time, and then once in each pol
     startProvider({ name: "provider-many", client, resources: [resource], clock, maxConcurrentReconciles: most }),
   );
   const total = (): number => observed.values().reduce((sum, one) => sum + one, 0);
-  // Everything is in this process, so what is left to do goes on between two looks.
+  // Everything is in this process, so what is left to do continues between two looks.
   let [before, quiet] = ["", 0];
   const isQuiet = (): boolean => {
     const now = `${total()} ${sent.length}`;

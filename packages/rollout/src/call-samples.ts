@@ -11,7 +11,7 @@ interface Call {
   readonly at: number;
   readonly result: CallResult;
   readonly ms: number;
-  /** Whether a cache answered: its time says nothing about the function. */
+  /** Whether a cache answered: its time is not a measure of the function. */
   readonly isCached?: boolean;
 }
 

@@ -57,7 +57,7 @@ export function createExternalGates(clock: Pick<Clock, "now">, fetching: Fetch =
       const known = found !== undefined && found.at > clock.now() ? undefined : found;
       const isDue = known === undefined || known.at < since || clock.now() - known.at >= gate.intervalMs;
       if (isDue && !asking.has(key)) void ask(key, gate, body());
-      // An answer that could not be renewed for a while says nothing about now.
+      // An answer that could not be renewed for a while is outdated.
       const isOld = known !== undefined && clock.now() - known.at > 3 * gate.intervalMs + timeoutMs;
       return known === undefined || known.at < since || isOld ? undefined : known.value;
     },

@@ -51,7 +51,7 @@ export interface GateSamples {
   readonly pendingShadows: number;
   readonly candidateCalls: (sinceMs: number) => CallNumbers;
   readonly stableCalls: (sinceMs: number) => CallNumbers;
-  /** The p95 of the stable revision when the step began: in the last step it is not called any more. */
+  /** The p95 of the stable revision when the step began: in the last step it is no longer called. */
   readonly stableP95Ms?: number | undefined;
   readonly moved: SideNumbers;
   readonly stayed: SideNumbers;

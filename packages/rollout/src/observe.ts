@@ -109,7 +109,7 @@ async function revisionsOf(
   return new Map(names.map((one, index) => [one, found[index]]));
 }
 
-/** Knows for how long this process has looked at a rollout, and for how long the runtime of the candidate has not been healthy. */
+/** Tracks for how long this process has observed a rollout, and for how long the runtime of the candidate has not been healthy. */
 export interface OutageWatch {
   /** To be asked at each look. */
   watchedMs(rolloutUid: string): number;

@@ -198,7 +198,7 @@ class World {
     if (edited !== undefined && this.chance(0.1)) edited.labels = this.chance(0.5) ? { tier: "canary" } : {};
   }
 
-  /** Time goes on; now and then the clock jumps as well. */
+  /** Time continues; now and then the clock jumps as well. */
   pass(): void {
     this.now += 20_000 + this.pick(60_000);
     const jump = this.chance(0.03) ? (this.chance(0.5) ? 1 : -1) * this.pick(10_000_000) : 0;

@@ -55,7 +55,7 @@ export async function findSides(options: SidesOptions): Promise<SidesFound> {
       ? await Promise.all(plan.functions.map((name) => functionSides(name, options)))
       : [await compositionSides(plan.composition, options)];
   const refusals = all.filter((one) => "reason" in one);
-  // A candidate comes by itself; what else is refused has to be put right first.
+  // A candidate appears by itself; other refused plans have to be fixed first.
   const refused = refusals.find(({ reason }) => reason !== waiting) ?? refusals[0];
   if (refused !== undefined && "reason" in refused) {
     const stable = all.flatMap((one) => ("reason" in one ? (one.stable ?? []) : [{ ...one.sides, candidate: "" }]));

@@ -24,7 +24,7 @@ interface SimulatedController<D extends SimulatorDeps> {
   readonly dependents?: readonly TypeRef[];
   /** Further changes that cause a reconcile. */
   readonly watches?: readonly WatchSpec[];
-  /** An object of the type does not exist any more. */
+  /** An object of the type no longer exists. */
   readonly onGone?: (deps: D, key: ObjectKey) => Promise<void>;
   readonly reconcile: (deps: D, context: ReconcileContext) => Promise<ReconcileResult>;
 }

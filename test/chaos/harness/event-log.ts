@@ -18,7 +18,7 @@ interface Event {
   readonly object: SeenObject & { readonly code?: number; readonly message?: string };
 }
 
-/** A watcher that goes on, from the last version it saw, when its server has gone and come back. */
+/** A watcher that continues, from the last version it saw, when its server has gone and come back. */
 export class EventLog {
   readonly changes: SeenChange[] = [];
   #last: bigint;

@@ -21,7 +21,7 @@ export class Ledger {
     return this.#states.get(name) ?? {};
   }
 
-  /** Resolves when so many more writes were answered. */
+  /** Resolves when this many more writes were answered. */
   untilAnswered(more: number): Promise<void> {
     if (more <= 0) return Promise.resolve();
     const { promise, resolve } = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import process from "node:process";
 // system allows it.
 const unshare = process.getuid?.() === 0 ? ["unshare", "--mount"] : ["unshare", "--user", "--map-root-user", "--mount"];
 
-/** Runs a command with a disk of its own mounted on the directory, so many bytes large. */
+/** Runs a command with a disk of its own mounted on the directory, this many bytes large. */
 export function onSmallDisk(directory: string, bytes: number): string[] {
   return wrapped(`mount -t tmpfs -o size=${bytes},mode=0700 tmpfs "$0" && exec "$@"`, directory);
 }
@@ -20,7 +20,7 @@ function wrapped(script: string, directory: string): string[] {
   return [...unshare, "sh", "-c", script, directory];
 }
 
-/** Forbids or allows to change a file, also for those who have it open. Throws where that is not possible. */
+/** Forbids or allows changes of a file, also for processes that have it open. Throws where that is not possible. */
 export function setImmutable(path: string, on: boolean): void {
   const { status, stderr, error } = spawnSync("chattr", [on ? "+i" : "-i", path], { encoding: "utf8" });
   if (status === 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Queues writes to the store in argv[2] in one turn: a large one for which its disk has no room, and small ones behind it that rest on
-// it. Prints as JSON what became of each, what the store holds then, and what is on disk.
+// it. Prints as JSON the outcome of each, what the store holds then, and what is on disk.
 import { setImmediate as turn } from "node:timers/promises";
 import { openStore } from "../../../packages/kube-apiserver/src/store/open-store.ts";
 import { type Note, noteCodec, put, show } from "../../../packages/kube-apiserver/test/store/temp-store.ts";

@@ -335,7 +335,7 @@ export const applyCases: readonly Case[] = [
       metadata: { name: "a", uid: body.metadata.uid },
       status: { phase: "with uid" },
     });
-    // Another uid is ignored here, yet it makes the reference write new times, unless it is very busy: the version says nothing.
+    // Another uid is ignored here, yet it makes the reference write new times, unless it is very busy: the version is not compared.
     await nextSecond();
     await s.patch(
       `${widgets(s, "a")}/status?fieldManager=m`,

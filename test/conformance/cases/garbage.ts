@@ -42,7 +42,7 @@ async function gone(s: Session, ...names: readonly string[]): Promise<void> {
   s.note("gone", names);
 }
 
-/** The collector of the reference first has to learn of a kind; a dependent that goes shows that it has. */
+/** The collector of the reference first has to discover a kind; the deletion of a dependent shows that it has. */
 async function collectorIsAwake(s: Session): Promise<void> {
   const stray = {
     apiVersion: "v1",

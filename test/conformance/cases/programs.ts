@@ -146,7 +146,7 @@ export const programCases: readonly Case[] = [
 
   scenario("kubectl watches", async (s) => {
     await s.post(core(s, "configmaps"), configMap("a"), { quiet: true });
-    /** A watch that ends itself when it has shown so much; nothing may change before it has shown what there is. */
+    /** A watch that ends itself when it has shown this much; nothing may change before it has shown what there is. */
     const watch = (args: readonly string[], lines: number): { listed: Promise<void>; shown: Promise<string> } => {
       const listed = Promise.withResolvers<void>();
       const isEnough = (stdout: string): boolean => {

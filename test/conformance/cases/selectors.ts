@@ -7,7 +7,7 @@ import type { Session } from "../harness/session.ts";
 
 const names = (list: Loose): Loose => list.items?.map((item: Loose) => item.metadata.name) ?? list;
 
-/** Objects with labels that tell every operator apart. */
+/** Objects with labels for which every operator has another result. */
 const labelled: Readonly<Record<string, Record<string, string>>> = {
   none: {},
   "env-dev": { env: "dev" },

@@ -272,7 +272,7 @@ export const webhookMatchingCases: readonly Case[] = [
     });
     const labels = { case: s.namespace };
     const metadata = { name: s.namespace, labels };
-    // Only who may create ConfigMaps reaches the policies.
+    // Only users that may create ConfigMaps reach the policies.
     const rbac = "rbac.authorization.k8s.io";
     const rule = { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] };
     const subjects = [{ apiGroup: rbac, kind: "User", name: "maria" }];

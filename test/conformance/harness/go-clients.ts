@@ -7,7 +7,7 @@ const directory = join(import.meta.dirname, "..", "programs", "go-clients");
 
 let building: Promise<string> | undefined;
 
-/** The program of `programs/go-clients`, built by the first who asks. */
+/** The program of `programs/go-clients`, built by the first caller. */
 export function goClients(): Promise<string> {
   building ??= build();
   return building;

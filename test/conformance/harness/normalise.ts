@@ -92,7 +92,7 @@ function ordinal(known: Map<string, string>, text: string, kind: string): string
   return label;
 }
 
-/** The version of a list or a bookmark counts what all other cases write too, so it says nothing about this one. */
+/** The version of a list or a bookmark counts the writes of all other cases too, so it is not compared. */
 function withoutSharedVersions(value: Loose): Loose {
   const isCollection = Array.isArray(value.items) || value.kind === "Table";
   if (isCollection && value.metadata?.resourceVersion) return withVersion(value, "<list version>");

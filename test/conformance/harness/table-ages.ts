@@ -3,7 +3,7 @@ import type { Loose } from "./loose.ts";
 
 const ages = new Set(["Age", "Last Seen", "First Seen", "Duration"]);
 
-/** Which cells of a row with so many cells show an age: a watch names its columns with the first event only. */
+/** Which cells of a row with this many cells show an age: a watch names its columns with the first event only. */
 export type AgeColumns = Map<number, readonly number[]>;
 
 /** A table with the ages in its cells masked, and without the words about its columns: those are of built-in schemas. */

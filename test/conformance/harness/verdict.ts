@@ -15,7 +15,7 @@ export interface KnownDifference {
   readonly reason: string;
 }
 
-/** What became of the differences of one case. */
+/** The outcome for the differences of one case. */
 export interface Verdict {
   /** Differences that are not listed. */
   readonly unexpected: readonly Difference[];

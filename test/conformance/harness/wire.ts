@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from "node:http";
 import { Agent, request as httpsRequest } from "node:https";
 import { parseJson } from "@purlin/kube-objects/json";
 
-/** How to reach a server and who asks. */
+/** The address of a server and the user. */
 export interface Target {
   readonly server: string;
   readonly caPem: string;

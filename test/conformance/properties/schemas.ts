@@ -51,7 +51,7 @@ const scalars: fc.Arbitrary<Loose> = fc.oneof(
   fc.constant({ "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] }),
 );
 
-/** What may be said about a value besides its structure. */
+/** Keywords for a value besides its structure. */
 const said: fc.Arbitrary<Loose> = fc.oneof(
   fc.record({ required: fc.subarray(["a", "b", "c"], { minLength: 1 }) }),
   fc.record({ properties: fc.record({ a: fc.constantFrom({ minimum: 1 }, { maxLength: 1 }, { enum: ["a", 1] }) }) }),

@@ -7,7 +7,7 @@ import type { TwoClusters } from "./two-clusters.ts";
 
 /** Compares namespaces of two clusters. */
 export interface Comparison {
-  /** Resolves when both clusters are in the same state twice in a row; rejects with the difference when nothing changes any more. */
+  /** Resolves when both clusters are in the same state twice in a row; rejects with the difference when nothing changes. */
   untilEqual(namespace: string): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ function followChanges(): { quietMs(all: readonly Snapshots[]): number; restart(
 interface Read {
   readonly expected: Snapshots;
   readonly actual: Snapshots;
-  /** Nothing changes any more. */
+  /** Nothing changes. */
   readonly isQuiet: boolean;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The lists on a composite resource that say which of its conditions a claim shows: who has them, who writes them, what
+// The lists on a composite resource that say which of its conditions a claim shows: which objects have them, what writes them, what
 // they hold.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";

@@ -72,7 +72,7 @@ export function namespaceOf(name: string): KubeObject {
   return { apiVersion: "v1", kind: "Namespace", metadata: { name } };
 }
 
-/** Applies compositions and waits until composite resources can use them, so that no event tells of their absence. */
+/** Applies compositions and waits until composite resources can use them, so that no event reports their absence. */
 export async function applyCompositions(plane: Plane, ...compositions: readonly KubeObject[]): Promise<void> {
   const type = { apiVersion: "apiextensions.crossplane.io/v1", kind: "CompositionRevision" };
   await plane.apply(...compositions);

@@ -200,6 +200,6 @@ test("deleted: kubectl waits until the claim is gone, and what was made for it f
   const gone = await kubectl(["get", "shop/corner"]);
   assert.match(gone.stderr, /NotFound/);
   await plane.gone(xrType, { name: xr.metadata.name ?? "" });
-  // Kubernetes collects what has no owner any more, at its own pace.
+  // Kubernetes collects what has no owner, at its own pace.
   assert.deepEqual([owner?.uid, owner?.controller], [xr.metadata.uid, true]);
 });

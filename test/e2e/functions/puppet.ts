@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A function that answers what the composite resource tells it to.
+// A function whose answer is in the composite resource.
 import {
   fromJson,
   type JsonObject,

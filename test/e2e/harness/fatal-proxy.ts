@@ -116,7 +116,7 @@ async function forwardWrite(call: Call, fateOf: FateOf): Promise<void> {
   answer.end(text);
 }
 
-/** Protobuf and empty bodies say nothing. */
+/** Protobuf and empty bodies are ignored. */
 function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());

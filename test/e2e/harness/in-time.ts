@@ -7,7 +7,7 @@ const longestMs = 120_000;
 const lastWordsMs = 10_000;
 
 /**
- * Waits for an end, for so long and no longer. What is late goes on behind the back of the failure, and would keep this
+ * Waits for an end, at most this long. What is late continues behind the back of the failure, and would keep this
  * process from ending as well, so it is ended.
  */
 export async function inTime<T>(what: string, end: PromiseLike<T>, limitMs: number = longestMs): Promise<T> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// In which order objects went, as the server tells it.
+// The order in which the server deleted objects.
 import type { KubeClient } from "@purlin/kube-client";
 import type { TypeRef } from "@purlin/kube-objects/object";
 

@@ -18,7 +18,7 @@ export const claimType = { apiVersion: `${group}/v1`, kind: "Case" };
 export const configMap = { apiVersion: "v1", kind: "ConfigMap" };
 export const namespace = "yard";
 
-/** What a composite resource tells its function to answer. */
+/** The answer of a function, as its composite resource states it. */
 export type Orders = {
   /** Composed resources by their name in the pipeline. */
   readonly compose?: Readonly<Record<string, JsonObject>>;

@@ -92,7 +92,7 @@ export async function startBoxScene(
   return { ...scene, [Symbol.asyncDispose]: () => closing.disposeAsync() };
 }
 
-/** Resolves when none of some processes runs any more. */
+/** Resolves when none of some processes runs. */
 export async function gone(processes: readonly SeenProcess[]): Promise<void> {
   const left = (): SeenProcess[] => processes.filter(isRunning);
   const text = (): string =>

@@ -26,7 +26,7 @@ export interface Fleet extends AsyncDisposable {
   madeBy(channel: string, functionRevision: string): Promise<void>;
 }
 
-/** So many reconciles are asked for at a time; most of them wait for their function. */
+/** At most this many reconciles are asked for at a time; most of them wait for their function. */
 const parallel = 32;
 
 /** Follows buckets once they are well, and asks for one reconcile after the other until it is disposed of. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is active: the limit raised and lowered, a moving tag, edits that make no revision, and Manual, where users decide.
+// Which revisions are active: the limit raised and lowered, a moving tag, edits that make no revision, and Manual, where users decide.
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { isInvalid } from "@purlin/kube-objects/errors";
@@ -42,7 +42,7 @@ async function becomes(wanted: readonly string[], name = functionName): Promise<
   );
 }
 
-/** Who is active answers, who is not has no endpoint. */
+/** An active revision answers, an inactive one has no endpoint. */
 function isRight(revision: KubeObject): boolean {
   const { spec, status } = revisionText(revision);
   return spec.desiredState === "Active" ? isServing(revision) : status?.endpoint === undefined;

@@ -8,7 +8,7 @@ import { conditionOf, eventually } from "../harness/plane.ts";
 import { type BucketKey, type BucketScene, bucketType } from "./bucket-scene.ts";
 import { compositeText } from "./kinds.ts";
 
-/** A load that goes on until it is stopped. */
+/** A load that continues until it is stopped. */
 export interface ConstantLoad extends AsyncDisposable {
   /** How many times a bucket was looked at, by what buckets themselves say. */
   readonly looks: number;

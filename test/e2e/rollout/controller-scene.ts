@@ -103,7 +103,7 @@ export async function startControllerScene(): Promise<ControllerScene> {
   const informers = createInformerPool(kube);
   starting.defer(() => informers.stop());
   await createPlatform(kube);
-  // Each process would list and watch them anew.
+  // Each process would list and watch them again.
   const definition = { apiVersion: "apiextensions.crossplane.io/v2", kind: "CompositeResourceDefinition" };
   const read = [app, functionType, functionRevision, composition, compositionRevision, definition, rolloutType];
   for (const type of [...read, rolloutTemplateType]) {

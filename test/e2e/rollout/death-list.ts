@@ -55,7 +55,7 @@ export class DeathList {
     this.#isAtEvents = isAtEvents;
   }
 
-  /** Nothing is fatal any more, not even a write that is on its way. */
+  /** Nothing is fatal from now on, not even a write that is on its way. */
   end(): void {
     this.#story = "";
     this.#hasEnded = true;

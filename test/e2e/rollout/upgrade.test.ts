@@ -42,7 +42,7 @@ async function active(): Promise<readonly string[]> {
   return active.map((one) => revisionText(one).spec.image.split(":").at(-1) ?? "");
 }
 
-/** A process tells what it wrote last; of a Deployment no more is known than that it is not there. */
+/** The last write of a process is known; of a Deployment only that it does not exist. */
 const whyBroken = (): string =>
   scene.server === "embedded" ? "this build cannot start" : "does not have minimum availability";
 

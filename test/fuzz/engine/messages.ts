@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the thread that fuzzes and the thread that supervises it tell each other.
+// The messages between the thread that fuzzes and the thread that supervises it.
 
 /** How a thread is started. */
 export interface FuzzOrder {

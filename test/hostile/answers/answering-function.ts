@@ -13,7 +13,7 @@ export interface WireAnswer {
   readonly encoding?: string;
   readonly headers?: OutgoingHttpHeaders;
   readonly trailers?: OutgoingHttpHeaders;
-  /** Send the message in so many pieces with pauses in between. */
+  /** Send the message in this many pieces with pauses in between. */
   readonly pieces?: number;
 }
 

@@ -22,7 +22,7 @@ import {
 } from "@purlin/function-protocol";
 import type { WireAnswer } from "./answering-function.ts";
 
-/** One attack, and what must become of it. */
+/** One attack, and its expected outcome. */
 export interface Attack {
   readonly answer: (request: RunFunctionRequest) => WireAnswer;
   /** What the condition Synced says; undefined when the answer is honest enough to be used. */

@@ -41,7 +41,7 @@ const aliasBomb = `${meta}spec:\n  a0: &a0 [x]\n${Array.from(
   (_, i) => `  a${i + 1}: &a${i + 1} [${Array.from({ length: 9 }, () => `*a${i}`).join(", ")}]\n`,
 ).join("")}`;
 
-/** Sends bytes until the other side has had enough. */
+/** Sends bytes until the other side closes the connection. */
 function endless(response: ServerResponse): void {
   // A response without a body takes any amount of it.
   if (response.req.method === "HEAD") return void response.end();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions that take too much: each is stopped or held, its text names the limit, and everything else goes on.
+// Functions that take too much: each is stopped or held, its text names the limit, and everything else continues.
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { after, before, describe, test } from "node:test";

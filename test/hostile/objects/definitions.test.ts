@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A user who defines as many kinds as possible, one as large as possible, or the same one again and again: the server goes on serving.
+// A user who defines as many kinds as possible, one as large as possible, or the same one again and again: the server continues to serve.
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import type { JsonObject } from "@purlin/kube-objects/json";
@@ -19,7 +19,7 @@ const nameOf = (index: number): string => `Many${index}x`;
 const field = { type: "string", maxLength: 40, pattern: "^[a-z]+$" };
 const properties = { a: field, b: { type: "integer", minimum: 1 }, c: { type: "array", items: field } };
 
-/** Does something for each number, so many at a time. */
+/** Does something for each number, this many at a time. */
 async function forEach(count: number, task: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const work = async (): Promise<void> => {

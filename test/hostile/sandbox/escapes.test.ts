@@ -8,7 +8,7 @@ import { encodeCalls, entries, rawCallProgram } from "./raw-calls.ts";
 import { runHostile } from "./sandboxed-function.ts";
 
 const support = await findSandbox();
-// A machine without a sandbox has nothing to escape from; configurations.test.ts proves what is said there.
+// A machine without a sandbox has nothing to escape from; configurations.test.ts proves the messages for that.
 assert.ok(support.isSupported, JSON.stringify(support));
 
 test(`${callCases.length} system calls, made by number`, async () => {

@@ -150,7 +150,7 @@ function* cases(): Generator<CallCase> {
   yield call("push input to a terminal, with a high half", number.ioctl, [0, 0x1_0000_5412], errors.EPERM);
   yield call("console request", number.ioctl, [0, 0x541c], errors.EPERM);
   for (const at of [470, 480, 511, 1023]) yield call(`call ${at}, which is not known`, at, [], errors.ENOSYS);
-  // What programs need goes on.
+  // What programs need continues.
   yield call("getpid", 39, [], true);
   yield call("unshare files", number.unshare, [0x400], true);
   yield call("ask for the personality", number.personality, [0xffff_ffff], true);

@@ -120,7 +120,7 @@ for (const [language, start] of Object.entries(functions)) {
   });
 }
 
-// Who verifies here is the client, so one server is enough.
+// The client verifies here, so one server is enough.
 describe("a function in Go is refused by our clients", () => {
   const inGo = functions["Go"] as (certsDir: string) => FunctionCommand;
   const refused: Partial<Record<Flaw, RegExp>> = {

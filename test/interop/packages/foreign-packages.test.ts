@@ -33,7 +33,7 @@ function folder(t: TestContext): string {
   return made;
 }
 
-/** A package of a Provider with at least so many bytes of CRDs, in the style of Crossplane's command. */
+/** A package of a Provider with at least this many bytes of CRDs, in the style of Crossplane's command. */
 function providerOf(bytes: number): { readonly text: string; readonly crds: number } {
   const parts = [
     "---\napiVersion: meta.pkg.crossplane.io/v1\nkind: Provider\nmetadata:\n  name: provider-large\n---\n",

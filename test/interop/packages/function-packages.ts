@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packages of functions that know nothing of Purlin, made by the command as its users would.
+// Packages of functions that do not depend on Purlin, built by the command as its users would.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Provider packages that know nothing of Purlin, built by the command as its users would.
+// Provider packages that do not depend on Purlin, built by the command as its users would.
 import { cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { cacheDirectory } from "../../../tools/peers/cache-directory.ts";

@@ -46,6 +46,7 @@ export type ExpressionValues = Readonly<Record<string, Value | undefined>>;
 const callLimit = 1_000_000;
 const workLimit = 5_000_000;
 
+/** The error of Kubernetes when the expressions of a policy cost too much. */
 export const outOfBudget =
   "validation failed due to running out of cost budget, no further validation rules will be run";
 
@@ -120,7 +121,7 @@ function goText(value: Value): string {
   return `map[${members.sort().join(" ")}]`;
 }
 
-/** Why the types of what was constructed are not those of the places where it stands. */
+/** Why the type of a constructed value does not match its place. */
 function typeProblem(value: Value, path?: string): string | undefined {
   if (value instanceof ListValue) {
     return firstOf([...elementsOf(value)].map((element) => () => typeProblem(element, path)));

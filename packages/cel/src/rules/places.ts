@@ -166,7 +166,7 @@ function below({ current, nearest }: Ancestry, step: (current: Correlation) => C
   return current ? { current: step(current), nearest: current } : { current, nearest };
 }
 
-/** Old and new object always have the same apiVersion and kind, so these two say nothing. */
+/** Old and new object always have the same apiVersion and kind, so these two are not compared. */
 function entryAncestry(ancestry: Ancestry, name: string): Ancestry {
   const isTypeMeta = !ancestry.nearest && (name === "apiVersion" || name === "kind");
   if (ancestry.current && isTypeMeta) return { current: undefined, nearest: undefined };

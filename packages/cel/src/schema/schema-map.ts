@@ -103,7 +103,7 @@ export class SchemaMap extends MapValue {
     return equalParts(here, there, meter);
   }
 
-  // Fields the schema does not know are compared as they are, if both sides have them.
+  // Fields the schema does not declare are compared as they are, if both sides have them.
   #equalUnknown(name: string, other: MapValue, meter: Meter): boolean | CelError {
     if (!(other instanceof SchemaMap)) return noSuchOverload;
     if (!Object.hasOwn(other.raw, name)) return true;

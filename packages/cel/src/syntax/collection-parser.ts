@@ -4,7 +4,7 @@ import { RecoveringParser } from "./recovering-parser.ts";
 import { locationOf } from "./source.ts";
 import { at, first, type State, T, type Token } from "./token.ts";
 
-/** One alternative of a rule. What a syntax error cut short is built too: its parts may hold problems worth telling. */
+/** One alternative of a rule. What a syntax error cut short is built too: its parts may have errors to report. */
 export interface Part {
   readonly parse: () => void;
   readonly build: () => Expr;

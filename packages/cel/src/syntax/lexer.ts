@@ -8,7 +8,7 @@ interface Tokens {
   readonly issues: readonly Issue[];
 }
 
-/** What a scanner found at a place: a token, or the place where no token could go on. */
+/** What a scanner found at a place: a token, or the place where no token could continue. */
 type Scan = { readonly type: TokenType; readonly end: number } | { readonly failedAt: number };
 
 const maxIssues = 100;

@@ -3,7 +3,7 @@ import type { AstBuilder } from "./macro-builder.ts";
 import { locationOf, noLocation } from "./source.ts";
 import { ruleEnd, type State, T, type Token, type TokenSet, type TokenType, tokenTypeName } from "./token.ts";
 
-/** Ends a rule after a syntax error; the rule's caller goes on behind it. */
+/** Ends a rule after a syntax error; the rule's caller continues behind it. */
 class Mismatch {
   readonly message: string;
   readonly token: Token;
@@ -24,7 +24,7 @@ const maxRuleDepth = 250;
 
 /**
  * Token handling and error recovery for a hand-written parser. Users of Kubernetes know the messages of its generated
- * parser, so this follows that parser's rules: delete one token, or insert one, or skip to where a caller can go on,
+ * parser, so this follows that parser's rules: delete one token, or insert one, or skip to where a caller can continue,
  * and stay silent until a token matches again.
  */
 export abstract class RecoveringParser {
@@ -32,7 +32,7 @@ export abstract class RecoveringParser {
   readonly #tokens: readonly Token[];
   #index = 0;
   #state: State | undefined;
-  /** Where each open rule goes on when it is done, outermost first. */
+  /** Where each open rule continues when it is done, outermost first. */
   readonly #follow: State[] = [];
   readonly #depth: Map<string, number> = new Map();
   #isRecovering = false;

@@ -14,7 +14,7 @@ import {
 } from "node:tls";
 import type { CertificateUsage } from "../extensions.ts";
 
-/** Who must be at the other end of a connection. */
+/** The expected peer of a connection. */
 interface ExpectedPeer {
   /** What the peer's certificate must be good for: "server" when this end is the client. */
   readonly usage: CertificateUsage;
@@ -214,7 +214,7 @@ export class VerifyingAgent extends Agent {
   }
 }
 
-/** How to reach a server, and who it must be. */
+/** The address of a server, and its expected identity. */
 interface DialOptions {
   readonly identity: TlsIdentity;
   /** The host name or IP address that the server's certificate must carry. */

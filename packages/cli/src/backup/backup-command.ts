@@ -218,7 +218,7 @@ async function checkTarget(
   }
 }
 
-/** A control plane that runs there would go on with files that were moved away. */
+/** A control plane that runs there would continue with files that were moved away. */
 function refuseLocked(directory: string): void {
   try {
     takeDataDirectory(directory).release();

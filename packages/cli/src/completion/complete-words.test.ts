@@ -8,7 +8,7 @@ import type { CommandInput } from "../options/command-spec.ts";
 import { complete, currentWord, listedValues, printCompletion, splitLine } from "./complete-command.ts";
 import type { LiveNames } from "./live-names.ts";
 
-/** Names that tell what was asked for, and what the words so far chose. */
+/** Names that show the request and the words so far. */
 function namesOf(input: CommandInput, asked: string[]): LiveNames {
   const ask = (what: string) => async (prefix: string) => {
     asked.push(`${what}(${prefix})${JSON.stringify(input.options)}`);

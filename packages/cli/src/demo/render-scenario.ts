@@ -133,7 +133,7 @@ function untilFatal(response: RunFunctionResponse): RunFunctionResponse["results
   return fatal === -1 ? response.results : response.results.slice(0, fatal + 1);
 }
 
-/** What becomes of the composed resources: nothing after a fatal result, else what is wanted and whether it is ready. */
+/** What happens to the composed resources: nothing after a fatal result, else what is wanted and whether it is ready. */
 export function outcome(response: RunFunctionResponse): string {
   if (isFatal(response)) return "The function stopped the pipeline: nothing is applied.";
   const resources = [...(response.desired?.resources ?? [])].map(([name, { resource, ready }]) => {

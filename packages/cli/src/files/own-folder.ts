@@ -27,7 +27,7 @@ function riskOfItself(path: string, uid: number): string | undefined {
   return `${path} is writable by other users (mode ${modeText(found.mode)}), who may have changed its contents: check them, then run "chmod go-w ${path}"`;
 }
 
-/** Who may write to a folder may rename what is in it, unless it is sticky, as /tmp is. */
+/** A user that may write to a folder may rename its entries, unless it is sticky, as /tmp is. */
 function riskOfParents(path: string, uid: number): string | undefined {
   for (let child = path; dirname(child) !== child; child = dirname(child)) {
     const parent = dirname(child);

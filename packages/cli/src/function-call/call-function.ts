@@ -105,7 +105,7 @@ export interface RequestFiles {
 
 /**
  * The request as the first step of a pipeline would send it: what the files say, with the composite resource of `xr` and
- * with empty desired state and context where they say nothing.
+ * with empty desired state and context where these are not set.
  */
 export async function readRequest({ request, xr }: RequestFiles, io: Io): Promise<RunFunctionRequest> {
   if (request === undefined && xr === undefined) {

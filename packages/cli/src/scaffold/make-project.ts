@@ -71,7 +71,7 @@ function nextSteps(
 
 /**
  * A line for a user whose own Node cannot run the next commands of a project; undefined where it can. The Node that runs this command
- * says nothing about it: npx and npm scripts put the one of this repository first on the path.
+ * does not show it: npx and npm scripts put the one of this repository first on the path.
  */
 export async function nodeWarning(next: readonly string[], env: Io["env"]): Promise<string | undefined> {
   const advice = `install one from https://nodejs.org, or run "${installWithNode}" in the project`;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/** A flag of `crossplane core start`, and what becomes of it here. */
+/** A flag of `crossplane core start`, and its effect here. */
 export interface CrossplaneSetting {
   /** Without its dashes. */
   readonly flag: string;

@@ -48,7 +48,7 @@ interface StartFunctions extends FunctionFeatures, Pick<FunctionOptions, "answer
   readonly security: TlsSource | undefined;
 }
 
-/** Where the control plane tells how it is; undefined for nowhere. */
+/** The addresses of health and metrics; undefined for none. */
 interface StatusAddresses {
   readonly metricsAddress: string | undefined;
   readonly healthAddress: string | undefined;
@@ -142,7 +142,7 @@ async function untilOver(plane: ControlPlane, { signal }: Io): Promise<void> {
   signal.removeEventListener("abort", ask);
 }
 
-/** What the surroundings lack is the user's to put right. */
+/** The user has to fix what the environment lacks. */
 async function asUserError<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;

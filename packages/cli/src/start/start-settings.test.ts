@@ -6,7 +6,7 @@ import type { CommandInput } from "../options/command-spec.ts";
 import { startFlags } from "./start-flags.ts";
 import { readSettings, readStartInput } from "./start-input.ts";
 
-/** What the command line gives where the user says nothing. */
+/** The values of the command line without flags. */
 const defaults = Object.fromEntries(
   startFlags.flatMap(({ flags, default: preset }) => {
     const name = /--([a-z-]+)/.exec(flags)?.[1]?.replaceAll(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());

@@ -65,7 +65,7 @@ export function createScreen(sink: TextSink): Screen {
   };
 }
 
-/** The last lines that fit into so many rows; the terminal wraps those that are too long. */
+/** The last lines that fit into this many rows; the terminal wraps those that are too long. */
 function lastRows(lines: readonly string[], rows: number, columns: number): readonly string[] {
   let left = rows;
   const start = lines.findLastIndex((line) => {
@@ -87,7 +87,7 @@ function fit(lines: readonly string[], sink: TextSink): string[] {
   return [...wrapped.slice(0, room - 1), `… and ${wrapped.length - room + 1} more lines`];
 }
 
-/** A line that is too long goes on in the next one, below where its text began. Its colours would be cut apart, so it has none. */
+/** A line that is too long continues in the next one, below where its text began. Its colours would be cut apart, so it has none. */
 function wrap(line: string, columns: number): string[] {
   const plain = stripVTControlCharacters(line);
   if (textWidth(plain) < columns) return [line];
@@ -124,7 +124,7 @@ function graphemeWidth(grapheme: string): number {
   return wide.test(grapheme) ? 2 : 1;
 }
 
-/** The longest beginning of a text that fits into so many columns, as a count of its characters; at least one. */
+/** The longest beginning of a text that fits into this many columns, as a count of its characters; at least one. */
 function fittingLength(text: string, columns: number): number {
   let width = 0;
   let length = 0;

@@ -68,7 +68,7 @@ const foundText = (resource: string, matching: readonly KubeObject[]): string =>
     ? ""
     : `: ${matching.map((object) => idOf(object as JsonObject)).join(", ")}`;
 
-/** Tells which of `Kind/name` a pattern of a shell means. `Kind` stands for all of that kind, and no pattern for everything. */
+/** Matches `Kind/name` against a shell pattern. `Kind` matches all of that kind, and no pattern for everything. */
 function matcherOf(resource: string): (id: string) => boolean {
   if (resource === "") return () => true;
   const pattern = resource.includes("/") ? resource : `${resource}/*`;

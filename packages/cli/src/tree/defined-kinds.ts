@@ -30,7 +30,7 @@ function conditionOf(object: KubeObject, type: string): Condition | undefined {
 interface Definition {
   /** Such as `CompositeResourceDefinition xapps.example.org`. */
   readonly name: string;
-  /** Why the type is not there yet, in the definition's own words; undefined when it says nothing. */
+  /** Why the type is not there yet, in the definition's own words; undefined when it has no message. */
   readonly reason: string | undefined;
   /** Why the type will not be there until the definition changes. */
   readonly failure: string | undefined;
@@ -54,7 +54,7 @@ interface DefinitionSpec {
   readonly claimNames?: Names;
 }
 
-/** Who defines a type: a custom resource definition, or a composite resource definition through its kind or its claims'. */
+/** The definition of a type: a custom resource definition, or a composite resource definition through its kind or its claims'. */
 export async function findDefinition(
   client: KubeReader,
   type: TypeRef,

@@ -28,7 +28,7 @@ export interface CustomKind {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
-  /** Undefined where the definition says nothing about its objects. */
+  /** Undefined where the definition has no schema for its objects. */
   readonly schema: JsonObject | undefined;
 }
 

@@ -60,7 +60,7 @@ export function importPath(from: string, to: string): string {
 
 const maxDefaultLength = 200;
 
-/** What a schema says about a value in words, as the lines of a comment; none where it says nothing. */
+/** What a schema says about a value in words, as the lines of a comment; none where it has no such keywords. */
 export function docLines(
   schema: JsonObject,
   { isDefaultShown = true }: { readonly isDefaultShown?: boolean } = {},

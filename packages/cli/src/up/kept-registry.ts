@@ -73,7 +73,7 @@ async function notePorts(folder: string, before: number, used: number): Promise<
   if (used === before) return readPorts(join(folder, "former-ports"));
   const known = await readPorts(join(folder, "former-ports"));
   const former = [...new Set([before, ...known])].filter((port) => isPort(port) && port !== used).slice(0, maxFormer);
-  // First where packages must not be requested from any more, so that a crash in between forgets none.
+  // The sources that may no longer be used come first, so that a crash in between loses none.
   if (former.length > 0) await replaceFile(join(folder, "former-ports"), `${former.join("\n")}\n`);
   await replaceFile(join(folder, "port"), `${used}\n`);
   return former;

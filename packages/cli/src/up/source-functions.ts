@@ -28,7 +28,7 @@ const developed: Readonly<Partial<Record<string, string>>> = { functions: "Funct
 
 /**
  * Field managers are only names: any user may use the one of applied files. So only the operator may write a Function or a Provider in a way
- * that makes development annotations count. A webhook or a policy may not do that to one of the operator either: those who register them
+ * that makes development annotations count. A webhook or a policy may not do that to one of the operator either: users that register them
  * need not be the operator.
  */
 export const guardDevelopment: WriteGuard = ({ user, group, resource, object, old, sent }) => {

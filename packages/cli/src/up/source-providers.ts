@@ -135,7 +135,7 @@ export function openSourceProviders(options: SourceProvidersOptions): SourceProv
   };
 }
 
-/** Ends what follows the files of a Provider that is gone, or that names no source file any more. */
+/** Ends what follows the files of a Provider that is gone, or that names no source file. */
 export function followProviders(client: KubeReader, providers: SourceProviders): Informer {
   const informer = startInformer(client, providerType);
   informer.subscribe(({ type, object }) => {

@@ -25,7 +25,7 @@ export interface KnownPackage {
   readonly kind: PackageContents["meta"]["kind"];
   /** Its XRDs, CRDs and Compositions. */
   readonly manifests: readonly Manifest[];
-  /** What it says it can do; empty when it says nothing. */
+  /** Its declared capabilities; empty when it declares none. */
   readonly capabilities: readonly string[];
 }
 

@@ -106,7 +106,7 @@ function updateHint({ kind, metadata, spec }: KubeObject, io: Io): string {
   return `: change it with ${command}, or choose another name`;
 }
 
-/** Waits until a package is installed and healthy, and tells meanwhile what is in the way. */
+/** Waits until a package is installed and healthy, and prints what it waits for. */
 async function waitForPackage(client: KubeClient, { type, name, waitMs, io }: PackageWait): Promise<void> {
   const limit = performance.now() + waitMs;
   let reported = "";

@@ -36,7 +36,7 @@ export const crdNames: Schema = describeFields(
   },
 );
 
-/** The names with the rules that the API server would only tell when it sees the CRD. */
+/** The names with the rules that the API server checks only when it gets the CRD. */
 export function lowercase(names: Schema): Schema {
   return checked(names, {
     "self.plural == self.plural.lowerAscii()": "Plural name must be lowercase",

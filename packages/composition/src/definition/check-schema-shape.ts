@@ -108,7 +108,7 @@ const checks: Readonly<Record<string, Check>> = {
 /** The keywords whose shape is checked. */
 const schemaKeywords: readonly string[] = Object.keys(checks);
 
-/** A keyword of a schema that API servers do not know. */
+/** A keyword of a schema that API servers do not support. */
 interface UnknownKeyword {
   /** Where it is, from the schema that was searched. */
   readonly path: readonly (string | number)[];

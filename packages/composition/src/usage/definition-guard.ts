@@ -115,7 +115,7 @@ const crdResource: ResourceName = {
   resource: "customresourcedefinitions",
 };
 
-/** Who deletes a definition, and what becomes of its CRD. */
+/** The user that deletes a definition, and what happens to its CRD. */
 interface DefinitionDeletion {
   readonly object: JsonObject;
   readonly user: { readonly name: string };

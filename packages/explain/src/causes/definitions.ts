@@ -58,7 +58,7 @@ async function invalidDefinition(xrd: KubeObject, inspection: Inspection): Promi
   };
 }
 
-/** Who else defines the names of an XRD. */
+/** Other definitions of the names of an XRD. */
 async function takenName(xrd: KubeObject, { reader }: Inspection): Promise<string | undefined> {
   const crd = await reader.find({ ...crdType, name: xrd.metadata.name ?? "" });
   if (crd === undefined) return undefined;

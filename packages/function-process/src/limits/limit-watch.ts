@@ -60,7 +60,7 @@ const defaultPace: WatchPace = { usualMs: 2_000, closeMs: 250 };
 /** Open files are counted only so often. */
 const filesEvery = 4;
 
-/** A function is throttled at once; this is reported after so many measurements in a row. */
+/** A function is throttled at once; this is reported after this many measurements in a row. */
 const patience = 3;
 
 /** Up to this above its CPU limit a function is left alone. */
@@ -204,7 +204,7 @@ interface Census {
   take(): Promise<ReadonlyMap<number, readonly ProcessStat[]>>;
 }
 
-/** After so many passes every process is looked at again: a pid may have come round without having been missed. */
+/** After this many passes every process is looked at again: a pid may have come round without having been missed. */
 const refresh = 16;
 
 /**

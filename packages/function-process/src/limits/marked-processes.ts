@@ -156,7 +156,7 @@ export function killSame({ pid, start }: Pick<ProcessStat, "pid" | "start">, sig
 
 /**
  * Marks processes so that their descendants can be found wherever they went. The mark is the hard limit of two resources that Linux does
- * not limit any more (file locks, resident set): every descendant inherits it, whatever it does to its session, its parent or its
+ * no longer limit (file locks, resident set): every descendant inherits it, whatever it does to its session, its parent or its
  * environment, and a process without privileges can only lower it. The same number is in an environment variable, as a second way.
  */
 interface Marks {
@@ -168,7 +168,7 @@ interface Marks {
 
 /** How many marks a run has. */
 const marksOfRun = 2 ** 20;
-/** So many that two runs hardly ever share one, and that a mark in bytes is still a safe integer. */
+/** Large enough that two runs hardly ever share one, and that a mark in bytes is still a safe integer. */
 const runs = 2 ** 23;
 
 /** The environment variable with the mark. */

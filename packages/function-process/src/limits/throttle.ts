@@ -54,7 +54,7 @@ function numberIn(text: string, name: string): number {
   return Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(text)?.[1] ?? 0);
 }
 
-/** Files that are open in a family, and what is in those that have no name any more. */
+/** Files that are open in a family, and what is in those that have no name. */
 export interface HeldFiles {
   /** Of the process that has most. */
   readonly openFiles: number;
@@ -112,9 +112,9 @@ type Target = Pick<ProcessStat, "pid" | "start">;
 
 /** Slows processes down by stopping them for a part of each period, where the kernel does not do it. */
 export interface Throttle {
-  /** The part of the time that they may run, from 0 to 1, and who. 1 lets them go. */
+  /** The part of the time that they may run, from 0 to 1, and the processes. 1 removes the limit. */
   set(duty: number, targets: readonly Target[]): void;
-  /** Lets them go. */
+  /** Removes the limit. */
   end(): void;
 }
 
@@ -189,7 +189,7 @@ export function stoppedText(limit: keyof FunctionLimits, limits: FunctionLimits,
   return `the function exceeded its ${words} of ${showLimit(limit, limits[limit])}${using} and was stopped; ${raiseAdvice(limit)}`;
 }
 
-/** The text of a function that goes on, held to a limit. */
+/** The text of a function that continues, held to a limit. */
 export function heldText(limit: "cpus" | "openFiles" | "logBytesPerSecond", limits: FunctionLimits): string {
   const { words } = limitNames[limit];
   return `the function reached its ${words} of ${showLimit(limit, limits[limit])}: ${consequences[limit]}; ${raiseAdvice(limit)}`;

@@ -142,7 +142,7 @@ function renewInMs(certPem: string, now: number): number {
   return Math.max(0, notAfter.getTime() - lifeMs * lastThird - now);
 }
 
-/** Connections made after a renewal use the new certificate; those that are there go on. */
+/** Connections made after a renewal use the new certificate; those that are there continue. */
 function keepClientContext(
   authority: KeyPair,
   { now, days, clientFolder }: Omit<CertificateTimes, "now"> & { readonly now: () => Date },

@@ -66,7 +66,7 @@ export interface FunctionProcesses extends AsyncDisposable {
   list(): readonly FunctionProcess[];
   /** The unpacked images that something runs from, also what is about to end. */
   roots(): ReadonlySet<string>;
-  /** Removes logs of what neither runs nor is there any more, but for the last few of each Function. */
+  /** Removes logs of what neither runs nor is there, but for the last few of each Function. */
   collectLogs(isThere: (name: string) => boolean): Promise<void>;
   /** To be called when the clock of the machine was set: certificates that are not valid now are replaced, with what serves with them. */
   checkCertificates(): void;
@@ -82,7 +82,7 @@ export interface FunctionProcesses extends AsyncDisposable {
 
 const defaultDays = 365;
 const logBytes = 1024 * 1024;
-/** Logs of each Function that outlive their revision: they may tell why it went. */
+/** Logs of each Function that outlive their revision: they may contain the reason. */
 const spareLogs = 10;
 
 const defaultLimits: ProcessLimits = {

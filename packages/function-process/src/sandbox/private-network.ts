@@ -180,7 +180,7 @@ export function unsharedNetworkCommand(network: UnsharedNetwork, { node, program
   return inNetwork(network, networkScript, ["purlin-network", node, program, port]);
 }
 
-/** Looks whether this user can make networks without bubblewrap; undefined where that is not so. */
+/** Checks whether this user can create networks without bubblewrap; undefined if not. */
 export async function findUnsharedNetwork(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<UnsharedNetwork | undefined> {

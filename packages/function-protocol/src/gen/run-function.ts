@@ -240,7 +240,7 @@ export const Schema: MessageType<Schema> = messageType<Schema>("apiextensions.fn
   { number: 1, name: "openapiV3", protoName: "openapi_v3", cardinality: "optional", value: { kind: "struct" } },
 ]);
 
-/** Something to tell people: an event, or the failure of the pipeline. */
+/** A message for users: an event, or the failure of the pipeline. */
 export interface Result extends Message {
   severity: Severity;
   message: string;

@@ -10,7 +10,7 @@ import { createTlsIdentity, dialTls, parseCertificates, type TlsIdentity } from 
 import { readRegularFileSync } from "@purlin/kube-objects/files";
 import { type FunctionTarget, RunnerError, textOf } from "../function-runner.ts";
 
-/** A peer that accepts a connection and then says nothing this long is not there. */
+/** A peer that accepts a connection and sends nothing for this long is unreachable. */
 const silenceLimitMs = 20_000;
 
 /** How to secure a channel's connections, and what to call when they open. */

@@ -5,7 +5,7 @@ import { type ConnectionOptions, FunctionConnection } from "./connection.ts";
 /** How long calls on a connection that was replaced may take. */
 export const drainLimitMs = 120_000;
 
-/** Who knows which revisions still serve. */
+/** Returns the revisions that still serve. */
 export interface LiveRevisions {
   /** The names of all revisions that may be called: those that exist and are Active. */
   list(): Promise<Iterable<string>>;
@@ -43,7 +43,7 @@ export class ConnectionPool {
     if (this.#closed) throw new RunnerError("CLOSED", "the function runner has been shut down");
     const known = this.#entries.get(target.revisionName);
     if (known !== undefined && leadsTo(known, target)) return known.connection;
-    // A run that began before the endpoint changed goes on where it is, instead of changing it back.
+    // A run that began before the endpoint changed continues where it is, instead of changing it back.
     for (const old of this.#retired) if (leadsTo(old, target) && !old.connection.isClosed) return old.connection;
     const entry = this.#connect(target);
     this.#entries.set(target.revisionName, entry);

@@ -38,7 +38,7 @@ interface InvokeOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** So many calls wait for a function that stays unreachable; they see at once when it is back. */
+/** At most this many calls wait for a function that stays unreachable; they see at once when it is back. */
 export const mostWaiting = 10;
 
 const waitForReady = new Metadata({ waitForReady: true });
@@ -55,7 +55,7 @@ export class FunctionConnection {
   /** Calls that were ended because too many wait, or in vain. */
   readonly #turnedAway = new WeakSet<ClientUnaryCall>();
   readonly #sockets = new Set<Socket>();
-  /** Counts connections made and lost; what was learned about one is worth nothing for the next. */
+  /** Counts connections made and lost; facts about one do not apply to the next. */
   #epoch = 0;
   #betaOnlyIn = -1;
   /** Runs that use the connection; a run may take several calls. */
@@ -165,7 +165,7 @@ export class FunctionConnection {
     return this.#betaOnlyIn === this.#epoch;
   }
 
-  /** Remembers what was learned in an epoch, which may be over. */
+  /** Stores a fact about an epoch, which may be over. */
   rememberBetaOnly(epoch: number): void {
     this.#betaOnlyIn = epoch;
   }
@@ -201,7 +201,7 @@ export class FunctionConnection {
     this.#outage.end();
     for (const call of this.#calls) call.cancel();
     this.#client.close();
-    // gRPC says goodbye on the next tick and then waits for the peer, who may never answer.
+    // gRPC says goodbye on the next tick and then waits for the peer, which may never answer.
     setImmediate(() => {
       for (const socket of this.#sockets) socket.destroy();
     });
@@ -231,7 +231,7 @@ export class FunctionConnection {
 
   #opened(socket: Socket): void {
     this.#sockets.add(socket);
-    // Why it could not be reached before is no longer true; until it speaks this is.
+    // The former reason no longer applies; this one does until the server responds.
     if (this.#outage.problem !== undefined) this.#outage.problem = "connected, but no HTTP/2 response";
     socket.once("close", () => {
       this.#epoch++;

@@ -33,7 +33,7 @@ import { functionFailure, rpcFailure, statusName } from "./rpc-failure.ts";
 
 /** How functions are reached. */
 export interface DialOptions {
-  /** Mutual TLS for every function. "plaintext" has to be said in so many words. */
+  /** Mutual TLS for every function. "plaintext" has to be set explicitly. */
   readonly security: TlsSource | "plaintext";
   readonly names?: NameResolver | undefined;
   readonly clock?: Clock | undefined;
@@ -70,7 +70,7 @@ interface Run {
   readonly limits: Limits;
 }
 
-/** A runner that calls functions over gRPC: v1 first, the same bytes as v1beta1 when the function does not know v1. */
+/** A runner that calls functions over gRPC: v1 first, the same bytes as v1beta1 when the function does not support v1. */
 export function createDiallingRunner(options: DialOptions): DiallingRunner {
   const { security, names = systemNames, clock = systemClock, metrics = noMetrics } = options;
   const answer = { ...defaultAnswerLimits, ...options.answerLimits };

@@ -15,7 +15,7 @@ import { noMetrics, type RunnerMetrics } from "../metrics.ts";
 import { type ObjectHolder, structsOf } from "../request/build-request.ts";
 
 /**
- * Objects of a run that is recorded have at most so many bytes. A record is made, redacted and sent in one go, and a recorder takes 4 MiB,
+ * Objects of a run that is recorded have at most this many bytes. A record is made, redacted and sent in one go, and a recorder takes 4 MiB,
  * which is what gRPC accepts by default.
  */
 const maxRecordBytes: number = 4 * 2 ** 20;

@@ -193,7 +193,7 @@ async function addSeeds(
   return new Map([...bootstrap, ...seeded]);
 }
 
-/** So many things are read at the same time: a function may have asked for thousands. */
+/** At most this many things are read at the same time: a function may have asked for thousands. */
 const readAtOnce = 16;
 
 /** Reads what items stand for; when several fail, the first in order is the one that is reported. */
@@ -208,7 +208,7 @@ async function collect<S, T>(
   return new Map(found.filter((entry) => entry !== undefined));
 }
 
-/** Requests of up to so many bytes are hashed at once; larger ones in parts of this size. */
+/** Requests of up to this many bytes are hashed at once; larger ones in parts of this size. */
 const atOnceBytes = 512 * 1024;
 
 /** Identifies what a request says, whatever the order of its maps. Its meta does not count. */

@@ -37,7 +37,7 @@ export interface ResourceReader {
   list(gvk: GroupVersionKind, query: ListQuery): Promise<readonly JsonObject[]>;
 }
 
-/** Tells the scope of kinds. */
+/** Returns the scope of kinds. */
 export type ScopeOf = (gvk: GroupVersionKind) => KindScope | undefined;
 
 /** What is known about kinds besides the objects themselves. */

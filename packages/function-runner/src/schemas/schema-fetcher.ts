@@ -64,7 +64,7 @@ export interface OpenAPIReader {
 export const indexLifeMs: number = 5 * 60_000;
 /** "There is no such kind" is not believed longer than this. */
 export const negativeLifeMs = 5_000;
-/** A server publishes a changed schema some time after it announced the change; for so long an index is not trusted. */
+/** A server publishes a changed schema some time after it announced the change; for this long an index is not trusted. */
 export const settlingMs = 30_000;
 
 /** A server's index as it was at a moment. */
@@ -172,7 +172,7 @@ export class OpenAPICache {
     if (document.schemas.has(gvk.kind)) return document.schemas.get(gvk.kind);
     const component = findSchema(source, gvk);
     const schema = component === undefined ? undefined : inline(source, component, key);
-    // Functions may ask for any kind, as often as they like; those a document describes are only so many.
+    // Functions may ask for any kind, as often as they like; the number of those that a document describes is limited.
     if (schema !== undefined || document.schemas.size < mostKinds) document.schemas.set(gvk.kind, schema);
     return schema;
   }

@@ -33,7 +33,7 @@ const maxDetails = 1000;
 
 /**
  * The reports of one rollout: a class for each step of each composite resource, and details of those that differ most. It grows with
- * the composite resources that exist, and {@link retain} drops those that do not exist any more.
+ * the composite resources that exist, and {@link retain} drops those that no longer exist.
  */
 export class RolloutReports {
   readonly #composites = new Map<string, CompositeReport>();

@@ -16,7 +16,7 @@ export interface ShadowOffer {
   readonly request: RunFunctionRequest;
   readonly stable: RunFunctionResponse;
   readonly stableMs: number;
-  /** Whether a cache answered: its time says nothing about the function. */
+  /** Whether a cache answered: its time is not a measure of the function. */
   readonly isCached: boolean;
 }
 

@@ -48,7 +48,7 @@ export class FunctionError extends Error {
 }
 
 /**
- * Tells a {@link FunctionError} from any other value, also when two copies of this package are loaded. With a code, only
+ * Whether a value is a {@link FunctionError}, also when two copies of this package are loaded. With a code, only
  * errors of that code.
  */
 export function isFunctionError(value: unknown, code?: FunctionErrorCode): value is FunctionError {

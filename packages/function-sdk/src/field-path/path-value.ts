@@ -203,7 +203,7 @@ function checkWritable(root: JsonObject, segments: readonly Segment[]): void {
   }
 }
 
-/** The container to go on with: the one that is there, or a new one of the kind the next step needs. */
+/** The container to continue with: the one that is there, or a new one of the kind the next step needs. */
 function containerFor(existing: JsonValue | undefined, next: Segment): Container {
   if (existing === undefined || existing === null) return typeof next === "number" ? [] : {};
   return thawed(existing as Container);

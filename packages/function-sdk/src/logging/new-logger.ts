@@ -152,7 +152,7 @@ export interface Logger {
   withValues(fields: LogFields): Logger;
 }
 
-/** A logger that says nothing. */
+/** A logger that writes nothing. */
 export const nopLogger: Logger = {
   debug() {},
   info() {},

@@ -16,7 +16,7 @@ export interface RequiredResource {
   readonly object: JsonObject;
 }
 
-/** What became of a request for resources: not looked up yet, or what was found, which may be nothing. */
+/** The outcome of a request for resources: not looked up yet, or what was found, which may be nothing. */
 export type ResourcesLookup =
   | { readonly resolved: false }
   | { readonly resolved: true; readonly items: RequiredResource[] };
@@ -34,7 +34,7 @@ class RequiredItem implements RequiredResource {
 }
 
 /**
- * The resources of a name; empty while they are pending and when nothing matched, which lookupRequiredResources tells
+ * The resources of a name; empty while they are pending and when nothing matched, which lookupRequiredResources distinguishes
  * apart. Without a name, all of them.
  */
 export function getRequiredResources(req: RunFunctionRequest, name: string): RequiredResource[];
@@ -51,7 +51,7 @@ export function getRequiredResource(req: RunFunctionRequest, name: string): Requ
   return itemsOf(req.requiredResources.get(name))[0];
 }
 
-/** What became of the resources of a name. */
+/** The outcome for the resources of a name. */
 export function lookupRequiredResources(req: RunFunctionRequest, name: string): ResourcesLookup {
   const answer = req.requiredResources.get(name);
   return answer === undefined ? { resolved: false } : { resolved: true, items: itemsOf(answer) };
@@ -102,18 +102,18 @@ export function capabilitySupport(req: RunFunctionRequest, capability: Capabilit
   return advertisesCapabilities(req) ? "unsupported" : "unknown";
 }
 
-/** What became of a request for a schema: not asked yet, asked and there is no such kind, or the schema. */
+/** The outcome of a request for a schema: not requested yet, requested but there is no such kind, or the schema. */
 export type SchemaLookup =
   | { readonly state: "pending" }
   | { readonly state: "absent" }
   | { readonly state: "found"; readonly schema: JsonObject };
 
-/** The schema of a name. Undefined while it is pending and when there is no such kind; lookupRequiredSchema tells which. */
+/** The schema of a name. Undefined while it is pending and when there is no such kind; lookupRequiredSchema distinguishes these. */
 export function getRequiredSchema(req: RunFunctionRequest, name: string): JsonObject | undefined {
   return req.requiredSchemas.get(name)?.openapiV3?.value;
 }
 
-/** What became of the schema of a name. An empty schema is found: it accepts anything. */
+/** The outcome for the schema of a name. An empty schema is found: it accepts anything. */
 export function lookupRequiredSchema(req: RunFunctionRequest, name: string): SchemaLookup {
   const answer = req.requiredSchemas.get(name);
   if (answer === undefined) return { state: "pending" };

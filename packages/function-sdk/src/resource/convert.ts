@@ -74,7 +74,7 @@ export class ComposedObject extends KubeObject {
   }
 }
 
-/** What becomes of a list that both sides have. */
+/** How a list that both sides have is merged. */
 type ListMerge = "replace" | "concat";
 
 /**
@@ -98,7 +98,7 @@ function mergeValues(before: JsonValue | undefined, value: JsonValue, arrays: Li
 
 /** How {@link update} merges. */
 export interface UpdateOptions {
-  /** What becomes of a list that both sides have. Default "replace". */
+  /** How a list that both sides have is merged. Default "replace". */
   readonly arrays?: ListMerge | undefined;
 }
 

@@ -177,7 +177,7 @@ Object.defineProperty(PathObject.prototype, Symbol.for("nodejs.util.inspect.cust
   },
 });
 
-/** Tells a wrapper from a plain object, also when two copies of this package are loaded. */
+/** Whether a value is a wrapper and not a plain object, also when two copies of this package are loaded. */
 export function isPathObject(value: unknown): value is PathObject {
   return typeof value === "object" && value !== null && brand in value;
 }

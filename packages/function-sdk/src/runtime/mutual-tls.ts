@@ -39,7 +39,7 @@ export class MutualTls {
     this.#server.emit("connection", socket);
   }
 
-  /** New connections use these certificates; connections that are open go on. */
+  /** New connections use these certificates; connections that are open continue. */
   replace(certificates: Certificates): void {
     this.#authorities = parseCertificates(certificates.ca);
     this.#server.setSecureContext(contextOptions(certificates));

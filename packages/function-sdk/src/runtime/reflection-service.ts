@@ -16,7 +16,7 @@ const olderName = "grpc.reflection.v1alpha.ServerReflection";
 type Answer = NonNullable<reflection.ServerReflectionResponse["messageResponse"]>;
 type Stream = ServerDuplexStream<reflection.ServerReflectionRequest, reflection.ServerReflectionResponse>;
 
-/** Tells tools such as grpcurl which services there are and what their messages look like. */
+/** Serves the services and message types to tools such as grpcurl. */
 export function registerReflection(server: Server, services: readonly string[]): void {
   let index: DescriptorIndex | undefined;
   const serve = (stream: Stream): void => {

@@ -14,7 +14,7 @@ export interface CallContext {
   readonly signal: AbortSignal;
   /** When the caller stops waiting, if it said so. */
   readonly deadline?: Date | undefined;
-  /** The protocol version the caller speaks. The messages are the same. */
+  /** The protocol version of the caller. The messages are the same. */
   readonly protocol: ProtocolVersion;
   /** The TTL the function was configured with. */
   readonly ttl: Ttl;

@@ -18,12 +18,12 @@ export interface ObjectProblem {
 export interface CheckObjectOptions {
   /** Accept that required fields are missing, as in an object that states only a part. Default false. */
   readonly partial?: boolean | undefined;
-  /** Whether fields the schema does not know are problems; most are typing errors. Default "report". */
+  /** Whether fields the schema does not declare are problems; most are typing errors. Default "report". */
   readonly unknownFields?: "report" | "ignore" | undefined;
 }
 
 /**
- * Checks an object against a schema, such as request.getRequiredSchema gives, and tells what the API server would
+ * Checks an object against a schema, such as request.getRequiredSchema returns, and reports what the API server would
  * complain about, before anything is applied. An empty list: it fits. Rules in CEL are not evaluated.
  */
 export function checkObject(

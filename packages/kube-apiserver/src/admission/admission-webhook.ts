@@ -59,7 +59,7 @@ export function selectorAt(object: JsonObject, name: string): Selector {
   return labelSelectorOf(value as LabelSelectorObject);
 }
 
-/** A rule as it stands in a configuration or a policy. */
+/** A rule of a configuration or a policy. */
 export function operationRule(rule: JsonObject): OperationRule {
   return {
     operations: textsAt(rule, ["operations"]),

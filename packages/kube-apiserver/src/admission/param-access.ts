@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who writes a policy with parameters must be able to read them: the policy reveals what they say.
+// A user that writes a policy with parameters must be able to read them: the policy reveals what they say.
 import { forbiddenValue, invalid } from "@purlin/kube-objects/errors";
 import { isJsonObject, type JsonObject, jsonEqual, sortedKeys } from "@purlin/kube-objects/json";
 import { memberAt, objectAt, parseApiVersion, stringAt } from "@purlin/kube-objects/object";

@@ -2,7 +2,7 @@
 import { createPublicKey, type KeyObject, randomUUID, sign, verify } from "node:crypto";
 import { credentialId, serviceAccountUser, type TokenAuthenticator } from "./user.ts";
 
-/** Who every token of this server is for, unless it says otherwise. */
+/** The default audience of the tokens of this server. */
 export const apiAudience = "https://kubernetes.default.svc";
 
 /** A ServiceAccount a token is about. */
@@ -19,7 +19,7 @@ export interface BoundObject {
   readonly uid: string;
 }
 
-/** Tells whether a ServiceAccount, the very one, is still there, and so is what a token of it is bound to. */
+/** Whether a ServiceAccount with this uid still exists, and so does the object that a token of it is bound to. */
 type IsPresent = (account: AccountIdentity, bound: BoundObject | undefined) => boolean;
 
 interface Claims {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { unauthorized } from "@purlin/kube-objects/errors";
 
-/** Who makes a request, as authorization and access reviews see them. */
+/** The user of a request, for authorization and access reviews. */
 export interface User {
   readonly name: string;
   readonly uid?: string;
@@ -92,7 +92,7 @@ function bearerToken(authorization: string | undefined): string | undefined {
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }
 
-/** Knows the bearers of fixed tokens. Looks them up by digest, so the time it takes tells nothing about a token. */
+/** Authenticates the bearers of fixed tokens. Looks them up by digest, so its duration does not depend on the token. */
 export function staticTokens(users: ReadonlyMap<string, User>): TokenAuthenticator {
   const byDigest = new Map([...users].map(([token, user]) => [digest(token), user]));
   return (token) => byDigest.get(digest(token));

@@ -91,7 +91,7 @@ function sameIn<T extends JsonValue | readonly JsonObject[]>(
 
 /**
  * Fills in what the server fills in: the singular and list names, the conversion strategy, the webhook's port, and the version that
- * is stored where no version is said to be.
+ * is stored where no version is marked as stored.
  */
 export function withCrdDefaults(crd: JsonObject): JsonObject {
   const spec = optionalObjectAt(crd, ["spec"]);

@@ -241,7 +241,7 @@ function* mapProblems(schema: SchemaProps, path: FieldPath): Generator<FieldErro
 /** How often the whole list of keys is shown. */
 const mostKeyErrors = 10;
 
-/** A key that may be missing or null could not tell two items apart. */
+/** A key that may be missing or null could not distinguish two items. */
 function* presenceProblems(schema: SchemaProps, path: FieldPath, listType: "map" | "set"): Generator<FieldError> {
   const items = schema.items?.schema;
   if (items === undefined) return;

@@ -166,7 +166,7 @@ function prepareUpdate(
   return status === undefined ? without(base, "status") : { ...base, status };
 }
 
-/** A write of the status keeps the metadata, apart from who owns what. */
+/** A write of the status keeps the metadata, apart from managedFields. */
 function statusMetadata(object: JsonObject, old: JsonObject): JsonValue {
   const [next, before] = [ownValue(object, "metadata"), ownValue(old, "metadata")];
   if (!isJsonObject(next) || !isJsonObject(before)) return before ?? {};

@@ -50,7 +50,7 @@ function report(path: string, query: URLSearchParams, all: readonly HealthCheck[
   }));
   const lines = results.map(({ name, excluded: skipped, failed }) => {
     if (skipped) return `[+]${name} excluded: ok`;
-    // Why is for those who ask for this check alone.
+    // The reason is shown only for a request of this check alone.
     return failed ? `[-]${name} failed: reason withheld` : `[+]${name} ok`;
   });
   const unknown = [...excluded].filter((name) => !all.some((check) => check.name === name));

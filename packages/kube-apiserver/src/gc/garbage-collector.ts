@@ -6,7 +6,7 @@ import type { ReleasedObject } from "../rest/delete-guard.ts";
 import type { Change, Store, Watch } from "../store/store.ts";
 import { type Action, decide, type OwnedObject, ownedObject, type World } from "./decide.ts";
 
-/** Who depends on whom. Only objects that have owners take room. */
+/** The graph of owners and dependents. Only objects that have owners take memory. */
 export class OwnershipIndex {
   readonly #dependents = new Map<string, Map<string, OwnedObject>>();
   readonly #byUid = new Map<string, OwnedObject>();

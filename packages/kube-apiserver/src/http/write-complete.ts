@@ -89,7 +89,7 @@ export function warningHeaders(texts: readonly string[]): string[] {
   return shown(distinct).map((text) => `299 - "${latin1(text.replace(/["\\]/g, "\\$&"))}"`);
 }
 
-/** Cutting begins with the first text that is too much, and begins anew with all texts so far. */
+/** Cutting begins with the first text that is too much, and begins again with all texts so far. */
 function shown(texts: readonly string[]): readonly string[] {
   let total = 0;
   const fitting = texts.findIndex((text) => {

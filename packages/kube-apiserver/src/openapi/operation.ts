@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be asked of the server, said once for both versions of OpenAPI.
+// The operations of the server, for both versions of OpenAPI.
 import type { GroupVersionKind } from "@purlin/kube-objects/object";
 
 /** Something in the URL that changes an answer. */
@@ -30,7 +30,7 @@ export interface Operation {
   readonly responses: Readonly<Record<number, Content>>;
 }
 
-/** A path and everything that can be asked of it. */
+/** A path and its operations. */
 export interface PathOperations {
   readonly path: string;
   readonly operations: readonly Operation[];

@@ -234,7 +234,7 @@ class ResourceOperations {
     };
   }
 
-  /** Parts of custom objects are said to be of the object's own kind. */
+  /** Subresources of custom objects have the object's own kind. */
   #kindOf({ group, version, kind }: GroupVersionKind): GroupVersionKind {
     return this.#type.custom
       ? { group: this.#type.group, version: this.#type.version, kind: this.#type.kind }

@@ -7,7 +7,7 @@ import { formatApiVersion, type GroupVersionKind } from "@purlin/kube-objects/ob
 export interface Subresource {
   readonly name: string;
   readonly verbs: readonly string[];
-  /** The kind it speaks, if that is not the resource's own. */
+  /** Its kind, if that is not the resource's own. */
   readonly kind?: GroupVersionKind;
 }
 

@@ -149,7 +149,7 @@ type Reader = Pick<ApiRequest, "headers" | "query">;
 
 const trueTexts: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"]);
 
-/** Whether an answer is to be indented: for people, who use browsers, curl and wget, and for programs that ask for it. */
+/** Whether an answer is to be indented: for browsers, curl and wget, and for clients that request it. */
 export function wantsPretty({ headers, query }: Reader): boolean {
   const asked = query.get("pretty") ?? "";
   if (asked !== "") return trueTexts.has(asked);
@@ -191,7 +191,7 @@ export function isUnexpected(error: unknown): boolean {
   return findStatusError(error) === undefined && !isStoreError(error);
 }
 
-/** The answer to a request that failed. Who accepts nothing we have gets JSON, laid out for people. */
+/** The answer to a request that failed. A client that accepts none of our types gets indented JSON. */
 export function errorResponse(error: unknown, reader: Reader): CompleteResponse {
   const status = statusOf(error);
   const mediaType = negotiateError(reader.headers["accept"]);

@@ -108,7 +108,7 @@ function readVerb(name: string, query: URLSearchParams): string {
   return "list";
 }
 
-/** Who may list the one object of a name may pick it with a field selector. */
+/** A user that may list the one object of a name may select it with a field selector. */
 function pinnedName(verb: string, query: URLSearchParams): string {
   const selector = query.get("fieldSelector");
   if (selector === null || (verb !== "list" && verb !== "watch" && verb !== "deletecollection")) return "";

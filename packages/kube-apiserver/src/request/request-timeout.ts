@@ -19,7 +19,7 @@ export function requestTimeoutMs(query: URLSearchParams): number | undefined {
   return duration > 0 && duration < mostMs ? duration : undefined;
 }
 
-/** The outcome of the work; undefined when it did not come in time. What was begun goes on: only a look tells what came of it. */
+/** The outcome of the work; undefined when it did not come in time. The work continues: only a read shows its outcome. */
 export async function inTime<T>(timeoutMs: number | undefined, work: () => Promise<T>): Promise<T | undefined> {
   if (timeoutMs === undefined) return work();
   const late = Promise.withResolvers<undefined>();

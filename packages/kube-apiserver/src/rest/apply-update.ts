@@ -109,10 +109,10 @@ async function writeAtOnce(rest: RestRequest, plan: UpdatePlan, key: string): Pr
   return { outcome: outcomes.at(-1) as Outcome, entry };
 }
 
-/** How often an update of a large object begins anew because another one came first. */
+/** How often an update of a large object begins again because another one came first. */
 const attempts = 5;
 
-/** Decides in turns what becomes of the object that is there, and then writes it if that object is still there. */
+/** Computes in turns the new version of the stored object, and then writes it if that object is still there. */
 async function writeLarge(rest: RestRequest, plan: UpdatePlan, key: string): Promise<Update> {
   const before = rest.notes.length;
   for (let attempt = 1; attempt <= attempts; attempt += 1) {

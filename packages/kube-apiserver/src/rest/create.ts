@@ -59,7 +59,7 @@ export function createdResponse(rest: RestRequest, created: Created, form: Objec
   return { ...response, code: 201 };
 }
 
-/** Creates the object a client has sent, after everything the server has to say about it. */
+/** Creates the object a client has sent, after defaults, admission and validation. */
 export function createFrom(rest: RestRequest, sent: JsonObject, options: WriteOptions): Promise<Created> {
   const { storage } = rest.strategy;
   const track = function* (object: JsonObject): AwaitingWork<JsonObject> {

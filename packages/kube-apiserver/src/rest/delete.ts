@@ -42,7 +42,7 @@ export async function deleteEvicted(rest: RestRequest, options: DeleteOptions): 
   await deleteCurrent(rest, { key: objectKey(rest.type, rest.target.namespace, rest.target.name), options });
 }
 
-/** What became of an object that was to be deleted. */
+/** The outcome of a deletion. */
 interface DeleteOutcome {
   /** It is gone; otherwise it is marked. */
   readonly removed: boolean;
@@ -95,7 +95,7 @@ interface Deletion {
   readonly options: DeleteOptions;
 }
 
-/** How often a deletion begins anew because the object has changed while its admission waited. */
+/** How often a deletion begins again because the object has changed while its admission waited. */
 const attempts = 10;
 
 /** Deletes an object after what waits: its conversion, and admission, which sees the object as it is deleted. */

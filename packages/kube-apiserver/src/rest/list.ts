@@ -172,7 +172,7 @@ function metadataOf(
   return { revision, continueToken: encodeContinue({ revision, after: last.key.slice(prefix.length) }), remaining };
 }
 
-/** Where a list goes on. */
+/** Where a list continues. */
 interface ContinueToken {
   /** The state it began with; -1: whatever the state is now. */
   readonly revision: number;
@@ -254,7 +254,7 @@ function misfit(name: string, what: string): StatusError {
   return refused(`: json: cannot unmarshal ${what} into Go struct field continueToken.${name} of type ${type}`);
 }
 
-/** 410 for a list that took too long, with a token to go on without the promise of one state. */
+/** 410 for a list that took too long, with a token to continue without the promise of one state. */
 export function continueExpired(after: string): StatusError {
   const message =
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue " +

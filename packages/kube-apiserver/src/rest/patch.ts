@@ -47,7 +47,7 @@ export async function patchObject(rest: RestRequest, endpoint: Endpoint): Promis
   return applyUpdate(rest, plan, form);
 }
 
-/** The object after the patch, read as anew. What there is to say about it goes into the notes of the request. */
+/** The object after the patch, read like a new one. Warnings about it go into the notes of the request. */
 export function* patched(rest: RestRequest, current: JsonObject, patch: ChangePatch): Work<JsonObject> {
   const { value: result, fractions } = yield* patch.apply(current);
   if (!isJsonObject(result)) throw patchNotApplicable();

@@ -85,7 +85,7 @@ function missingSubresource(type: ResourceType, target: ResourceAccess, services
   return unservedSubresource(type, target, services) ?? noSuchResource();
 }
 
-/** The answer with everything there is to tell about the request, also when it failed. */
+/** The answer with the warnings and audit annotations of the request, also when it failed. */
 async function withNotes(rest: RestRequest, answer: () => Promise<ApiResponse>): Promise<ApiResponse> {
   try {
     const response = await answer();

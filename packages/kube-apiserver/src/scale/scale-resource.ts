@@ -198,7 +198,7 @@ function requireReplicas({ type }: RestRequest, scale: JsonObject, paths: ScaleP
   }
 }
 
-/** Knows who owns the fields of Scales. */
+/** Tracks the owners of the fields of Scales. */
 function scaleManager({ now }: Pick<RestRequest, "now">): FieldManager {
   const type = scaleApplyType();
   return createFieldManager({

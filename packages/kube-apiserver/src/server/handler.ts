@@ -105,7 +105,7 @@ function pathResponse(request: ApiRequest, options: HandlerOptions): ApiResponse
   return undefined;
 }
 
-/** Paths that know what they give and how to be asked; all others answer whatever the method. */
+/** Paths with media types and methods; all others answer every method. */
 function isStrictPath(path: string, { isBuiltinPath }: HandlerOptions): boolean {
   return versionPath.test(path) || /^\/api\/?$/.test(path) || isBuiltinPath(path);
 }

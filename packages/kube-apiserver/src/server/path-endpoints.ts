@@ -30,7 +30,7 @@ const otherPaths: readonly string[] = [
 
 const bareWatch = /^\/+(?:api|apis\/+[^/]+)\/+[^/]+\/+watch\/*$/;
 
-/** What there is to know about whether the server is well. */
+/** The health checks of the server. */
 interface ServerState {
   /** Why the store does not take writes; undefined when it does. */
   readonly storeProblem: () => string | undefined;
@@ -90,7 +90,7 @@ export function pathEndpoints(options: PathEndpointsOptions): PathEndpoint[] {
   ];
 }
 
-/** The checks of the server, by the names under which those who watch over the reference know them. */
+/** The checks of the server, by the names of the reference. */
 export function serverChecks(state: ServerState): HealthChecks {
   const ping = { name: "ping", check: () => undefined };
   const store = (name: string): HealthCheck => ({ name, check: state.storeProblem });

@@ -10,7 +10,7 @@ const reserveBytes = 4 * 1024 * 1024;
 const blockBytes = 128 * 1024;
 /** What a commit writes at least. */
 const pageBytes = 4096;
-/** So many bytes are committed between two looks at how much room the disk has. */
+/** The number of bytes that are committed between two reads of the free disk space. */
 const lookBytes = 256 * 1024;
 
 /**

@@ -26,7 +26,7 @@ function recorder(): Recorder {
 
 const unlucky = new Error("unlucky");
 
-/** Adds so many items in each of several turns of the event loop, after a commit that took some milliseconds, and returns the groups. */
+/** Adds this many items in each of several turns of the event loop, after a commit that took some milliseconds, and returns the groups. */
 async function groupsOverTurns(took: number, perTurn: readonly number[]): Promise<number[]> {
   let time = 0;
   const groups: number[] = [];

@@ -16,7 +16,7 @@ const maxItems = 512;
 const maxBytes = 4 * 1024 * 1024;
 
 interface Waiting<I> {
-  /** Undefined for one who only waits for those before. */
+  /** Undefined for a caller that only waits for earlier commits. */
   readonly item: I | undefined;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;

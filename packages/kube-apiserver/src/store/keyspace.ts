@@ -56,7 +56,7 @@ export class Keyspace<T extends object> {
   }
 
   /**
-   * History no longer begins before this revision of the key. Returns the revisions nothing needs any more: the version
+   * History no longer begins before this revision of the key. Returns the revisions nothing needs: the version
    * before it, and itself if it is a deletion nothing has followed.
    */
   forget(key: string, revision: number): readonly number[] {

@@ -42,7 +42,7 @@ export interface LogStoreOptions<T extends object> {
 const maxBacklog = 20_000;
 // Room in the database that is enough for ordinary writes.
 const roomBytes = 1024 * 1024;
-// On a full disk, so many rows are deleted at once, so many times.
+// On a full disk, this many rows are deleted at once, this many times.
 const [pieceSize, pieces] = [50, 20];
 // How much of one chore is done at once, so that none holds the event loop.
 const chore = 1000;
@@ -63,7 +63,7 @@ export class LogStore<T extends object> implements Store<T> {
   #assigned: number;
   /** Copies of the log that are being written. */
   readonly #copies = new Set<Promise<void>>();
-  /** Why no write is taken any more. */
+  /** Why no write is taken. */
   #refusal: StoreError | undefined;
   #checkpointed = true;
   /** Whether anything was committed since the last maintenance. */
@@ -267,7 +267,7 @@ export class LogStore<T extends object> implements Store<T> {
     this.#log(versions, cleanup);
   }
 
-  /** Lets go of all history, piece by piece: each piece needs some room in the write-ahead log, which a checkpoint gives back. */
+  /** Drops all history, piece by piece: each piece needs some room in the write-ahead log, which a checkpoint frees. */
   readonly #makeRoom = (): void => {
     this.#memory.trim(this.#options.now(), this.revision, Number.POSITIVE_INFINITY);
     this.#checkpoint();

@@ -27,7 +27,7 @@ export class Expiry {
     if (bucket !== undefined) this.#enter(key, bucket);
   }
 
-  /** Keys whose time has come, at most about `limit`. They stay until they are set anew. */
+  /** Keys whose time has come, at most about `limit`. They stay until they are set again. */
   due(now: number, limit: number): string[] {
     const due: string[] = [];
     for (const [bucket, keys] of this.#buckets) {

@@ -6,7 +6,7 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** Those who wait for a revision to be reached. */
+/** Callers that wait for a revision. */
 export class RevisionWaiters {
   readonly #waiters = new Set<Waiter>();
 

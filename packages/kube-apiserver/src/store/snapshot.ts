@@ -21,7 +21,7 @@ export interface SnapshotSummary {
 }
 
 /**
- * A restored store goes on so many revisions later: no client may see a revision twice, and a watch that resumes after the snapshot
+ * A restored store continues this many revisions later: no client may see a revision twice, and a watch that resumes after the snapshot
  * must list again.
  */
 const restoredGap = 1_000_000;

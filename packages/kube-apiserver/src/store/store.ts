@@ -40,7 +40,7 @@ export interface Transaction<T extends object> {
   readonly peek: (key: string) => Entry<T> | undefined;
 }
 
-/** What becomes of the key. */
+/** The change of the key. */
 export type Decision<T extends object> =
   | {
       readonly action: "put";
@@ -52,7 +52,7 @@ export type Decision<T extends object> =
   | { readonly action: "delete" }
   | { readonly action: "keep" };
 
-/** What became of the key, durable when it is handed out. */
+/** The change of the key, durable when it is returned. */
 export interface Written<T extends object> {
   /** The state now: undefined when the key does not exist. */
   readonly entry: Entry<T> | undefined;
@@ -118,7 +118,7 @@ export interface Store<T extends object> {
   readonly revision: number;
   /** Lists and watches below this revision are `expired`. */
   readonly compactedRevision: number;
-  /** Why the disk has refused writes lately, or will take none any more; undefined when it takes them. */
+  /** Why the disk has refused writes lately, or will take none; undefined when it takes them. */
   readonly problem: Error | undefined;
   /** The newest committed state of a key. */
   get(key: string): Entry<T> | undefined;
@@ -140,10 +140,10 @@ export interface Store<T extends object> {
   /** Drops history up to and including the revision, sooner than time and size would. */
   compact(revision: number): void;
   /**
-   * Writes a snapshot of the store, with every write acknowledged before the call, to a file that does not exist. Reads and writes go on.
+   * Writes a snapshot of the store, with every write acknowledged before the call, to a file that does not exist. Reads and writes continue.
    */
   copyTo(path: string): Promise<void>;
-  /** Commits what is pending and lets go of the data directory. */
+  /** Commits what is pending and releases the data directory. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }

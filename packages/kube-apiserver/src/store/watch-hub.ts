@@ -23,7 +23,7 @@ interface WatchSource<T extends object> {
 export class Watcher<T extends object> implements Watch<T> {
   /** Byte-ordered. */
   readonly scope: string;
-  /** Whether to tell the watcher of a change. */
+  /** Whether to send a change to the watcher. */
   readonly isOfInterest: (change: Change<T>) => boolean;
   readonly #source: WatchSource<T>;
   readonly #onReady: () => void;

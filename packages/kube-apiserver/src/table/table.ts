@@ -92,7 +92,9 @@ export function toPartialMetadata({ metadata }: JsonObject): JsonObject {
   };
 }
 
+/** The first column of every table. */
 export const nameColumn: TableColumn = column("Name", { format: "name" });
+/** The column with the time since an object was created. */
 export const ageColumn: TableColumn = column("Age");
 
 /** A column that `kubectl get -o wide` shows. */
@@ -100,6 +102,7 @@ export function wideColumn(title: string): TableColumn {
   return column(title, { priority: 1 });
 }
 
+/** A column of whole numbers. */
 export function integerColumn(title: string): TableColumn {
   return column(title, { type: "integer" });
 }

@@ -46,7 +46,7 @@ function eventErrors(object: JsonObject, names: Names): FieldError[] {
   return [...(isRight ? [] : [misplaced]), ...(isNew ? newEventErrors(object, names) : [])];
 }
 
-/** Events that say when they happened say who reports them too. */
+/** Events with a time also name their reporter. */
 function newEventErrors(object: JsonObject, { controller, note }: Names): FieldError[] {
   const reporter = stringAt(object, [controller]);
   const limited = (member: string, max: number, field: string = member): FieldError[] =>
@@ -128,7 +128,7 @@ export const coreEventRules: KindRules = {
   validate: (object) => eventErrors(object, coreNames),
   fields: {
     ...textFields(...subjectFields.map((name) => `involvedObject.${name}`), "reason", "reportingComponent", "type"),
-    // The older of two names for who reports it.
+    // The older of two names of the reporter.
     source: (object) => stringAt(object, ["source", "component"]) || stringAt(object, ["reportingComponent"]),
   },
 };

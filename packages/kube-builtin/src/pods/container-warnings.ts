@@ -98,7 +98,7 @@ function* unusedAddresses(ports: readonly Item[]): Generator<string> {
   }
 }
 
-/** A port is held against this many others of its number: an answer has no room for what more would have to say. */
+/** A port is held against this many others of its number: an answer has no room for the text of more. */
 const mostOthers = 20;
 
 function* doubledPorts(ports: readonly Item[]): Generator<string> {

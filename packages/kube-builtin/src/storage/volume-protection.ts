@@ -119,7 +119,7 @@ function withoutFinalizer(object: JsonObject, finalizer: string): JsonObject {
   return withMeta(object, { finalizers: metaOf(object).finalizers?.filter((name) => name !== finalizer) });
 }
 
-/** Removes the finalizer of deleted objects that nothing uses any more, and adds it to objects without it. */
+/** Removes the finalizer of deleted objects that nothing uses, and adds it to objects without it. */
 export class ProtectionController implements KindController {
   readonly #store: Store<JsonObject>;
   readonly #protection: Protection;

@@ -157,7 +157,7 @@ function onlyThrough(endpoint: "main" | "status", live: JsonObject, next: JsonOb
   return { ...rest, metadata, ...(status["status"] !== undefined && { status: status["status"] }) } as JsonObject;
 }
 
-/** Who updates sends back the managers it read. */
+/** An update sends back the managers that it read. */
 function owned(object: KubeObject, live: JsonObject): JsonObject {
   const owners = managedFields(live);
   return { ...object.metadata, ...(owners !== undefined && { managedFields: owners }) };

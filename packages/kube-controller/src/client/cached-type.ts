@@ -82,7 +82,7 @@ export class CachedTypes {
     await Promise.all([...this.#entries].map(([name, entry]) => this.#drop(name, entry)));
   }
 
-  /** Who watches a type will read it: what is written before the first read counts as well. */
+  /** A controller that watches a type will read it: what is written before the first read counts as well. */
   #writesOf(type: TypeRef): OwnWrites | undefined {
     const followed = this.#entries.get(nameOf(type));
     if (followed === undefined && this.#options.informers.peek(type) === undefined) return undefined;

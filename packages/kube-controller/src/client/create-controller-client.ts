@@ -53,7 +53,7 @@ export function createControllerClient(options: ControllerClientOptions): Closab
   async function get(type: TypeRef, key: ObjectKey, call: { signal?: AbortSignal | undefined } = {}) {
     if (isLive(type)) return ignoreNotFound(client.get(type, key, { signal: call.signal }));
     const objects = await types.open(type, call);
-    // A cluster-scoped object is found whatever namespace is asked for. The objects tell the scope of their type: one
+    // A cluster-scoped object is found whatever namespace is asked for. The objects show the scope of their type: one
     // that was looked up before is wrong once the type was defined again.
     return objects.get(key) ?? (key.namespace ? objects.get({ name: key.name }) : undefined);
   }

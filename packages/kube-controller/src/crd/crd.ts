@@ -22,7 +22,7 @@ export interface CrdVersion {
   readonly hasStatus: boolean;
 }
 
-/** A kind of ours, as its CRD tells the API server. */
+/** A kind of ours, as in its CRD. */
 export interface CrdShape {
   readonly group: string;
   readonly kind: string;

@@ -18,7 +18,7 @@ export function mergeCrd(existing: KubeObject, wanted: KubeObject): KubeObject {
     ...want,
     names: mergeNames(objectAt(had, ["names"]), objectAt(want, ["names"])),
     versions: mergeVersions(listAt(had, "versions"), listAt(want, "versions")),
-    // The control plane that converted objects before does not run any more, so its webhook would not answer.
+    // The control plane that converted objects before no longer runs, so its webhook would not answer.
     conversion: { strategy: "None" },
   };
   const { labels, annotations } = wanted.metadata;

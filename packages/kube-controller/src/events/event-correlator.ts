@@ -52,8 +52,8 @@ class Recent<T> {
 }
 
 /**
- * Decides what becomes of events: the same event again raises a count; many different ones of one kind about one object
- * become one; and of one object there are only so many.
+ * Decides how events are written: the same event again raises a count; many different ones of one kind about one object
+ * become one; and the events of one object are limited.
  */
 export class EventCorrelator {
   readonly #clock: Clock;
@@ -106,7 +106,7 @@ export class EventCorrelator {
   }
 }
 
-/** What tells a message from others: messages may be long, and many are remembered. */
+/** Identifies a message: messages may be long, and many are stored. */
 function shortOf(message: string): string {
   return message.length <= longestRemembered ? message : createHash("sha256").update(message).digest("base64");
 }
@@ -118,14 +118,14 @@ function groupOf({ source, text, event: { type, reason } }: EventSubject): strin
 /** Something that happened to an object, with all an event says about it. */
 export interface EventSubject {
   readonly event: EventText;
-  /** The component that tells. */
+  /** The component that emits it. */
   readonly source: string;
-  /** The controller that tells, for the event's annotation. */
+  /** The controller that emits it, for the event's annotation. */
   readonly controller: string;
   /** Where the event is kept: events of cluster-scoped objects are in `default`. */
   readonly namespace: string;
   readonly involvedObject: InvolvedObject;
-  /** The object as one text that tells it from all others. */
+  /** The identity of the object as one string. */
   readonly text: string;
 }
 

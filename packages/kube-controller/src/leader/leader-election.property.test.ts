@@ -16,7 +16,7 @@ const leases = { group: "coordination.k8s.io", resource: "leases" };
 interface Weather {
   /** Before the server acts. */
   readonly thereMs: number;
-  /** Before the candidate hears of it. */
+  /** Before the candidate receives the response. */
   readonly backMs: number;
   readonly lost: "nothing" | "requests" | "answers";
 }
@@ -150,7 +150,7 @@ test("a leader counts from when it asked, not from when it was answered", async 
   const clock = manualClock(Date.UTC(2030, 0, 1));
   const server = new LeaseServer();
   const one = candidate("one", server, clock);
-  // It takes the Lease at once, as others see, and hears of that 25 seconds later.
+  // It takes the Lease immediately, as others see, and gets the response 25 seconds later.
   one.setWeather({ thereMs: 1, backMs: 25_000, lost: "nothing" });
   await pass(clock, 5, () => {});
   const two = candidate("two", server, clock);

@@ -53,11 +53,11 @@ export function heldBy(
 export interface LeaderElectionOptions {
   readonly client: Pick<KubeClient, "get" | "create" | "update">;
   readonly lease: LeaseKey;
-  /** Who we are; no two processes may be the same. */
+  /** Our identity; no two processes may have the same. */
   readonly identity: string;
-  /** Others take over when the Lease was not renewed for so long. Default: 60 s. */
+  /** Others take over when the Lease was not renewed for this long. Default: 60 s. */
   readonly leaseDurationMs?: number | undefined;
-  /** We stop when we could not renew for so long; less than the Lease's duration. Default: 50 s. */
+  /** We stop when we could not renew for this long; less than the Lease's duration. Default: 50 s. */
   readonly renewDeadlineMs?: number | undefined;
   /** How often to try to win, and to renew after a failure. A leader renews five times a deadline. Default: 2 s. */
   readonly retryPeriodMs?: number | undefined;

@@ -16,7 +16,7 @@ export interface QueueObserver {
   depth(ready: number): void;
 }
 
-// The heap is made anew when it has mostly entries that no longer count.
+// The heap is made again when it has mostly entries that no longer count.
 const leftovers = 64;
 
 const noObserver: QueueObserver = { added() {}, depth() {} };

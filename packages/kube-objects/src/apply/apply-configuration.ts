@@ -31,7 +31,7 @@ interface Applied {
 
 const beforeFirstApply = "before-first-apply";
 
-/** Merges a configuration into the live object. Throws ApplyConflicts when fields of others are in the way. */
+/** Merges a configuration into the live object. Throws ApplyConflictsError when fields of others are in the way. */
 export function* applyConfiguration(context: FieldManagerContext, input: ApplyInput): Work<Applied> {
   // Existing fields without a manager get one: otherwise an applier could never remove a field.
   const managers = input.managers.owned.size > 0 ? input.managers : yield* ownExisting(context, input);

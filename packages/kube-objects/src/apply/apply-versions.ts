@@ -10,9 +10,9 @@ import { findingTypeProblem, typeProblem } from "./typed-validate.ts";
 
 /** The versions of a kind and how objects go from one to the other. */
 export interface ApplyVersions {
-  /** The type of the kind at a version; undefined when there is no such version (any more). */
+  /** The type of the kind at a version; undefined when there is no such version, or it was removed. */
   readonly typeAt: (apiVersion: string) => ApplyType | undefined;
-  /** The object at another version; undefined when there is no such version (any more). */
+  /** The object at another version; undefined when there is no such version, or it was removed. */
   readonly convert?: (object: JsonObject, apiVersion: string) => JsonObject | undefined;
 }
 

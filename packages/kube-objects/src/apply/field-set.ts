@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A set of field paths, kept as a tree so that paths share their beginnings. Trees are immutable and shared: an operation
 // that changes nothing, such as a union, returns the very set it was given. That makes repeated applies cheap, and callers
-// tell "nothing changed" by identity.
+// detect "nothing changed" by identity.
 
 /**
  * A node of the tree. Its own path is in the set when `member`; the paths below it hang under `fields` (by the name of a

@@ -72,7 +72,7 @@ class FieldWalk {
     const type = typeOfKey(map, key);
     const node = fieldChild(set, key);
     if (!node) return this.#extracts ? undefined : value;
-    // For an extracted member the reference goes on with the parent's set; kept, as results depend on it.
+    // For an extracted member the reference continues with the parent's set; kept, as results depend on it.
     if (node.member) return this.#extracts && type ? yield* this.walk(type, value, set) : undefined;
     return type ? yield* this.walk(type, value, node) : value;
   }

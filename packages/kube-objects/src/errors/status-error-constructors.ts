@@ -118,7 +118,7 @@ function firstWithinLimit(errors: readonly FieldError[]): readonly FieldError[] 
   return beyond < 0 ? errors : errors.slice(0, Math.max(1, beyond));
 }
 
-/** 422 for a patch that cannot be applied: a fixed text, as the reference does not tell which operation failed. */
+/** 422 for a patch that cannot be applied: a fixed text, as the reference does not report which operation failed. */
 export function patchNotApplicable(cause?: unknown): StatusError {
   const message = "the server rejected our request due to an error in our request";
   return failure({ code: 422, reason: "Invalid", message, details: {} }, cause);
@@ -168,7 +168,7 @@ export function notAcceptable(accepted: readonly string[]): StatusError {
   return failure({ code: 406, reason: "NotAcceptable", message });
 }
 
-/** 410 with reason Expired: a resourceVersion or continue token is too old. `token` lets the client go on inconsistently. */
+/** 410 with reason Expired: a resourceVersion or continue token is too old. `token` lets the client continue inconsistently. */
 export function expired(message: string, token?: string): StatusError {
   return failure({ code: 410, reason: "Expired", message, ...(token === undefined ? {} : { continue: token }) });
 }

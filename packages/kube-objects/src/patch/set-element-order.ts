@@ -70,7 +70,7 @@ function* orderOne(
   if (!merged) return;
   const [first] = [...merged, ...(current ?? [])];
   const isMap = itemForm([current ?? [], change ?? []]) === "map";
-  // Objects without a key to tell them apart have no order to speak of.
+  // Objects without a key have no order.
   if (isMap && meta.mergeKey === "" && isJsonObject(first ?? null)) throw noMergeKey(first as JsonObject, "");
   setOwnValue(out, name, orderItems(merged, { patch: wanted, server: current ?? [], mergeKey: meta.mergeKey }));
   delete patch[name];

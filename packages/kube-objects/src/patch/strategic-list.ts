@@ -120,7 +120,7 @@ function* mergeObjects(
   return out;
 }
 
-/** What tells items of a list apart: the value under the merge key, or the item itself where there is no key. */
+/** What identifies an item of a list: the value under the merge key, or the item itself where there is no key. */
 export function identityOf(item: JsonValue, mergeKey: string): string {
   if (mergeKey === "") return identity(item);
   if (!isJsonObject(item)) throw badType("map", item);

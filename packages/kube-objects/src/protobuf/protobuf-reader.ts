@@ -9,7 +9,7 @@ export class ProtobufError extends Error {
   }
 }
 
-/** One field as it stands on the wire: a varint, eight bytes, or a range. */
+/** One field on the wire: a varint, eight bytes, or a range. */
 export type WireField =
   | { readonly number: number; readonly wireType: 0; readonly value: bigint }
   | { readonly number: number; readonly wireType: 1; readonly value: number }

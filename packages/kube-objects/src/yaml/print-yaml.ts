@@ -181,7 +181,7 @@ class Writer {
     this.#write('"');
   }
 
-  /** Lines as they are. How many breaks follow the last one, and how far the first is indented, has to be said. */
+  /** Lines as they are. How many breaks follow the last one, and how far the first is indented, has to be written. */
   *#literal(text: string, indent: number): Work<void> {
     const hint = /^[ \n]/.test(text) ? "2" : "";
     const chomp = text.endsWith("\n") ? (text === "\n" || text.endsWith("\n\n") ? "+" : "") : "-";

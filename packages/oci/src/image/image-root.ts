@@ -41,7 +41,7 @@ export function openImageRoots(
   { mounts, limits = defaultLimits }: { readonly mounts: readonly string[]; readonly limits?: UnpackLimits },
 ): ImageRoots {
   const running = new Map<string, Promise<string>>();
-  /** Folders that are being removed, by name: who wants one meanwhile gets a new one. */
+  /** Folders that are being removed, by name: a caller that needs one meanwhile gets a new one. */
   const removing = new Map<string, Promise<void>>();
   const askedFor = new Map<string, number>();
 

@@ -116,7 +116,7 @@ export function fileEntry(name: string, content: string | Uint8Array, mode = 0o6
 }
 
 /**
- * Everything below a folder, in an order that is always the same. Modes are reduced to who may execute, and times kept: Python trusts
+ * Everything below a folder, in an order that is always the same. Modes are reduced to the right to execute, and times kept: Python trusts
  * compiled files only while the time of their source is the recorded one. Sockets and devices are left out.
  */
 export async function* folderEntries(folder: string, prefix = ""): AsyncGenerator<LayerEntry> {

@@ -41,7 +41,7 @@ export function createRegistryHandler(state: RegistryState): RegistryHandler {
   };
 }
 
-/** Nothing is public, not even `/v2/`: clients learn there that they must authenticate. */
+/** Nothing is public, not even `/v2/`: its response makes clients authenticate. */
 function authorize({ token }: RegistryState, request: IncomingMessage, response: ServerResponse): void {
   if (token === undefined || isAuthorized(request, token)) return;
   challenge(request, response, token);

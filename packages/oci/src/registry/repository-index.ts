@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "n
 import { join } from "node:path";
 import { digestOf, hexOf } from "../content/manifest.ts";
 
-/** What a repository knows: which manifests are in it, and what its tags point to. The bytes are in the content store. */
+/** The content of a repository: which manifests are in it, and what its tags point to. The bytes are in the content store. */
 export interface RepositoryIndex {
   /** The digest behind a tag. */
   tag(repository: string, tag: string): Promise<string | undefined>;

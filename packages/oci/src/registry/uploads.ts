@@ -19,7 +19,7 @@ export interface Uploads {
 interface UploadLimits {
   /** A blob has no more. */
   readonly maxBytes: number;
-  /** An upload to which nothing was added for so long was given up by its client. */
+  /** An upload to which nothing was added for this long was given up by its client. */
   readonly idleMs?: number | undefined;
   readonly now?: (() => number) | undefined;
 }

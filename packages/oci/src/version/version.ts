@@ -139,7 +139,7 @@ function comparatorAllows({ operator, version: wanted, exact }: Comparator, vers
   }
 }
 
-/** Whether the first so many numbers are the same. */
+/** Whether the first `count` numbers are the same. */
 function sharesNumbers(a: Version, b: Version, count: number): boolean {
   if (count > 0 && a.major !== b.major) return false;
   if (count > 1 && a.minor !== b.minor) return false;

@@ -113,7 +113,7 @@ async function addBytes(store: ContentStore, bytes: Buffer, mediaType: string): 
   return descriptor;
 }
 
-/** What a push tells while it works. */
+/** The progress that a push reports. */
 interface PushOptions extends RegistryCall {
   readonly onBlob?: ((descriptor: Descriptor) => void) | undefined;
 }

@@ -4,7 +4,7 @@ import { access } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { PackageError } from "./package-meta.ts";
 
-// The `mappings` of source maps, version 3: lines of segments, each a few numbers that tell how far they are from those before.
+// The `mappings` of source maps, version 3: lines of segments, each a few numbers relative to the segment before.
 
 /** From a column of a line on, the code comes from there; undefined where it comes from nowhere in particular. */
 export interface Segment {

@@ -144,7 +144,7 @@ async function phase<T>({ reason, signal, timeoutMs }: Phase, work: () => Promis
   }
 }
 
-/** What functions learn about their Operation. */
+/** What functions get about their Operation. */
 function contextOf(operation: KubeObject): JsonObject {
   const { name = "", uid = "" } = operation.metadata;
   const scheduledTime = annotationOf(operation, annotations.scheduledTime);

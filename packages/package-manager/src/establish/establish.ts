@@ -136,7 +136,7 @@ function packageOwner(owner: KubeObject): OwnerReference {
   return { ...controllerReference(owner), controller: false };
 }
 
-/** A revision's reference on an object that it does not control any more, or never did. */
+/** A revision's reference on an object that it no longer controls, or never did. */
 function releasedOwner(object: KubeObject, revision: KubeObject): OwnerReference {
   const { apiVersion, kind, metadata } = revision;
   const existing = object.metadata.ownerReferences?.find(({ uid }) => uid === metadata.uid);

@@ -10,7 +10,7 @@ import { type PinName, pinNameOf, referenceOfRevision } from "./package-request.
 
 /**
  * The digest of each reference when it was last fetched, and the digest of each package and revision. The collector needs them, also
- * after a restart; and after a restart no registry decides anew what runs.
+ * after a restart; and after a restart no registry decides again what runs.
  */
 interface ImagePins {
   get(reference: string): string | undefined;
@@ -108,7 +108,7 @@ interface ImageCollection {
 }
 
 /**
- * Removes images that no revision needs any more, and unpacked ones of which none is active and nothing runs. Nothing is removed unless all
+ * Removes images that no revision needs, and unpacked ones of which none is active and nothing runs. Nothing is removed unless all
  * revisions are known. Resolves to all revisions.
  */
 export async function collectImages(collection: ImageCollection): Promise<readonly KubeObject[]> {

@@ -5,7 +5,7 @@ import { type KubeObject, memberAt, textAt } from "@purlin/kube-objects/object";
 import { PackageError } from "@purlin/oci";
 import type { ResolvedPackage } from "./package-client.ts";
 
-/** When the registry is asked although the image is on disk. */
+/** When the registry is contacted although the image is on disk. */
 type PullPolicy = "Always" | "IfNotPresent" | "Never";
 
 /** The object that a digest is remembered for. */

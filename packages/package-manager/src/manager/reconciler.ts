@@ -236,7 +236,7 @@ async function applyCurrent(
   });
 }
 
-/** A new revision of a Function with a rolloutPolicy waits for its rollout, unless there is nothing that could go on serving. */
+/** A new revision of a Function with a rolloutPolicy waits for its rollout, unless there is nothing that could continue to serve. */
 function isWithheld(
   { features, isFunction, package: owner }: PackageContext,
   existing: KubeObject | undefined,

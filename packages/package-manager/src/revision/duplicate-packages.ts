@@ -48,7 +48,7 @@ async function livePackageOf({ client, type, signal }: RevisionContext, name: st
 
 /**
  * Leaves the Lock and the installed objects to another package of the same source. A package that the resolver made, and that
- * nothing depends on any more, is deleted; users decide about all others. Always throws.
+ * nothing depends on, is deleted; users decide about all others. Always throws.
  */
 export async function giveWay(context: RevisionContext, { source }: LockEntry, lead: KubeObject): Promise<never> {
   const { client, revision, type, signal, events, log } = context;

@@ -107,7 +107,7 @@ export class LiveReads {
   }
 }
 
-/** What tells objects apart, whichever version they are read in. */
+/** What distinguishes objects, whichever version they are read in. */
 export function identityOf({ apiVersion, kind, metadata }: KubeObject): string {
   return identityAt({ apiVersion, kind }, { namespace: metadata.namespace, name: metadata.name ?? "" });
 }

@@ -80,7 +80,7 @@ export class PreviewEngine implements ControllerEngine {
     return this.#round;
   }
 
-  /** Who writes now. */
+  /** The current writer. */
   writer(): Writer {
     return this.#writers.getStore() ?? { controller: "", key: "", round: this.#round };
   }

@@ -24,7 +24,7 @@ const cutter = ({ isUnique = false, known = new WeakMap<Struct, CutPart>() } = {
 const withInput = (input: Struct): RunFunctionRequest => create(RunFunctionRequest, { input });
 const decoded = (text: string): RunFunctionRequest => decode(RunFunctionRequest, Buffer.from(text, "base64"));
 
-/** An object whose encoded form has exactly so many bytes, at least 200. */
+/** An object whose encoded form has exactly this many bytes, at least 200. */
 function structOf(bytes: number, name = "text"): Struct {
   for (let length = bytes - name.length - 20; length < bytes; length++) {
     const struct = Struct.from({ [name]: "x".repeat(length) });

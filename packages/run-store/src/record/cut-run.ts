@@ -72,7 +72,7 @@ export class RunCutter {
     return bytes;
   }
 
-  /** Adds a text that tells two runs apart. */
+  /** Adds a text that distinguishes two runs. */
   add(text: string): void {
     this.#digest.update(`${text.length}:${text}`);
   }

@@ -41,7 +41,7 @@ const notCopied = new Set([
   "deprecated.deployment.rollback.to",
 ]);
 
-/** Tells the ReplicaSet of the current template from the others. */
+/** Identifies the ReplicaSet of the current template. */
 export function splitSets(deployment: KubeObject, sets: readonly KubeObject[]): Pick<Rollout, "current" | "old"> {
   const template = templateOf(deployment);
   const sorted = sets.toSorted(byAge);

@@ -209,7 +209,7 @@ function judge(source: StatusSource, { status, conditions, now }: Judging): read
     return set(conditions, claim("True", "NewReplicaSetAvailable", "has successfully progressed."));
   if (hasProgressed(deployment, status)) {
     const next = set(withoutCondition(conditions, progressing), claim("True", "ReplicaSetUpdated", "is progressing."));
-    // Each sign of progress starts the deadline anew.
+    // Each sign of progress starts the deadline again.
     return before?.status === "True"
       ? next.map((one) => (one.type === progressing ? { ...one, lastTransitionTime: before.lastTransitionTime } : one))
       : next;

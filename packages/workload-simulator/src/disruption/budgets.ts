@@ -22,7 +22,7 @@ import { isReady, replicasOf, scaledCount } from "../pods/pod.ts";
 import { requeueAfter, simulatedController } from "../simulated-controller.ts";
 import { type SimulatorDeps, storeStatus } from "../simulator-deps.ts";
 
-// An eviction that did not delete its Pod in this time does not count any more.
+// An eviction that did not delete its Pod in this time no longer counts.
 const evictionMs = 120_000;
 
 /** Keeps the status of PodDisruptionBudgets, by which evictions are allowed. */

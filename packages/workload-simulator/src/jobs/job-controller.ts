@@ -108,7 +108,7 @@ async function start(deps: SimulatorDeps, context: ReconcileContext): Promise<St
   return { job: stored, news: isNews ? { reason, message: claim.message } : undefined };
 }
 
-/** How the Job has to end now; undefined while it goes on. */
+/** How the Job has to end now; undefined while it continues. */
 function endOf({ deps, job, pods, counts }: JobRun): JobEnd | undefined {
   const { succeeded, failed } = totals(counts);
   const completions = memberAt(job, ["spec", "completions"]);
@@ -161,7 +161,7 @@ function untilDeadline({ deps, job }: JobRun): number | undefined {
   return Math.max(1, Date.parse(stringAt(job, ["status", "startTime"])) + deadline * 1000 - deps.clock.now());
 }
 
-// So many Pods are created in one reconcile.
+// At most this many Pods are created in one reconcile.
 const burst = 500;
 const [firstBackoffMs, longestBackoffMs] = [10_000, 600_000];
 
@@ -236,7 +236,7 @@ async function deletePods({ deps, context }: JobRun, pods: readonly KubeObject[]
   return held.filter((pod) => pod !== undefined);
 }
 
-/** Writes the status, then lets go of Pods that it counts. Says whether there is more to count. */
+/** Writes the status, then releases the Pods that it counts. Returns whether there is more to count. */
 async function report({ deps, context, job, counts }: JobRun, end: JobEnd | undefined): Promise<boolean> {
   const { namespace, uid = "" } = job.metadata;
   const pods = await deps.client.list(kinds.pod, { namespace, controller: uid });

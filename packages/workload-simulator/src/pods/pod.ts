@@ -64,7 +64,7 @@ export function replicasOf(workload: KubeObject): number {
   return typeof value === "number" ? value : 1;
 }
 
-// So many writes at a time, as the real controllers start slowly: the API server refuses all of them for one reason.
+// At most this many writes at a time, as the real controllers start slowly: the API server refuses all of them for one reason.
 const atOnce = 50;
 
 /** Does work on each item, a limited number at a time; stops after the first part with a failure, and rejects with it. */

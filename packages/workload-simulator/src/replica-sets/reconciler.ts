@@ -46,7 +46,7 @@ interface ReplicaSetPods {
 
 const phaseRank: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
 
-// So many Pods are created or deleted in one reconcile.
+// At most this many Pods are created or deleted in one reconcile.
 const burst = 500;
 
 /** Keeps the Pods of ReplicaSets. */

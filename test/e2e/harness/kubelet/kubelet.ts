@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A node for a cluster that has none: starts the process a Deployment asks for at a loopback address of its own, tells the
-// Deployment how its pods are, and answers the DNS names of Services.
+// A node for a cluster that has none: starts the process of a Deployment at a loopback address of its own, writes the
+// status of the Deployment, and answers the DNS names of Services.
 import { mkdir, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
 import type { NameResolver } from "@purlin/function-runner";

@@ -37,7 +37,7 @@ export interface ProcessParts {
 
 /** How a control plane is replaced. */
 export interface RestartOptions {
-  /** Functions go on while there is no control plane. */
+  /** Functions continue while there is no control plane. */
   readonly functionsLiveOn?: boolean;
 }
 

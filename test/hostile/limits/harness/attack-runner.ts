@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs hostile functions as a control plane does, beside an honest one, and prints what became of each: attack-runner.ts JSON
+// Runs hostile functions as a control plane does, beside an honest one, and prints the outcome of each: attack-runner.ts JSON
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -19,7 +19,7 @@ export interface RunnerInput {
   readonly isSandboxed: boolean;
   readonly supervision: SupervisionOptions;
   readonly attacks: readonly RunnerAttack[];
-  /** Start them all and go on for ever: to be killed. */
+  /** Start them all and continue for ever: to be killed. */
   readonly isForKilling?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface RunnerAttack {
   readonly name: string;
   readonly token: string;
   readonly limits: object;
-  /** Until its state, its log or nothing tells: this long at most. */
+  /** Until its state or log shows the outcome: this long at most. */
   readonly untilMs: number;
   /** What is waited for in its problem or log. */
   readonly awaits: string;
@@ -36,7 +36,7 @@ export interface RunnerAttack {
   readonly processes?: number | undefined;
 }
 
-/** What became of one hostile function. */
+/** The outcome of one hostile function. */
 export interface AttackOutcome {
   readonly name: string;
   readonly problem: string;
@@ -46,7 +46,7 @@ export interface AttackOutcome {
   readonly processes: number;
 }
 
-/** What became of all of them. */
+/** The outcome of all of them. */
 export interface RunnerOutcome {
   readonly mechanism: string;
   /** When the first attack began. */

@@ -13,7 +13,7 @@ import type { RunnerAttack, RunnerInput, RunnerOutcome } from "./attack-runner.t
 export interface Configuration {
   readonly title: string;
   readonly isSandboxed: boolean;
-  /** As another user than the one who runs the tests, who is root then. */
+  /** As another user than that of the tests, which is root then. */
   readonly uid: number | undefined;
   readonly supervision: SupervisionOptions;
 }

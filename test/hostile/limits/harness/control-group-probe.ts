@@ -12,7 +12,7 @@ import {
 } from "../../../../packages/function-process/src/limits/control-groups.ts";
 import { defaultFunctionLimits } from "../../../../packages/function-process/src/limits/function-limits.ts";
 
-/** What became of one hostile program. */
+/** The outcome of one hostile program. */
 export interface ProbeOutcome {
   readonly signal: string | null;
   readonly oomKills: number;

@@ -19,7 +19,7 @@ lastTimestamp: "2026-01-01T00:00:00Z"
 // Built-in schemas are served without their descriptions, which would be most of what the program weighs.
 const descriptions = /^ {4}|^ *$|^DESCRIPTION/;
 
-/** What a server says about itself, about its kinds and about who is asking. */
+/** What a server reports about itself, its kinds and the user. */
 export const cluster: Script = {
   name: "cluster",
   steps: [

@@ -11,7 +11,7 @@ metadata:
 
 const owner = [{ run: "create cm owner" }, { run: "get cm owner -o jsonpath={.metadata.uid}", keep: "owner" }];
 
-/** Whether it still has to wait is a matter of who is faster. */
+/** Whether it still has to wait depends on which is faster. */
 const gone = (what: string): Step => ({ run: `wait ${what} --for=delete --timeout=120s`, ignore: /condition met$/ });
 
 /** Deleting owners and what they own, and whole namespaces. */

@@ -10,7 +10,7 @@ export const inDiff: MadeUp = [
   [/\t\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [-+]\d{4}/g, "\t<time>"],
 ];
 
-/** Who built a program, from what and when. Its version and the fields that there are stay. */
+/** The build information of a program. Its version and the fields that there are stay. */
 export const ofTheBuild: MadeUp = [
   [/(?<="v\d+\.\d+\.\d+)\+purlin(?=")/g, ""],
   [/"(buildDate|gitCommit|gitTreeState|goVersion|compiler|platform)": "[^"]*"/g, '"$1": "<of the build>"'],

@@ -32,7 +32,7 @@ export interface Step {
   readonly ignore?: RegExp;
   /** The real server serves more kinds: of its lines, only those the embedded server prints too are compared. */
   readonly fewerKinds?: boolean;
-  /** Parts of the output that are made up anew each time, and what stands for them. All else is compared. */
+  /** Parts of the output that are made up again each time, and what stands for them. All else is compared. */
   readonly madeUp?: readonly (readonly [RegExp, string])[];
 }
 
@@ -148,7 +148,7 @@ function masked(
   return { exitCode, stdout: text(stdout), stderr: text(stderr) };
 }
 
-/** Owners of fields are listed by time, in whole seconds: who comes first depends on when a second began. */
+/** Owners of fields are listed by time, in whole seconds: their order depends on when a second began. */
 function inOrder(printed: string): string {
   if (!printed.startsWith("{") || !printed.includes('"managedFields"')) return printed;
   const sorted = (key: string, value: unknown): unknown =>

@@ -11,7 +11,7 @@ export const fn: FunctionHandler = (req, ctx) => {
   const { owner, size, settings } = xr.spec;
 
   if (settings?.["owner"] !== undefined) {
-    // Stops the pipeline; the condition tells users why.
+    // Stops the pipeline; the condition gives users the reason.
     response
       .fatal(rsp, "spec.settings.owner is not allowed: set spec.owner.")
       .conditionFalse("SettingsValid", "OwnerSet");

@@ -32,7 +32,7 @@ export interface Arrival {
   readonly giver: KubeObject;
 }
 
-/** What comes, and what cannot come, for a reader. */
+/** The resources that can be adopted and those that cannot, as text. */
 interface Arrivals {
   readonly arrivals: readonly Arrival[];
   readonly impossible: readonly string[];

@@ -166,7 +166,7 @@ function counted(number: number): string {
 
 const listedChanges = 10;
 
-/** The text of the condition: why, what, and how to go on. */
+/** The text of the condition: why, what, and how to continue. */
 function heldText(why: string, { changes, hash }: ChangePlan, approval: string | undefined): string {
   const shown = changes.slice(0, listedChanges).map(changeText);
   const more = changes.length > shown.length ? [`and ${changes.length - shown.length} more`] : [];
@@ -175,7 +175,7 @@ function heldText(why: string, { changes, hash }: ChangePlan, approval: string |
   return `Nothing is applied: ${why}: ${[...shown, ...more].join(", ")}${stale}; ${go}`;
 }
 
-/** One change for a reader, such as `delete "bucket" (a Bucket named shop-1)`. */
+/** One change as text, such as `delete "bucket" (a Bucket named shop-1)`. */
 function changeText({ class: what, resource, object }: DestructiveChange): string {
   return `${what} "${resource}" ${kindAndName(object)}`;
 }

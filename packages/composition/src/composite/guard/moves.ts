@@ -104,7 +104,7 @@ function endOf(value: JsonValue | undefined): MoveEnd | undefined {
 interface Renames {
   /** Names before, by names now. */
   readonly renamed: ReadonlyMap<string, string>;
-  /** Renames that are declared and cannot be done, for a reader. */
+  /** Declared renames that cannot be done, as text. */
   readonly impossible: readonly string[];
 }
 

@@ -202,7 +202,7 @@ function composeEvent(message: string): EventText {
   return { type: "Normal", reason: "ComposeResources", message };
 }
 
-/** Names for a reader: three at most, in a stable order. */
+/** At most three names as text, in a stable order. */
 export function listed(names: readonly string[]): string {
   const sorted = names.toSorted(compareUtf8);
   const first = sorted.slice(0, 3).join(", ");

@@ -33,7 +33,7 @@ export interface CircuitBreaker {
   /** Whether an event about `object` may wake the XR. It weighs two for an update, as the old object counts as well. */
   admit(target: ObjectKey, object: KubeObject, weight: 1 | 2): boolean;
   state(target: ObjectKey): CircuitState;
-  /** A new XR of the same name starts afresh. */
+  /** A new XR of the same name starts again. */
   forget(target: ObjectKey): void;
   /** The number of XRs whose events are counted. */
   readonly size: number;

@@ -41,7 +41,7 @@ interface Entry {
 
 const noSeeds: ReadonlyMap<string, ResourceSelector> = new Map();
 
-/** A tracker for the XRs of one controller. `onUnneeded` is called when no XR depends on a kind any more. */
+/** A tracker for the XRs of one controller. `onUnneeded` is called when no XR depends on a kind. */
 export function createDependencyTracker(onUnneeded: (type: TypeRef) => void = () => {}): DependencyTracker {
   const entries = new Map<string, Entry>();
   const index = new ReferenceIndex();
@@ -121,7 +121,7 @@ function definitionOf({ apiVersion, kind }: TypeRef): ObjectReference {
   return { type: kinds.crd, namespace: "", match: { defines: `${apiVersion}/${kind}` } };
 }
 
-/** Ends watches on kinds that no XR depends on any more. */
+/** Ends watches on kinds that no XR depends on. */
 export interface WatchCollection {
   /** A kind lost its last dependent: collects after a while, as another may come. */
   schedule(): void;

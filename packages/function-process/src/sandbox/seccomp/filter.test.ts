@@ -68,7 +68,7 @@ const architectures: readonly FilterArchitecture[] = ["x64", "arm64"];
 const userNamespace = 0x1000_0000;
 const thread = 0x3d0f00;
 
-/** Calls by name and arguments, and what becomes of them. Those that are not here are refused with EPERM, whatever their arguments. */
+/** Calls by name and arguments, and their outcome. Other calls are refused with EPERM for all arguments. */
 const rows: readonly (readonly [call: string, args: readonly number[], becomes: string])[] = [
   ["clone3", [], "ENOSYS"],
   ["io_uring_setup", [8, 0], "ENOSYS"],

@@ -10,7 +10,7 @@ export interface Instruction {
   readonly value: number;
 }
 
-/** What the kernel tells a filter about a call, by where it lies in that record. Numbers are little endian on both architectures. */
+/** The fields of a call that the kernel passes to a filter, by their offset. Numbers are little endian on both architectures. */
 export const callRecord = {
   number: 0,
   architecture: 4,
@@ -27,7 +27,7 @@ export const opcodes = {
   answer: 0x06,
 } as const;
 
-/** What becomes of a call. */
+/** The outcome of a call. */
 export const answers = {
   allow: 0x7fff_0000,
   kill: 0x8000_0000,
@@ -122,7 +122,7 @@ const byArgument: Readonly<Record<string, readonly Instruction[]>> = {
     ...when("ifEqual", terminalRequests.console, [fail(EPERM)]),
     allow,
   ],
-  // A function that is orphaned must end. Honest programs that ask for a signal for themselves go on.
+  // A function that is orphaned must end. Honest programs that ask for a signal for themselves continue.
   prctl: [argument(0), ...when("ifEqual", parentDeathSignal, [answer(answers.fail(0))]), allow],
   socket: [
     argument(0),

@@ -61,7 +61,7 @@ export function createProviderRuntime(options: ProviderRuntimeOptions): PackageR
       if (target === undefined) return report;
       webhookTargets.set(`${namespace}/${service}:${webhookPort}`, target);
       const version = process.current?.version ?? "";
-      // Once for each process: a connection that says nothing is an error in the log of most servers.
+      // Once for each process: a connection without data is an error in the log of most servers.
       const isKnown = answered.get(process.name) === version;
       const isServing = isKnown || !(await declaresWebhooks(client, context)) || (await accepts(processes, target));
       if (!isServing) return noWebhooks(revision);

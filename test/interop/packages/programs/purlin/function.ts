@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A composition function on our own SDK. It composes one ConfigMap that tells who made it.
+// A composition function on our own SDK. It composes one ConfigMap that names its author.
 import process from "node:process";
 import { type RunFunction, request, response } from "@purlin/function-sdk";
 
